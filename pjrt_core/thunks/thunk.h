@@ -1,0 +1,118 @@
+// One step of a Program's execution. Created when the Program is loaded, executed any number of times.
+//
+// Thread-safe after creation: Execute may run on several threads for one object, each with its own context. What differs
+// from run to run is in ExecuteContext alone.
+#ifndef PJRT_CORE_THUNKS_THUNK_H_
+#define PJRT_CORE_THUNKS_THUNK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "pjrt_core/program/container.h"
+#include "pjrt_core/runtime/ffi_registry.h"
+#include "pjrt_core/runtime/statistics.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+class Device;
+
+// Where a Program's allocations are, this time.
+class AllocationTable {
+ public:
+  explicit AllocationTable(absl::Span<void* const> addresses) : addresses_(addresses) {}
+  void* Resolve(const program::Slice& slice) const {
+    return static_cast<char*>(addresses_[slice.allocation()]) + slice.offset();
+  }
+
+ private:
+  absl::Span<void* const> addresses_;
+};
+
+// The key of packed weights: which contents a slice holds. Equal versions mean equal bytes; 0 means unknown.
+using ContentVersion = uint64_t;
+
+struct ExecuteContext {
+  sycl::queue& queue;                       // the device's in-order compute queue
+  AllocationTable allocations;
+  absl::Span<const ContentVersion> versions;  // by allocation
+  void* scratch = nullptr;                  // the device's arena, at least ThunkSequence::scratch_bytes()
+  size_t scratch_bytes = 0;
+  Device* device = nullptr;
+  Statistics& statistics;
+  const FfiUserData* ffi_user_data = nullptr;
+  int64_t run_id = 0;
+};
+
+// What thunks are created from.
+struct LoadContext {
+  const program::Container& program;
+  Device* device;
+  sycl::queue& queue;                       // for engines and contexts; nothing is submitted while loading
+  absl::Span<const sycl::kernel> kernels;   // by index into Program.kernels
+  const HandlerRegistry& handlers;
+};
+
+class Thunk {
+ public:
+  Thunk(std::string op_name, std::string source) : op_name_(std::move(op_name)), source_(std::move(source)) {}
+  virtual ~Thunk() = default;
+  Thunk(const Thunk&) = delete;
+  Thunk& operator=(const Thunk&) = delete;
+
+  // Submits to context.queue and returns. Only thunks of a *blocking* Program may wait.
+  virtual absl::Status Execute(const ExecuteContext& context) = 0;
+  // Device scratch that one execution needs; the arena has the largest of all.
+  virtual size_t scratch_bytes() const { return 0; }
+  virtual absl::string_view kind() const = 0;  // "kernel", "gemm", ...: for dumps and profiles
+
+  const std::string& op_name() const { return op_name_; }
+  const std::string& source() const { return source_; }
+  // "(op %dot.3, model.py:12)" for errors.
+  std::string where() const;
+
+ private:
+  std::string op_name_;
+  std::string source_;
+};
+
+class ThunkSequence {
+ public:
+  static absl::StatusOr<ThunkSequence> Create(const program::ThunkSequence& sequence, const LoadContext& context);
+  // Errors carry the failing thunk's op and source.
+  absl::Status Execute(const ExecuteContext& context) const;
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  size_t size() const { return thunks_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<Thunk>> thunks_;
+  size_t scratch_bytes_ = 0;
+};
+
+// The one list of thunk kinds (thunk_factory.cc).
+absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk, const LoadContext& context);
+
+// Runs `body`, which may throw sycl::exception, dnnl::error or oneapi::mkl exceptions, and maps what it throws: out of
+// memory, invalid argument, device lost and internal stay apart (library_errors.cc).
+template <typename F>
+absl::Status CatchLibraryErrors(F&& body);
+absl::Status CurrentLibraryError();  // call inside a catch block only
+
+template <typename F>
+absl::Status CatchLibraryErrors(F&& body) {
+  try {
+    return body();
+  } catch (...) {
+    return CurrentLibraryError();
+  }
+}
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_THUNKS_THUNK_H_
