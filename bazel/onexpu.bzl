@@ -1,0 +1,172 @@
+"""The build rules of the project. Load them in a BUILD file with
+
+    load("//bazel:onexpu.bzl", "onexpu_cc_library", "onexpu_cc_test", ...)
+
+Includes are written from the root of the repository: #include "pjrt_core/runtime/device.h".
+Compiler warnings of our own sources are errors in no mode, but keep them at none.
+
+onexpu_cc_library(name, srcs, hdrs, deps)
+    C++20. `deps` may name what lies outside of the workspace:
+      @oneapi//:sycl  :dnnl  :mkl  :opencl        the oneAPI wheels (headers and libraries)
+      @tensorflow_wheel//:pjrt_c_api              xla/pjrt/c/*.h and xla/ffi/api/*.h, plain C
+      @absl_system//:absl                         Debian's Abseil, all of it in one target
+      @flatbuffers_system//:flatbuffers           FlatBuffers' headers
+      @pybind11  @python//:headers                for Python extension modules
+    C++20 units never see the Abseil of TensorFlow's wheel.
+
+xla_cc_library(name, srcs, hdrs, deps)
+    C++17 with XLA's headers and flags (the compiler room). `deps` may add @llvm22//:llvm. A library
+    that both worlds use, and that uses Abseil, is built twice from the same sources: once by
+    each macro, because the two Abseils are not the same.
+
+tf_cc_library(name, srcs, hdrs, deps)
+    C++17 with TensorFlow's headers, for device plugins and kernels (tf_plugin). Objects that
+    register themselves in a static initialiser need alwayslink = True.
+
+onexpu_shared_library(name, deps, exports, rpaths, srcs)
+    A shared library that exports the symbols of `exports` (patterns as in a version script, e.g.
+    "GetPjrtApi") and hides everything else, archives included. An exported symbol needs default
+    visibility in its source (__attribute__((visibility("default")))), since the default is hidden;
+    it is linked in without alwayslink. `name` is the file's name. `rpaths` is one of the RPATHS_*
+    below: search paths in the installed layout.
+
+onexpu_cc_test(name, srcs, deps, xla = False)
+    A GoogleTest (and GoogleMock), with main(). xla = True for tests of the compiler room. The oneAPI
+    CPU device is there for plain SYCL calls (OCL_ICD_FILENAMES is set).
+onexpu_cc_binary(name, srcs, deps, xla = False, shipped = False)
+    A program. Tests and programs find the wheels' libraries by absolute paths, so they run from
+    bazel-bin as they are, and as a tool of another rule. With shipped = True the paths are those of
+    the installed layout (site-packages/onexpu/lib).
+
+flatbuffer_cc_library(name, srcs)
+    room/x.fbs gives #include "room/x_generated.h".
+
+A rule that runs one of our programs as a tool needs nothing special: tools are built in the target's
+own configuration, and find the wheels' libraries by themselves.
+"""
+
+load("@oneapi//:paths.bzl", "SITE_PACKAGES", "VENV_LIB")
+load("//bazel:flatbuffers.bzl", _flatbuffer_cc_library = "flatbuffer_cc_library")
+
+flatbuffer_cc_library = _flatbuffer_cc_library
+
+# Where the libraries of each installed directory search. <venv>/lib holds the oneAPI libraries.
+# site-packages is <venv>/lib/python3.11/site-packages.
+RPATHS_CORE = ["$$ORIGIN", "$$ORIGIN/../../../.."]  # site-packages/onexpu/lib
+RPATHS_COMPILER = RPATHS_CORE + ["$$ORIGIN/../../tensorflow"]
+RPATHS_NATIVE = ["$$ORIGIN/lib", "$$ORIGIN/../../.."]  # site-packages/onexpu
+RPATHS_TF_PLUGIN = [  # site-packages/tensorflow-plugins
+    "$$ORIGIN/../onexpu/lib",
+    "$$ORIGIN/../tensorflow",
+    "$$ORIGIN/../../..",
+]
+
+_CXX17 = ["-std=c++17"]
+
+def _rpath_flags(paths):
+    return ["-Wl,-rpath," + path for path in paths]
+
+def onexpu_cc_library(name, **kwargs):
+    native.cc_library(name = name, linkstatic = True, **kwargs)
+
+def xla_cc_library(name, deps = [], copts = [], **kwargs):
+    native.cc_library(
+        name = name,
+        copts = _CXX17 + copts,
+        linkstatic = True,
+        deps = deps + ["@tensorflow_wheel//:xla_headers"],
+        **kwargs
+    )
+
+def tf_cc_library(name, deps = [], copts = [], **kwargs):
+    native.cc_library(
+        name = name,
+        copts = _CXX17 + copts,
+        linkstatic = True,
+        deps = deps + ["@tensorflow_wheel//:tf_plugin_headers"],
+        **kwargs
+    )
+
+def _version_script_impl(ctx):
+    lines = ["{"]
+    if ctx.attr.exports:
+        lines.append("  global:")
+        lines += ["    %s;" % symbol for symbol in ctx.attr.exports]
+    lines += ["  local:", "    *;", "};"]
+    output = ctx.actions.declare_file(ctx.label.name)
+    ctx.actions.write(output, "\n".join(lines) + "\n")
+    return [DefaultInfo(files = depset([output]))]
+
+_version_script = rule(
+    implementation = _version_script_impl,
+    attrs = {"exports": attr.string_list(mandatory = True)},
+)
+
+def onexpu_shared_library(name, exports, rpaths, srcs = [], deps = [], linkopts = [], **kwargs):
+    script = name + ".lds"
+    _version_script(name = script, exports = exports)
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        linkshared = True,
+        linkstatic = True,
+        linkopts = [
+            "-Wl,--version-script=$(location :%s)" % script,
+            "-Wl,-soname," + name,
+        ] + ["-Wl,-u," + symbol for symbol in exports if "*" not in symbol] +
+        _rpath_flags(rpaths) + linkopts,
+        additional_linker_inputs = [":" + script],
+        deps = deps,
+        **kwargs
+    )
+
+# A program must hide its archives, too: TensorFlow's library would otherwise be bound to the
+# program's copy of LLVM, and register its options there a second time.
+_HIDE_ARCHIVES = ["-Wl,--exclude-libs,ALL"]
+
+def _build_tree_rpaths(xla):
+    """Search paths of what runs from bazel-bin: absolute, and never in what is shipped."""
+    return _rpath_flags([VENV_LIB] + ([SITE_PACKAGES + "/tensorflow"] if xla else []))
+
+def onexpu_cc_binary(
+        name,
+        deps = [],
+        copts = [],
+        linkopts = [],
+        xla = False,
+        shipped = False,
+        **kwargs):
+    if shipped:
+        rpaths = _rpath_flags(RPATHS_COMPILER if xla else RPATHS_CORE)
+    else:
+        rpaths = _build_tree_rpaths(xla)
+    native.cc_binary(
+        name = name,
+        copts = (_CXX17 if xla else []) + copts,
+        linkopts = _HIDE_ARCHIVES + rpaths + linkopts,
+        linkstatic = True,
+        deps = deps + (["@tensorflow_wheel//:xla"] if xla else []),
+        **kwargs
+    )
+
+def onexpu_cc_test(
+        name,
+        deps = [],
+        copts = [],
+        linkopts = [],
+        env = {},
+        xla = False,
+        size = "medium",
+        **kwargs):
+    environment = {"OCL_ICD_FILENAMES": VENV_LIB + "/libintelocl.so"}
+    environment.update(env)
+    native.cc_test(
+        name = name,
+        size = size,
+        env = environment,
+        copts = (_CXX17 if xla else []) + copts,
+        linkopts = _HIDE_ARCHIVES + _build_tree_rpaths(xla) + linkopts,
+        linkstatic = True,
+        deps = deps + ["@gtest_system//:gtest_main"] + (["@tensorflow_wheel//:xla"] if xla else []),
+        **kwargs
+    )
