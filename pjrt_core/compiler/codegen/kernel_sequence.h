@@ -1,0 +1,64 @@
+// The kernels of one instruction: a schedule begins and ends them one after the other, in launch order.
+// Owned by KernelCodegen for the time of one Emit; thread-compatible.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
+#define PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "llvm/IR/Module.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/kernel_arguments.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
+
+namespace onexpu::compiler {
+
+class KernelSequence {
+ public:
+  struct Kernel {
+    std::string entry_point;
+    LaunchDimensions launch;
+  };
+
+  KernelSequence(const xla::HloInstruction& instruction, const KernelArguments& arguments, const Target& target,
+                 llvm::Module& module, std::string name)
+      : instruction_(instruction), arguments_(arguments), target_(target), module_(module), name_(std::move(name)) {}
+
+  const xla::HloInstruction& instruction() const { return instruction_; }
+  const KernelArguments& arguments() const { return arguments_; }
+  const Target& target() const { return target_; }
+
+  // Device memory that all kernels of the sequence share. To be declared before the first Begin; the number is for
+  // FusionContext::scratch. State lives as long as the loaded Program and starts as zeros.
+  int64_t AddScratch(int64_t bytes, bool is_state = false);
+
+  // Starts a kernel; its arguments are the instruction's distinct buffers and every scratch.
+  absl::StatusOr<std::unique_ptr<FusionContext>> Begin(absl::string_view suffix = "");
+  absl::Status End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch);
+
+  struct ScratchRequest {
+    int64_t bytes;
+    bool is_state;
+  };
+  const std::vector<ScratchRequest>& scratch() const { return scratch_; }
+  const std::vector<Kernel>& kernels() const { return kernels_; }
+
+ private:
+  const xla::HloInstruction& instruction_;
+  const KernelArguments& arguments_;
+  const Target& target_;
+  llvm::Module& module_;
+  std::string name_;
+  std::vector<ScratchRequest> scratch_;
+  std::vector<Kernel> kernels_;
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_

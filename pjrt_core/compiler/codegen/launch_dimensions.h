@@ -1,0 +1,28 @@
+// How many work-items a kernel is started with. The one place that chooses launch sizes.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_LAUNCH_DIMENSIONS_H_
+#define PJRT_CORE_COMPILER_CODEGEN_LAUNCH_DIMENSIONS_H_
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+
+namespace onexpu::compiler {
+
+// SYCL's order, slowest first (OpenCL's get_global_id(0) is the last entry); `local` divides `global`.
+struct LaunchDimensions {
+  absl::InlinedVector<uint64_t, 3> global;
+  absl::InlinedVector<uint64_t, 3> local;
+};
+
+enum class WorkItemCost {
+  kElement,  // a few instructions each
+  kLoop,     // each runs a loop of its own
+};
+
+// One dimension with at least `count` work-items. When the result has more than `count`, the kernel must guard its tail.
+LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& target);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_LAUNCH_DIMENSIONS_H_
