@@ -22,6 +22,7 @@
 namespace onexpu {
 
 class Device;
+class DnnlContext;
 
 // Where a Program's allocations are, this time.
 class AllocationTable {
@@ -57,6 +58,7 @@ struct LoadContext {
   sycl::queue& queue;                       // for engines and contexts; nothing is submitted while loading
   absl::Span<const sycl::kernel> kernels;   // by index into Program.kernels
   const HandlerRegistry& handlers;
+  mutable std::shared_ptr<DnnlContext> dnnl;  // made by the first library thunk, shared by the others (dnnl_context.h)
 };
 
 class Thunk {
