@@ -28,7 +28,8 @@ onexpu_shared_library(name, deps, exports, rpaths, srcs)
     "GetPjrtApi") and hides everything else, archives included. An exported symbol needs default
     visibility in its source (__attribute__((visibility("default")))), since the default is hidden;
     it is linked in without alwayslink. `name` is the file's name. `rpaths` is one of the RPATHS_*
-    below: search paths in the installed layout.
+    below: search paths in the installed layout. `shared_deps` (here, in tests and in programs) are
+    other onexpu_shared_library targets to link against, e.g. "//pjrt_core/c_api:pjrt_plugin_xpu.so".
 
 onexpu_cc_test(name, srcs, deps, xla = False)
     A GoogleTest (and GoogleMock), with main(). xla = True for tests of the compiler room. The oneAPI
@@ -42,7 +43,11 @@ flatbuffer_cc_library(name, srcs)
     room/x.fbs gives #include "room/x_generated.h".
 
 A rule that runs one of our programs as a tool needs nothing special: tools are built in the target's
-own configuration, and find the wheels' libraries by themselves.
+own configuration, and find the wheels' libraries by themselves. (OCL_ICD_FILENAMES is not set for
+them; a genrule sets it if its tool opens the CPU device.)
+
+No bazel-bin symlink is made in the tree, because several output bases may serve one tree. Outputs are
+below `bazel info bazel-bin`, which is <output base>/execroot/onexpu/bazel-out/k8-opt/bin.
 """
 
 load("@oneapi//:paths.bzl", "SITE_PACKAGES", "VENV_LIB")
@@ -65,6 +70,19 @@ _CXX17 = ["-std=c++17"]
 
 def _rpath_flags(paths):
     return ["-Wl,-rpath," + path for path in paths]
+
+def _shared_link_flags(shared_deps):
+    return ["$(location %s)" % dep for dep in shared_deps]
+
+def _shared_dep_rpaths(shared_deps):
+    """Search paths in the build tree, from this package's directory to those of `shared_deps`."""
+    package = native.package_name()
+    up = "/".join([".." for _ in package.split("/")]) if package else "."
+    directories = {}
+    for dep in shared_deps:
+        label = dep if dep.startswith("//") else "//%s%s" % (package, dep)
+        directories[label[2:].split(":")[0]] = True
+    return _rpath_flags(["$$ORIGIN/%s/%s" % (up, directory) for directory in directories])
 
 def onexpu_cc_library(name, **kwargs):
     native.cc_library(name = name, linkstatic = True, **kwargs)
@@ -102,7 +120,15 @@ _version_script = rule(
     attrs = {"exports": attr.string_list(mandatory = True)},
 )
 
-def onexpu_shared_library(name, exports, rpaths, srcs = [], deps = [], linkopts = [], **kwargs):
+def onexpu_shared_library(
+        name,
+        exports,
+        rpaths,
+        srcs = [],
+        deps = [],
+        linkopts = [],
+        shared_deps = [],
+        **kwargs):
     script = name + ".lds"
     _version_script(name = script, exports = exports)
     native.cc_binary(
@@ -114,8 +140,8 @@ def onexpu_shared_library(name, exports, rpaths, srcs = [], deps = [], linkopts 
             "-Wl,--version-script=$(location :%s)" % script,
             "-Wl,-soname," + name,
         ] + ["-Wl,-u," + symbol for symbol in exports if "*" not in symbol] +
-        _rpath_flags(rpaths) + linkopts,
-        additional_linker_inputs = [":" + script],
+        _rpath_flags(rpaths) + _shared_link_flags(shared_deps) + linkopts,
+        additional_linker_inputs = [":" + script] + shared_deps,
         deps = deps,
         **kwargs
     )
@@ -135,15 +161,17 @@ def onexpu_cc_binary(
         linkopts = [],
         xla = False,
         shipped = False,
+        shared_deps = [],
         **kwargs):
     if shipped:
         rpaths = _rpath_flags(RPATHS_COMPILER if xla else RPATHS_CORE)
     else:
-        rpaths = _build_tree_rpaths(xla)
+        rpaths = _build_tree_rpaths(xla) + _shared_dep_rpaths(shared_deps)
     native.cc_binary(
         name = name,
         copts = (_CXX17 if xla else []) + copts,
-        linkopts = _HIDE_ARCHIVES + rpaths + linkopts,
+        linkopts = _HIDE_ARCHIVES + rpaths + _shared_link_flags(shared_deps) + linkopts,
+        additional_linker_inputs = shared_deps,
         linkstatic = True,
         deps = deps + (["@tensorflow_wheel//:xla"] if xla else []),
         **kwargs
@@ -156,6 +184,7 @@ def onexpu_cc_test(
         linkopts = [],
         env = {},
         xla = False,
+        shared_deps = [],
         size = "medium",
         **kwargs):
     environment = {"OCL_ICD_FILENAMES": VENV_LIB + "/libintelocl.so"}
@@ -165,7 +194,9 @@ def onexpu_cc_test(
         size = size,
         env = environment,
         copts = (_CXX17 if xla else []) + copts,
-        linkopts = _HIDE_ARCHIVES + _build_tree_rpaths(xla) + linkopts,
+        linkopts = _HIDE_ARCHIVES + _build_tree_rpaths(xla) + _shared_dep_rpaths(shared_deps) +
+                   _shared_link_flags(shared_deps) + linkopts,
+        additional_linker_inputs = shared_deps,
         linkstatic = True,
         deps = deps + ["@gtest_system//:gtest_main"] + (["@tensorflow_wheel//:xla"] if xla else []),
         **kwargs
