@@ -1,0 +1,76 @@
+// The bytes of a Program: a header, the FlatBuffer and the blobs, each guarded by a checksum.
+//
+//   offset 0                  header, kHeaderBytes
+//   kHeaderBytes              the FlatBuffer, whose root is program.Program
+//   header.blobs_offset       the blobs; every blob starts at a multiple of kBlobAlignment
+//
+// A Container that Parse returned can be trusted: checksums fit, the FlatBuffer is well formed, every index and slice
+// is in range, every table that the schema demands is there. Whoever executes it need not check again.
+// Immutable after Parse; any thread may read it.
+#ifndef PJRT_CORE_PROGRAM_CONTAINER_H_
+#define PJRT_CORE_PROGRAM_CONTAINER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "pjrt_core/program/program_generated.h"
+
+namespace onexpu::program {
+
+// Raised by any change of the schema or of this layout that an older reader would misread.
+inline constexpr uint32_t kProgramFormatVersion = 1;
+
+inline constexpr size_t kHeaderBytes = 64;
+inline constexpr size_t kBlobAlignment = 64;
+
+// Memory that starts at a multiple of kBlobAlignment. Moves; the bytes stay where they are.
+class AlignedBytes {
+ public:
+  AlignedBytes() = default;
+  explicit AlignedBytes(size_t size);  // zero-filled
+
+  uint8_t* data() { return data_.get(); }
+  const uint8_t* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  absl::Span<const uint8_t> span() const { return {data_.get(), size_}; }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* bytes) const;
+  };
+  std::unique_ptr<uint8_t, Free> data_;
+  size_t size_ = 0;
+};
+
+class Container {
+ public:
+  // Copies `bytes`, which may have any alignment.
+  static absl::StatusOr<Container> Parse(absl::Span<const uint8_t> bytes);
+  // Takes over the memory.
+  static absl::StatusOr<Container> Parse(AlignedBytes bytes);
+  // Borrows: `bytes` must be aligned to kBlobAlignment and outlive the Container.
+  static absl::StatusOr<Container> ParseInPlace(absl::Span<const uint8_t> bytes);
+
+  const Program& program() const { return *program_; }
+  // The bytes of a blob that this Program names.
+  absl::Span<const uint8_t> blob(const Blob& blob) const {
+    return blobs_.subspan(blob.offset(), blob.size());
+  }
+  // The whole container, to be stored or sent.
+  absl::Span<const uint8_t> bytes() const { return bytes_; }
+
+ private:
+  Container() = default;
+
+  AlignedBytes owned_;  // empty when borrowed
+  absl::Span<const uint8_t> bytes_;
+  absl::Span<const uint8_t> blobs_;
+  const Program* program_ = nullptr;
+};
+
+}  // namespace onexpu::program
+
+#endif  // PJRT_CORE_PROGRAM_CONTAINER_H_

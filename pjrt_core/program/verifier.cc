@@ -1,0 +1,166 @@
+#include "pjrt_core/program/verifier.h"
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "pjrt_core/program/container.h"
+#include "pjrt_core/program/element_type.h"
+#include "pjrt_core/program/program_generated.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/program/verify_memory.h"
+#include "pjrt_core/program/verify_thunks.h"
+
+namespace onexpu::program {
+namespace {
+
+constexpr uint32_t kSpirvMagic = 0x07230203;
+constexpr uint64_t kSpirvHeaderBytes = 20;
+
+absl::Status VerifyBlob(const Blob& blob, absl::Span<const uint8_t> blobs, const char* where) {
+  if (blob.offset() > blobs.size() || blob.size() > blobs.size() - blob.offset()) {
+    return VerifyError(where, "blob leaves the blob section");
+  }
+  if (blob.offset() % kBlobAlignment != 0) return VerifyError(where, "blob is not aligned");
+  return absl::OkStatus();
+}
+
+absl::Status VerifyTarget(const TargetDescription& target) {
+  if (target.device_kind() > DeviceKind::MAX || target.schedules() > ScheduleSet::MAX) {
+    return VerifyError("target", "unknown kind of device");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyAllocations(const Program& program, absl::Span<const uint8_t> blobs) {
+  for (const Allocation* allocation : *program.allocations()) {
+    if (allocation->kind() > AllocationKind::MAX) {
+      return VerifyError("allocation", "unknown kind");
+    }
+    if (allocation->kind() == AllocationKind::Parameter &&
+        allocation->parameter() >= program.parameters()->size()) {
+      return VerifyError("allocation", "parameter does not exist");
+    }
+    if (allocation->kind() == AllocationKind::Constant && allocation->constant() == nullptr) {
+      return VerifyError("allocation", "constant without bytes");
+    }
+    if (allocation->constant() != nullptr) {
+      ONEXPU_RETURN_IF_ERROR(VerifyBlob(*allocation->constant(), blobs, "constant"));
+      if (allocation->constant()->size() != allocation->size()) {
+        return VerifyError("constant", "size differs from its allocation's");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyParameters(const Program& program) {
+  for (uint32_t i = 0; i < program.parameters()->size(); ++i) {
+    const Parameter& parameter = *program.parameters()->Get(i);
+    ONEXPU_RETURN_IF_ERROR(
+        VerifyArray(program, *parameter.shape(), *parameter.slice(), "parameter"));
+    const Allocation& allocation = *program.allocations()->Get(parameter.slice()->allocation());
+    if (parameter.memory_kind() > MemoryKind::MAX) {
+      return VerifyError("parameter", "unknown memory kind");
+    }
+    if (allocation.kind() != AllocationKind::Parameter || allocation.parameter() != i ||
+        parameter.slice()->offset() != 0) {
+      return VerifyError("parameter", "does not start an allocation of its own");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyResults(const Program& program) {
+  std::vector<bool> used(program.allocations()->size(), false);
+  for (const Result* result : *program.results()) {
+    ONEXPU_RETURN_IF_ERROR(VerifyArray(program, *result->shape(), *result->slice(), "result"));
+    const uint32_t index = result->slice()->allocation();
+    const Allocation& allocation = *program.allocations()->Get(index);
+    if (result->memory_kind() > MemoryKind::MAX || result->alias_kind() > AliasKind::MAX) {
+      return VerifyError("result", "unknown memory or alias kind");
+    }
+    if (result->slice()->offset() != 0 || used[index]) {
+      return VerifyError("result", "does not start an allocation of its own");
+    }
+    used[index] = true;
+    if (result->alias_kind() == AliasKind::None) {
+      if (allocation.kind() != AllocationKind::Result) {
+        return VerifyError("result", "is no fresh buffer and aliases no parameter");
+      }
+      continue;
+    }
+    if (result->alias_parameter() < 0 ||
+        static_cast<uint32_t>(result->alias_parameter()) >= program.parameters()->size()) {
+      return VerifyError("result", "aliases a parameter that does not exist");
+    }
+    if (allocation.kind() != AllocationKind::Parameter ||
+        allocation.parameter() != static_cast<uint32_t>(result->alias_parameter())) {
+      return VerifyError("result", "does not lie in the parameter that it aliases");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyModules(const Program& program, absl::Span<const uint8_t> blobs) {
+  for (const Blob* module : *program.modules()) {
+    ONEXPU_RETURN_IF_ERROR(VerifyBlob(*module, blobs, "module"));
+    uint32_t magic = 0;
+    if (module->size() >= kSpirvHeaderBytes) {
+      std::memcpy(&magic, blobs.data() + module->offset(), sizeof(magic));
+    }
+    if (magic != kSpirvMagic || module->size() % sizeof(uint32_t) != 0) {
+      return VerifyError("module", "is no SPIR-V");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyKernels(const Program& program) {
+  for (const Kernel* kernel : *program.kernels()) {
+    const auto& global = *kernel->global_size();
+    const auto& local = *kernel->local_size();
+    if (kernel->module_() >= program.modules()->size() || kernel->entry_point()->size() == 0) {
+      return VerifyError("kernel", "its module or entry point does not exist");
+    }
+    if (global.size() < 1 || global.size() > 3 ||
+        (local.size() != 0 && local.size() != global.size())) {
+      return VerifyError(kernel->entry_point()->c_str(), "launch size has no rank from 1 to 3");
+    }
+    uint64_t items = 1;
+    for (uint32_t i = 0; i < global.size(); ++i) {
+      if (global[i] == 0 || __builtin_mul_overflow(items, global[i], &items)) {
+        return VerifyError(kernel->entry_point()->c_str(), "launch size is empty or too large");
+      }
+      if (local.size() != 0 && (local[i] == 0 || global[i] % local[i] != 0)) {
+        return VerifyError(kernel->entry_point()->c_str(),
+                           "work-group size does not divide the launch size");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blobs) {
+  if (program.num_replicas() < 1 || program.num_partitions() < 1) {
+    return VerifyError("program", "has no replica or partition");
+  }
+  ONEXPU_RETURN_IF_ERROR(VerifyTarget(*program.target()));
+  ONEXPU_RETURN_IF_ERROR(VerifyAllocations(program, blobs));
+  ONEXPU_RETURN_IF_ERROR(VerifyParameters(program));
+  ONEXPU_RETURN_IF_ERROR(VerifyResults(program));
+  ONEXPU_RETURN_IF_ERROR(VerifyModules(program, blobs));
+  ONEXPU_RETURN_IF_ERROR(VerifyKernels(program));
+  for (const Blob* blob : {program.hlo_proto(), program.compile_options()}) {
+    if (blob != nullptr) ONEXPU_RETURN_IF_ERROR(VerifyBlob(*blob, blobs, "metadata"));
+  }
+  return VerifyThunks(program, *program.thunks());
+}
+
+}  // namespace onexpu::program

@@ -1,0 +1,160 @@
+// What a reader of serialized programs accepts and refuses, byte by byte.
+#include "pjrt_core/program/container.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "pjrt_core/program/header.h"
+#include "pjrt_core/program/writer.h"
+#include "tests/program/sample_program.h"
+
+namespace onexpu::program {
+namespace {
+
+std::vector<uint8_t> SampleBytes() {
+  Writer writer;
+  const auto bytes = Pack(writer, SampleProgram(writer));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return {bytes->data(), bytes->data() + bytes->size()};
+}
+
+// Makes the header's own checksum fit again, so that a test reaches the check behind it.
+void Reseal(std::vector<uint8_t>& bytes) {
+  Header header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  header.header_checksum = HeaderChecksum(header);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+TEST(ContainerTest, ReadsWhatTheWriterWrote) {
+  const auto container = Container::Parse(SampleBytes());
+  ASSERT_TRUE(container.ok()) << container.status();
+  const Program& program = container->program();
+  EXPECT_EQ(program.name()->str(), "sample");
+  ASSERT_EQ(program.thunks()->thunks()->size(), 4u);
+  const auto constant = container->blob(*program.allocations()->Get(3)->constant());
+  EXPECT_EQ(std::vector<uint8_t>(constant.begin(), constant.end()), std::vector<uint8_t>(16, 7));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(constant.data()) % kBlobAlignment, 0u);
+}
+
+TEST(ContainerTest, AMovedContainerKeepsItsProgram) {
+  auto container = Container::Parse(SampleBytes());
+  ASSERT_TRUE(container.ok());
+  const Program* program = &container->program();
+  const Container moved = std::move(*container);
+  EXPECT_EQ(&moved.program(), program);
+}
+
+TEST(ContainerTest, ReadsBytesOfAnyAlignment) {
+  std::vector<uint8_t> shifted = SampleBytes();
+  shifted.insert(shifted.begin(), 0);
+  EXPECT_TRUE(Container::Parse(absl::MakeConstSpan(shifted).subspan(1)).ok());
+}
+
+TEST(ContainerTest, EveryFlippedBitOfTheHeaderIsAnError) {
+  const std::vector<uint8_t> sound = SampleBytes();
+  for (size_t byte = 0; byte < kHeaderBytes; ++byte) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::vector<uint8_t> bytes = sound;
+      bytes[byte] ^= 1 << bit;
+      EXPECT_FALSE(Container::Parse(bytes).ok()) << "byte " << byte << ", bit " << bit;
+    }
+  }
+}
+
+TEST(ContainerTest, EveryResealedHeaderByteIsAnErrorToo) {
+  const std::vector<uint8_t> sound = SampleBytes();
+  for (size_t byte = 0; byte < offsetof(Header, header_checksum); ++byte) {
+    for (const uint8_t value : {0x01, 0x80, 0xff}) {
+      std::vector<uint8_t> bytes = sound;
+      bytes[byte] ^= value;
+      Reseal(bytes);
+      EXPECT_FALSE(Container::Parse(bytes).ok()) << "byte " << byte;
+    }
+  }
+}
+
+TEST(ContainerTest, EveryFlippedByteBehindTheHeaderIsAnError) {
+  const std::vector<uint8_t> sound = SampleBytes();
+  Header header;
+  std::memcpy(&header, sound.data(), sizeof(header));
+  for (size_t byte = kHeaderBytes; byte < sound.size(); ++byte) {
+    // The bytes that fill up to the blobs' alignment belong to nothing.
+    if (byte >= kHeaderBytes + header.flatbuffer_bytes && byte < header.blobs_offset) continue;
+    std::vector<uint8_t> bytes = sound;
+    bytes[byte] ^= 0x10;
+    EXPECT_FALSE(Container::Parse(bytes).ok()) << "byte " << byte;
+  }
+}
+
+TEST(ContainerTest, DamageBehindMatchingChecksumsNeverCrashes) {
+  const std::vector<uint8_t> sound = SampleBytes();
+  Header header;
+  std::memcpy(&header, sound.data(), sizeof(header));
+  int refused = 0;
+  for (size_t byte = kHeaderBytes; byte < kHeaderBytes + header.flatbuffer_bytes; ++byte) {
+    for (const uint8_t value : {0x01, 0x80, 0xff}) {
+      std::vector<uint8_t> bytes = sound;
+      bytes[byte] ^= value;
+      Header changed = header;
+      changed.flatbuffer_checksum =
+          Checksum(absl::MakeConstSpan(bytes).subspan(kHeaderBytes, header.flatbuffer_bytes));
+      std::memcpy(bytes.data(), &changed, sizeof(changed));
+      Reseal(bytes);
+      refused += !Container::Parse(bytes).ok();
+    }
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST(ContainerTest, EveryTruncationIsAnError) {
+  const std::vector<uint8_t> sound = SampleBytes();
+  for (size_t size = 0; size < sound.size(); ++size) {
+    EXPECT_FALSE(Container::Parse(absl::MakeConstSpan(sound).first(size)).ok()) << size;
+  }
+}
+
+TEST(ContainerTest, TrailingBytesAreAnError) {
+  std::vector<uint8_t> bytes = SampleBytes();
+  bytes.push_back(0);
+  EXPECT_FALSE(Container::Parse(bytes).ok());
+}
+
+TEST(ContainerTest, AnotherVersionIsNamed) {
+  std::vector<uint8_t> bytes = SampleBytes();
+  bytes[offsetof(Header, format_version)] += 1;
+  Reseal(bytes);
+  const auto container = Container::Parse(bytes);
+  ASSERT_FALSE(container.ok());
+  EXPECT_NE(std::string(container.status().message()).find("format version 2"), std::string::npos)
+      << container.status();
+}
+
+TEST(ContainerTest, InPlaceNeedsAlignment) {
+  const auto aligned = [] {
+    Writer writer;
+    return *Pack(writer, SampleProgram(writer));
+  }();
+  EXPECT_TRUE(Container::ParseInPlace(aligned.span()).ok());
+  AlignedBytes shifted(aligned.size() + 1);
+  std::memcpy(shifted.data() + 1, aligned.data(), aligned.size());
+  EXPECT_FALSE(Container::ParseInPlace(shifted.span().subspan(1)).ok());
+}
+
+TEST(WriterTest, EqualBlobsAreStoredOnce) {
+  Writer writer;
+  const std::vector<uint8_t> one(100, 1), two(100, 2);
+  const Blob first = writer.AddBlob(one);
+  const Blob second = writer.AddBlob(two);
+  const Blob third = writer.AddBlob(one);
+  EXPECT_EQ(first.offset(), third.offset());
+  EXPECT_NE(first.offset(), second.offset());
+  EXPECT_EQ(second.offset() % kBlobAlignment, 0u);
+}
+
+}  // namespace
+}  // namespace onexpu::program

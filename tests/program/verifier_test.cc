@@ -1,0 +1,136 @@
+// The runtime trusts a Program that was read: whatever could lead it astray is refused by name.
+#include "pjrt_core/program/verifier.h"
+
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "pjrt_core/program/writer.h"
+#include "tests/program/sample_program.h"
+
+namespace onexpu::program {
+namespace {
+
+struct Damage {
+  const char* name;
+  std::function<void(ProgramT&)> apply;
+  const char* message;
+};
+
+template <typename TableT>
+TableT& Table(ProgramT& program, int thunk) {
+  return *static_cast<TableT*>(program.thunks->thunks[thunk]->kind.value);
+}
+
+constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
+
+const Damage kDamages[] = {
+    {"SliceOutOfItsAllocation",
+     [](ProgramT& p) { Table<KernelThunkT>(p, 0).arguments[0] = *MakeSlice(0, 8, 16); },
+     "leaves allocation 0"},
+    {"SliceThatWrapsAround",
+     [](ProgramT& p) { Table<KernelThunkT>(p, 0).arguments[0] = *MakeSlice(0, 8, kHuge - 4); },
+     "leaves allocation 0"},
+    {"SliceOfNoAllocation",
+     [](ProgramT& p) { Table<KernelThunkT>(p, 0).arguments[0] = *MakeSlice(9, 0, 4); },
+     "allocation 9 does not exist"},
+    {"KernelIndex", [](ProgramT& p) { Table<KernelThunkT>(p, 0).kernel = 5; },
+     "kernel 5 does not exist"},
+    {"ModuleIndex", [](ProgramT& p) { p.kernels[0]->module_ = 1; }, "module or entry point"},
+    {"NoSpirv", [](ProgramT& p) { p.modules[0] = *p.allocations[3]->constant; }, "is no SPIR-V"},
+    {"BlobOutside", [](ProgramT& p) { p.modules[0] = Blob(0, 1 << 20); }, "blob section"},
+    {"BlobThatWrapsAround", [](ProgramT& p) { p.modules[0] = Blob(64, kHuge - 32); },
+     "blob section"},
+    {"EmptyLaunch", [](ProgramT& p) { p.kernels[0]->global_size = {0}; }, "launch size"},
+    {"WorkGroupThatDoesNotDivide", [](ProgramT& p) { p.kernels[0]->local_size = {3}; },
+     "work-group size"},
+    {"ParameterSmallerThanItsShape", [](ProgramT& p) { p.parameters[0]->shape->dimensions = {5}; },
+     "slice is smaller"},
+    {"ShapeThatOverflows",
+     [](ProgramT& p) { p.parameters[0]->shape->dimensions = {1ll << 62, 1ll << 62}; }, "64 bits"},
+    {"NegativeDimension", [](ProgramT& p) { p.parameters[0]->shape->dimensions = {-1}; },
+     "negative dimension"},
+    {"UnknownElementType",
+     [](ProgramT& p) { p.parameters[0]->shape->element_type = static_cast<ElementType>(13); },
+     "unknown element type"},
+    {"LayoutOfAnotherRank", [](ProgramT& p) { p.parameters[0]->shape->minor_to_major = {1, 0}; },
+     "layout"},
+    {"LayoutThatIsNoPermutation",
+     [](ProgramT& p) { p.parameters[0]->shape->minor_to_major = {1}; }, "permutation"},
+    {"ParameterInATemporary", [](ProgramT& p) { p.parameters[0]->slice = MakeSlice(2, 0, 16); },
+     "allocation of its own"},
+    {"ResultInATemporary", [](ProgramT& p) { p.results[0]->slice = MakeSlice(2, 0, 16); },
+     "no fresh buffer"},
+    {"ResultAliasOfNoParameter",
+     [](ProgramT& p) {
+       p.results[0]->alias_kind = AliasKind::Must;
+       p.results[0]->alias_parameter = 3;
+     },
+     "does not exist"},
+    {"ResultOutsideOfItsAlias",
+     [](ProgramT& p) {
+       p.results[0]->alias_kind = AliasKind::May;
+       p.results[0]->alias_parameter = 0;
+     },
+     "does not lie in the parameter"},
+    {"ConstantOfAnotherSize", [](ProgramT& p) { p.allocations[3]->size = 8; }, "size differs"},
+    {"ConstantWithoutBytes", [](ProgramT& p) { p.allocations[3]->constant = nullptr; },
+     "without bytes"},
+    {"GemmDimensions", [](ProgramT& p) { Table<GemmThunkT>(p, 1).rhs->dimensions = {1, 2}; },
+     "gemm dimensions differ"},
+    {"GemmStrides", [](ProgramT& p) { Table<GemmThunkT>(p, 1).lhs->strides = {3, 1}; },
+     "leaves its slice"},
+    {"GemmWithoutAddend", [](ProgramT& p) { Table<GemmThunkT>(p, 1).beta = 1; }, "addend"},
+    {"GemmBias", [](ProgramT& p) { Table<GemmThunkT>(p, 1).bias = MakeTensor(3, {1, 1, 2}, {0, 0, 1}); },
+     "does not broadcast"},
+    {"WhileWithoutCondition", [](ProgramT& p) { Table<WhileThunkT>(p, 2).condition = nullptr; },
+     "without a condition"},
+    {"BodyOfWhile",
+     [](ProgramT& p) {
+       auto& body = Table<WhileThunkT>(p, 2).body->thunks[0];
+       static_cast<KernelThunkT*>(body->kind.value)->kernel = 7;
+     },
+     "kernel 7"},
+    {"AttributesOutOfOrder",
+     [](ProgramT& p) {
+       auto& attributes = Table<CustomCallThunkT>(p, 3).attributes;
+       std::swap(attributes[0], attributes[1]);
+     },
+     "not sorted"},
+    {"AttributeArraySize",
+     [](ProgramT& p) {
+       static_cast<ArrayAttributeT*>(Table<CustomCallThunkT>(p, 3).attributes[0]->value.value)
+           ->count = 2;
+     },
+     "attribute axes"},
+    {"CustomCallOperand",
+     [](ProgramT& p) { Table<CustomCallThunkT>(p, 3).operands[0]->shape->dimensions = {8}; },
+     "slice is smaller"},
+    {"NoReplica", [](ProgramT& p) { p.num_replicas = 0; }, "replica"},
+};
+
+class VerifierTest : public ::testing::TestWithParam<Damage> {};
+
+TEST_P(VerifierTest, Refuses) {
+  Writer writer;
+  ProgramT program = SampleProgram(writer);
+  GetParam().apply(program);
+  const auto bytes = Pack(writer, program);
+  ASSERT_FALSE(bytes.ok());
+  EXPECT_NE(std::string(bytes.status().message()).find(GetParam().message), std::string::npos)
+      << bytes.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(Damages, VerifierTest, ::testing::ValuesIn(kDamages),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(VerifierTest, AcceptsTheSoundProgram) {
+  Writer writer;
+  const auto bytes = Pack(writer, SampleProgram(writer));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+}
+
+}  // namespace
+}  // namespace onexpu::program
