@@ -2,6 +2,7 @@
 #ifndef PJRT_CORE_RUNTIME_DEVICE_H_
 #define PJRT_CORE_RUNTIME_DEVICE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -67,6 +68,11 @@ class Device {
 
   // A FlatBuffer whose root is program.TargetDescription, as the compiler takes it.
   virtual absl::Span<const uint8_t> target_description() const = 0;
+
+  // Device memory for work on the compute queue, from the pool: for what is submitted after the call. Freed in the queue's
+  // order, so work that was submitted before FreeOrdered may still use it. Aligned to 256 bytes at least.
+  virtual absl::StatusOr<void*> AllocateOrdered(size_t bytes) = 0;
+  virtual void FreeOrdered(void* memory, size_t bytes) = 0;
 
   // Waits until all work submitted so far is done (tests, sync_devices). Never on the hot path.
   virtual absl::Status Synchronize() = 0;

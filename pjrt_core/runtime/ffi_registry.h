@@ -33,10 +33,17 @@ using FfiUserData = absl::flat_hash_map<int64_t, void*>;
 
 class HandlerRegistry {
  public:
+  // The process's registry, which Client::handlers() gives too: frameworks register handlers and types before they make a
+  // client, and the XLA_FFI_Api functions that register have no other context.
+  static HandlerRegistry& Process();
+
   // Asks the handler for its metadata (API version, traits). ALREADY_EXISTS for other functions under the same name.
   absl::Status Register(FfiHandler handler);
   // NOT_FOUND lists names that are close.
   absl::StatusOr<const FfiHandler*> Find(absl::string_view name) const;
+
+  // A handler that is launched by its functions and has no registered name: its metadata is asked for once.
+  absl::StatusOr<const FfiHandler*> Intern(const FfiHandler& handler);
 
   // type_id 0 assigns one; otherwise checks it against an earlier registration of `name`.
   absl::StatusOr<int64_t> RegisterType(absl::string_view name, int64_t type_id, void (*deleter)(void*));
@@ -45,11 +52,13 @@ class HandlerRegistry {
  private:
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::unique_ptr<FfiHandler>> handlers_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<XLA_FFI_Handler*, std::unique_ptr<FfiHandler>> unnamed_ ABSL_GUARDED_BY(mutex_);
   struct Type {
     int64_t id;
     void (*deleter)(void*);
   };
   absl::flat_hash_map<std::string, Type> types_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<int64_t, void (*)(void*)> deleters_ ABSL_GUARDED_BY(mutex_);
   int64_t next_type_id_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
 };
 
