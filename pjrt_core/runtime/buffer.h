@@ -26,7 +26,7 @@ namespace onexpu {
 using Dimensions = absl::InlinedVector<int64_t, 6>;
 
 struct ArrayShape {
-  program::ElementType element_type = program::ElementType_Invalid;
+  program::ElementType element_type = program::ElementType::Invalid;
   Dimensions dimensions;
   Dimensions minor_to_major;  // always complete: rank entries
 

@@ -1,0 +1,264 @@
+#include "pjrt_core/thunks/convolution_thunk.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/dnnl_context.h"
+
+namespace onexpu {
+
+// Builds the steps of one convolution. Lives during Create only.
+class ConvolutionBuilder {
+ public:
+  ConvolutionBuilder(const program::ConvolutionThunk& convolution,
+                     std::shared_ptr<DnnlContext> dnnl, ConvolutionThunk& thunk)
+      : convolution_(convolution), dnnl_(std::move(dnnl)), thunk_(thunk) {}
+
+  absl::Status Build();
+
+ private:
+  using Place = ConvolutionThunk::Place;
+
+  // What oneDNN chose for the three tensors.
+  struct Chosen {
+    dnnl::primitive primitive;
+    dnnl::memory::desc source, weights, destination, scratchpad;
+    bool is_reference = false;
+  };
+  // `any_data`: source and destination in a format of oneDNN's choice, too.
+  Chosen Choose(bool any_data) const;
+  template <typename Descriptor>
+  static Chosen Describe(const Descriptor& descriptor, dnnl::primitive primitive);
+
+  // The place where the primitive finds `tensor` in `chosen` format, after a reorder step if that
+  // differs.
+  Place Input(const program::Tensor& tensor, const dnnl::memory::desc& given,
+              const dnnl::memory::desc& chosen);
+  Place TakeScratch(size_t bytes);
+  void AddReorder(const dnnl::memory::desc& from, Place from_place, const dnnl::memory::desc& to,
+                  Place to_place);
+  static Place At(const program::Tensor& tensor) { return Place{*tensor.slice()}; }
+  static dnnl::memory::dims Dims(const flatbuffers::Vector<int64_t>* values) {
+    return values == nullptr ? dnnl::memory::dims()
+                             : dnnl::memory::dims(values->begin(), values->end());
+  }
+
+  const program::ConvolutionThunk& convolution_;
+  const std::shared_ptr<DnnlContext> dnnl_;
+  ConvolutionThunk& thunk_;
+  dnnl::memory::desc source_, weights_, destination_, bias_;
+  dnnl::memory::dims strides_, dilation_, padding_low_, padding_high_;
+  dnnl::primitive_attr attributes_;
+};
+
+template <typename Descriptor>
+ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(const Descriptor& descriptor,
+                                                        dnnl::primitive primitive) {
+  Chosen chosen;
+  chosen.primitive = std::move(primitive);
+  chosen.scratchpad = descriptor.scratchpad_desc();
+  chosen.is_reference = absl::StrContains(descriptor.impl_info_str(), "ref");
+  return chosen;
+}
+
+ConvolutionBuilder::Chosen ConvolutionBuilder::Choose(bool any_data) const {
+  const dnnl::memory::desc source = any_data ? AnyFormat(source_) : source_;
+  const dnnl::memory::desc destination = any_data ? AnyFormat(destination_) : destination_;
+  const dnnl::memory::desc weights = AnyFormat(weights_);
+  const auto algorithm = dnnl::algorithm::convolution_direct;
+  const bool is_forward = convolution_.kind() == program::ConvolutionKind::Forward;
+  const dnnl::convolution_forward::primitive_desc forward(
+      dnnl_->engine(),
+      is_forward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training,
+      algorithm, source, weights, is_forward ? bias_ : dnnl::memory::desc(), destination, strides_,
+      dilation_, padding_low_, padding_high_, is_forward ? attributes_ : dnnl::primitive_attr());
+  if (is_forward) {
+    Chosen chosen = Describe(forward, dnnl::convolution_forward(forward));
+    chosen.source = forward.src_desc();
+    chosen.weights = forward.weights_desc();
+    chosen.destination = forward.dst_desc();
+    return chosen;
+  }
+  if (convolution_.kind() == program::ConvolutionKind::BackwardData) {
+    const dnnl::convolution_backward_data::primitive_desc backward(
+        dnnl_->engine(), algorithm, source, weights, destination, strides_, dilation_, padding_low_,
+        padding_high_, forward, attributes_);
+    Chosen chosen = Describe(backward, dnnl::convolution_backward_data(backward));
+    chosen.source = backward.diff_src_desc();
+    chosen.weights = backward.weights_desc();
+    chosen.destination = backward.diff_dst_desc();
+    return chosen;
+  }
+  const dnnl::convolution_backward_weights::primitive_desc backward(
+      dnnl_->engine(), algorithm, source, weights, destination, strides_, dilation_, padding_low_,
+      padding_high_, forward, attributes_);
+  Chosen chosen = Describe(backward, dnnl::convolution_backward_weights(backward));
+  chosen.source = backward.src_desc();
+  chosen.weights = backward.diff_weights_desc();
+  chosen.destination = backward.diff_dst_desc();
+  return chosen;
+}
+
+ConvolutionBuilder::Place ConvolutionBuilder::TakeScratch(size_t bytes) {
+  Place place;
+  place.in_scratch = true;
+  place.scratch_offset = thunk_.scratch_bytes_;
+  thunk_.scratch_bytes_ += (bytes + 63) / 64 * 64;
+  return place;
+}
+
+void ConvolutionBuilder::AddReorder(const dnnl::memory::desc& from, Place from_place,
+                                    const dnnl::memory::desc& to, Place to_place) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc descriptor(dnnl_->engine(), from, dnnl_->engine(), to,
+                                                 attributes);
+  std::vector<DnnlArguments::Argument> arguments = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+  absl::InlinedVector<Place, 6> places = {from_place, to_place};
+  if (const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
+      scratchpad.get_size() > 0) {
+    arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
+    places.push_back(TakeScratch(scratchpad.get_size()));
+  }
+  thunk_.steps_.push_back(
+      {std::make_unique<DnnlArguments>(dnnl_, dnnl::reorder(descriptor), std::move(arguments)),
+       std::move(places)});
+}
+
+ConvolutionBuilder::Place ConvolutionBuilder::Input(const program::Tensor& tensor,
+                                                    const dnnl::memory::desc& given,
+                                                    const dnnl::memory::desc& chosen) {
+  if (chosen == given) return At(tensor);
+  const Place place = TakeScratch(chosen.get_size());
+  AddReorder(given, At(tensor), chosen, place);
+  return place;
+}
+
+absl::Status ConvolutionBuilder::Build() {
+  ONEXPU_ASSIGN_OR_RETURN(source_, ToDnnl(*convolution_.source()));
+  ONEXPU_ASSIGN_OR_RETURN(weights_, ToDnnl(*convolution_.weights()));
+  ONEXPU_ASSIGN_OR_RETURN(destination_, ToDnnl(*convolution_.destination()));
+  if (convolution_.bias() != nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(bias_, ToDnnl(*convolution_.bias()));
+  }
+  strides_ = Dims(convolution_.window_strides());
+  padding_low_ = Dims(convolution_.padding_low());
+  padding_high_ = Dims(convolution_.padding_high());
+  dilation_ = Dims(convolution_.dilation());
+  for (int64_t& d : dilation_) d -= 1;  // oneDNN counts the zeros between
+
+  const program::Tensor* addend = convolution_.addend();
+  dnnl::memory::desc addend_desc;
+  dnnl::post_ops post_ops;
+  if (addend != nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(addend_desc, ToDnnl(*addend));
+    post_ops.append_binary(dnnl::algorithm::binary_add, addend_desc);
+  }
+  ONEXPU_RETURN_IF_ERROR(
+      AppendActivation(convolution_.activation(), convolution_.activation_alpha(), post_ops));
+  const bool has_epilogue = convolution_.bias() != nullptr || post_ops.len() > 0;
+  if (has_epilogue && convolution_.kind() != program::ConvolutionKind::Forward) {
+    return absl::UnimplementedError("a backward convolution with an epilogue");
+  }
+  attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes_.set_post_ops(post_ops);
+
+  return CatchLibraryErrors([&] {
+    Chosen chosen = Choose(/*any_data=*/false);
+    if (chosen.is_reference) {
+      Chosen blocked = Choose(/*any_data=*/true);
+      if (!blocked.is_reference) chosen = std::move(blocked);
+    }
+
+    const program::ConvolutionKind kind = convolution_.kind();
+    const bool is_forward = kind == program::ConvolutionKind::Forward;
+    struct Role {
+      const program::Tensor& tensor;
+      const dnnl::memory::desc& given;
+      const dnnl::memory::desc& chosen;
+      int index;
+      bool is_output;
+    };
+    const bool data = kind == program::ConvolutionKind::BackwardData;
+    const bool weights = kind == program::ConvolutionKind::BackwardWeights;
+    const Role roles[] = {
+        {*convolution_.source(), source_, chosen.source, data ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC,
+         data},
+        {*convolution_.weights(), weights_, chosen.weights,
+         weights ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS, weights},
+        {*convolution_.destination(), destination_, chosen.destination,
+         is_forward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST, is_forward},
+    };
+    std::vector<DnnlArguments::Argument> arguments;
+    absl::InlinedVector<Place, 6> places;
+    const Role* reordered_output = nullptr;
+    Place output_scratch;
+    for (const Role& role : roles) {
+      arguments.push_back({role.index, role.chosen});
+      if (!role.is_output) {
+        places.push_back(Input(role.tensor, role.given, role.chosen));
+      } else if (role.chosen == role.given) {
+        places.push_back(At(role.tensor));
+      } else {
+        reordered_output = &role;
+        output_scratch = TakeScratch(role.chosen.get_size());
+        places.push_back(output_scratch);
+      }
+    }
+    if (convolution_.bias() != nullptr) {
+      arguments.push_back({DNNL_ARG_BIAS, bias_});
+      places.push_back(At(*convolution_.bias()));
+    }
+    if (addend != nullptr) {
+      arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, addend_desc});
+      places.push_back(At(*addend));
+    }
+    if (chosen.scratchpad.get_size() > 0) {
+      arguments.push_back({DNNL_ARG_SCRATCHPAD, chosen.scratchpad});
+      places.push_back(TakeScratch(chosen.scratchpad.get_size()));
+    }
+    thunk_.steps_.push_back(
+        {std::make_unique<DnnlArguments>(dnnl_, chosen.primitive, std::move(arguments)),
+         std::move(places)});
+    if (reordered_output != nullptr) {
+      AddReorder(reordered_output->chosen, output_scratch, reordered_output->given,
+                 At(reordered_output->tensor));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::unique_ptr<Thunk>> ConvolutionThunk::Create(
+    const program::Thunk& thunk, const program::ConvolutionThunk& convolution,
+    const LoadContext& load) {
+  std::unique_ptr<ConvolutionThunk> result(new ConvolutionThunk(
+      thunk.op_name() ? thunk.op_name()->str() : "", thunk.source() ? thunk.source()->str() : ""));
+  if (IsEmpty(*convolution.source()) || IsEmpty(*convolution.weights()) ||
+      IsEmpty(*convolution.destination())) {
+    return absl::UnimplementedError("a convolution of an empty tensor");
+  }
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
+  ONEXPU_RETURN_IF_ERROR(ConvolutionBuilder(convolution, std::move(dnnl), *result).Build());
+  return std::unique_ptr<Thunk>(std::move(result));
+}
+
+absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
+  return CatchLibraryErrors([&] {
+    for (const Step& step : steps_) {
+      absl::InlinedVector<void*, 6> addresses;
+      for (const Place& place : step.places) {
+        addresses.push_back(place.in_scratch
+                                ? static_cast<char*>(context.scratch) + place.scratch_offset
+                                : context.allocations.Resolve(place.slice));
+      }
+      step.primitive->Execute(addresses);
+    }
+    context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace onexpu

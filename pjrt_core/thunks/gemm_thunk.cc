@@ -1,0 +1,115 @@
+#include "pjrt_core/thunks/gemm_thunk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/dnnl_context.h"
+
+namespace onexpu {
+namespace {
+
+bool SameMemory(const program::Tensor& a, const program::Tensor& b) {
+  return a.slice()->allocation() == b.slice()->allocation() &&
+         a.slice()->offset() == b.slice()->offset();
+}
+
+bool SameLayout(const program::Tensor& a, const program::Tensor& b) {
+  return a.element_type() == b.element_type() &&
+         std::equal(a.dimensions()->begin(), a.dimensions()->end(), b.dimensions()->begin(),
+                    b.dimensions()->end()) &&
+         std::equal(a.strides()->begin(), a.strides()->end(), b.strides()->begin(),
+                    b.strides()->end());
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& thunk,
+                                                         const program::GemmThunk& gemm,
+                                                         const LoadContext& load) {
+  std::unique_ptr<GemmThunk> result(new GemmThunk(thunk.op_name() ? thunk.op_name()->str() : "",
+                                                  thunk.source() ? thunk.source()->str() : ""));
+  if (IsEmpty(*gemm.result())) return std::unique_ptr<Thunk>(std::move(result));
+  if (IsEmpty(*gemm.lhs())) {
+    if (gemm.bias() != nullptr || gemm.addend() != nullptr ||
+        gemm.activation() != program::Activation::None) {
+      return absl::UnimplementedError("a matmul over no elements with an epilogue");
+    }
+    result->zero_fill_ = *gemm.result()->slice();
+    return std::unique_ptr<Thunk>(std::move(result));
+  }
+
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
+  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc lhs, ToDnnl(*gemm.lhs()));
+  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc rhs, ToDnnl(*gemm.rhs()));
+  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc destination, ToDnnl(*gemm.result()));
+  std::vector<DnnlArguments::Argument> arguments = {
+      {DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, rhs}, {DNNL_ARG_DST, destination}};
+  result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *gemm.result()->slice()};
+
+  // Post-operations run in order on the product: alpha, then the addend, then the bias, then the
+  // activation.
+  dnnl::post_ops post_ops;
+  const auto append_binary_add = [&](const program::Tensor& operand) -> absl::Status {
+    ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc desc, ToDnnl(operand));
+    arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, desc});
+    result->slices_.push_back(*operand.slice());
+    post_ops.append_binary(dnnl::algorithm::binary_add, desc);
+    return absl::OkStatus();
+  };
+  if (gemm.alpha() != 1.f)
+    post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, gemm.alpha(), 0.f);
+  if (gemm.addend() != nullptr && gemm.beta() != 0.f) {
+    const bool in_place = SameMemory(*gemm.addend(), *gemm.result());
+    if (!in_place && gemm.beta() == 1.f) {
+      ONEXPU_RETURN_IF_ERROR(append_binary_add(*gemm.addend()));
+    } else {
+      if (!SameLayout(*gemm.addend(), *gemm.result())) {
+        return absl::UnimplementedError(
+            "a scaled matmul addend of another shape or layout than the result");
+      }
+      if (!in_place) result->addend_copy_.emplace(*gemm.addend()->slice(), *gemm.result()->slice());
+      post_ops.append_sum(gemm.beta());
+    }
+  }
+  if (gemm.bias() != nullptr) ONEXPU_RETURN_IF_ERROR(append_binary_add(*gemm.bias()));
+  ONEXPU_RETURN_IF_ERROR(AppendActivation(gemm.activation(), gemm.activation_alpha(), post_ops));
+
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    attributes.set_post_ops(post_ops);
+    const dnnl::matmul::primitive_desc descriptor(dnnl->engine(), lhs, rhs, destination,
+                                                  attributes);
+    result->scratch_bytes_ = descriptor.scratchpad_desc().get_size();
+    if (result->scratch_bytes_ > 0)
+      arguments.push_back({DNNL_ARG_SCRATCHPAD, descriptor.scratchpad_desc()});
+    result->primitive_ =
+        std::make_unique<DnnlArguments>(dnnl, dnnl::matmul(descriptor), std::move(arguments));
+    return absl::OkStatus();
+  }));
+  return std::unique_ptr<Thunk>(std::move(result));
+}
+
+absl::Status GemmThunk::Execute(const ExecuteContext& context) {
+  return CatchLibraryErrors([&] {
+    if (zero_fill_.has_value()) {
+      context.queue.memset(context.allocations.Resolve(*zero_fill_), 0, zero_fill_->size());
+    }
+    if (primitive_ == nullptr) return absl::OkStatus();
+    if (addend_copy_.has_value()) {
+      context.queue.memcpy(context.allocations.Resolve(addend_copy_->second),
+                           context.allocations.Resolve(addend_copy_->first),
+                           addend_copy_->second.size());
+    }
+    absl::InlinedVector<void*, 6> addresses;
+    for (const program::Slice& slice : slices_)
+      addresses.push_back(context.allocations.Resolve(slice));
+    if (scratch_bytes_ > 0) addresses.push_back(context.scratch);
+    primitive_->Execute(addresses);
+    context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace onexpu

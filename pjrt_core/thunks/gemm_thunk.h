@@ -1,0 +1,47 @@
+// Runs one oneDNN matmul with its epilogue on the device queue.
+//
+// Thread-safe after creation. Owns the primitive; borrows the operands' device memory.
+#ifndef PJRT_CORE_THUNKS_GEMM_THUNK_H_
+#define PJRT_CORE_THUNKS_GEMM_THUNK_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/thunks/dnnl_arguments.h"
+#include "pjrt_core/thunks/thunk.h"
+
+namespace onexpu {
+
+class GemmThunk final : public Thunk {
+ public:
+  // UNIMPLEMENTED when oneDNN has no such matmul on this device; the compiler asks for what the
+  // target has.
+  static absl::StatusOr<std::unique_ptr<Thunk>> Create(const program::Thunk& thunk,
+                                                       const program::GemmThunk& gemm,
+                                                       const LoadContext& load);
+
+  absl::Status Execute(const ExecuteContext& context) override;
+  size_t scratch_bytes() const override { return scratch_bytes_; }
+  absl::string_view kind() const override { return "gemm"; }
+
+ private:
+  using Thunk::Thunk;
+
+  // Null when the result is empty.
+  std::unique_ptr<DnnlArguments> primitive_;
+  absl::InlinedVector<program::Slice, 5>
+      slices_;  // of the primitive's arguments, before the scratchpad
+  std::optional<std::pair<program::Slice, program::Slice>>
+      addend_copy_;                          // addend -> result, before the primitive
+  std::optional<program::Slice> zero_fill_;  // no products to sum: the result is 0
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_THUNKS_GEMM_THUNK_H_
