@@ -39,7 +39,9 @@ external_library(
 cc_library(
     name = "llvm",
     srcs = {archives},
-    linkopts = ["-lzstd", "-lz"],
+    # Static, so that an install need not carry them. They are position independent only as long as
+    # their symbols are hidden, which they are in all that we link.
+    linkopts = ["-l:libzstd.a", "-l:libz.a"],
     deps = [":headers"],
 )
 """

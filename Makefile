@@ -1,0 +1,36 @@
+# The two commands are `make demo` and `make test`: each sets up all that it needs.
+# docs/building.md describes the others.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV_PYTHON := .venv/bin/python
+# Options of `make develop`, e.g. DEVELOP="--only core".
+DEVELOP ?=
+# Options of pytest, e.g. PYTEST="tests/jax -k donation".
+PYTEST ?= tests
+
+.PHONY: demo test setup setup-tests develop wheel benchmark clean
+
+demo: setup
+	$(VENV_PYTHON) examples/mixed_execution.py
+
+test: setup-tests
+	$(VENV_PYTHON) -m pytest $(PYTEST)
+
+setup:
+	@$(PYTHON) tools/setup_environment.py
+
+setup-tests:
+	@$(PYTHON) tools/setup_environment.py --with-tests
+
+develop:
+	@$(PYTHON) tools/develop.py --build $(DEVELOP)
+
+wheel: setup
+	$(VENV_PYTHON) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+benchmark: setup
+	$(VENV_PYTHON) benchmarks/run.py
+
+clean:
+	rm -rf build dist *.egg-info
+	bazel clean

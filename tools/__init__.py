@@ -1,0 +1,1 @@
+"""Set-up, development install and packaging of onexpu. Nothing here is needed at run time."""
