@@ -1,0 +1,259 @@
+"""What is measured. Each case gives its contenders, compiled and warmed, on the same inputs.
+
+Contender names: ``xpu`` (JAX or TensorFlow on our device), ``XLA:CPU`` (JAX's CPU backend), ``TF CPU`` (TensorFlow's CPU
+device), ``limit`` (what the device can do at best, see limits.cc).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tensorflow as tf
+
+Run = Callable[[], float | None]
+
+
+@dataclasses.dataclass
+class Case:
+    """One row of the report."""
+
+    name: str
+    contenders: dict[str, Run]
+    note: str = ""
+    rounds: int = 31
+    seconds: float = 4.0
+
+
+def _jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
+    """``function`` jitted on xpu and on JAX's CPU, over copies of the same arguments."""
+    contenders = {}
+    for label, platform in (("xpu", "xpu"), ("XLA:CPU", "cpu")):
+        placed = jax.device_put(arguments, jax.devices(platform)[0])
+        compiled = jax.jit(function, **jit_options).lower(*placed).compile()
+        contenders[label] = lambda c=compiled, a=placed: jax.block_until_ready(c(*a)) and None
+    return contenders
+
+
+def _tf_cpu(function, arguments) -> Run:
+    with tf.device("/CPU:0"):
+        placed = tf.nest.map_structure(tf.constant, arguments)
+    compiled = tf.function(function, jit_compile=False)
+
+    def run() -> None:
+        with tf.device("/CPU:0"):
+            tf.nest.map_structure(lambda t: t.numpy() if t.shape.rank == 0 else None, compiled(*placed))
+
+    return run
+
+
+def multiply_add(limits) -> Case:
+    n = 64 << 20
+    arguments = [np.full(n, value, np.float32) for value in (1.5, 2.0, 3.0)]
+    contenders = _jax_contenders(lambda a, b, c: a * b + c, arguments)
+    contenders["TF CPU"] = _tf_cpu(lambda a, b, c: a * b + c, arguments)
+    contenders["limit"] = lambda: limits.seconds(f"copy {8 * n}")  # as many bytes as the four arrays
+    return Case("a*b+c, 64 M f32", contenders, note="limit: a copy of as many bytes")
+
+
+def softmax(limits) -> Case:
+    x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
+    contenders = _jax_contenders(lambda x: jax.nn.softmax(x, axis=-1), [x])
+    contenders["TF CPU"] = _tf_cpu(lambda x: tf.nn.softmax(x), [x])
+    contenders["limit"] = lambda: limits.seconds(f"copy {x.nbytes}")
+    return Case("row softmax, 4096 x 4096 f32", contenders, note="limit: one copy of the matrix")
+
+
+def matmul(limits, dtype: str) -> Case:
+    n = 2048
+    x = (np.random.default_rng(0).standard_normal((n, n), np.float32) / 64).astype(
+        jnp.bfloat16 if dtype == "bf16" else np.float32
+    )
+    contenders = _jax_contenders(lambda a, b: a @ b, [x, x])
+    contenders["TF CPU"] = _tf_cpu(lambda a, b: a @ b, [x, x])
+    contenders["limit"] = lambda: limits.seconds(f"matmul {dtype} {n}")
+    return Case(f"matmul {n}, {dtype}", contenders, note="limit: raw oneDNN")
+
+
+def _sgd(loss):
+    def step(parameters, x, y):
+        value, gradients = jax.value_and_grad(loss)(parameters, x, y)
+        return jax.tree.map(lambda p, g: p - 0.01 * g, parameters, gradients), value
+
+    return step
+
+
+def _cross_entropy(logits, y):
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], 1).mean()
+
+
+def mlp(_) -> Case:
+    rng = np.random.default_rng(0)
+    sizes = [784, 1024, 1024, 10]
+    weights = [rng.standard_normal(s, np.float32) * 0.03 for s in itertools.pairwise(sizes)]
+    x, y = rng.standard_normal((256, 784), np.float32), rng.integers(0, 10, 256).astype(np.int32)
+
+    def loss(weights, x, y):
+        for w in weights[:-1]:
+            x = jax.nn.relu(x @ w)
+        return _cross_entropy(x @ weights[-1], y)
+
+    contenders = _jax_contenders(_sgd(loss), [weights, x, y])
+
+    def tf_step(weights, x, y):
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            for w in weights[:-1]:
+                x = tf.nn.relu(x @ w)
+            value = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, x @ weights[-1]))
+        return [w - 0.01 * g for w, g in zip(weights, tape.gradient(value, weights))], value
+
+    contenders["TF CPU"] = _tf_cpu(tf_step, [weights, x, y])
+    return Case("MLP training step, 784-1024-1024-10, batch 256", contenders)
+
+
+def cnn(_) -> Case:
+    rng = np.random.default_rng(0)
+    kernels = [rng.standard_normal(s, np.float32) * 0.1 for s in ((3, 3, 3, 32), (3, 3, 32, 64))]
+    head = rng.standard_normal((64, 10), np.float32) * 0.1
+    x, y = rng.standard_normal((32, 32, 32, 3), np.float32), rng.integers(0, 10, 32).astype(np.int32)
+
+    def loss(parameters, x, y):
+        kernels, head = parameters
+        for k in kernels:
+            x = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = jax.nn.relu(x)
+            x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+        return _cross_entropy(x.mean((1, 2)) @ head, y)
+
+    contenders = _jax_contenders(_sgd(loss), [(kernels, head), x, y])
+
+    def tf_step(parameters, x, y):
+        with tf.GradientTape() as tape:
+            tape.watch(parameters)
+            kernels, head = parameters
+            for k in kernels:
+                x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, k, 1, "SAME")), 2, 2, "VALID")
+            logits = tf.reduce_mean(x, (1, 2)) @ head
+            value = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+        gradients = tape.gradient(value, parameters)
+        return tf.nest.map_structure(lambda p, g: p - 0.01 * g, parameters, gradients), value
+
+    contenders["TF CPU"] = _tf_cpu(tf_step, [(kernels, head), x, y])
+    return Case("CNN training step, 32 x 32 x 3, batch 32", contenders)
+
+
+def scan(_) -> Case:
+    rng = np.random.default_rng(0)
+    state, w = rng.standard_normal((16, 64), np.float32), rng.standard_normal((64, 64), np.float32) * 0.1
+
+    def run(state, w):
+        return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), state, None, length=200)[0]
+
+    contenders = _jax_contenders(run, [state, w])
+
+    def tf_run(state, w):
+        for _ in tf.range(200):
+            state = tf.tanh(state @ w)
+        return state
+
+    contenders["TF CPU"] = _tf_cpu(tf_run, [state, w])
+    return Case("200-step scan of 16 x 64", contenders, rounds=101)
+
+
+def tiny(_) -> Case:
+    x = np.zeros(8, np.float32)
+    contenders = _jax_contenders(lambda x: x + 1, [x])
+    contenders["TF CPU"] = _tf_cpu(lambda x: x + 1, [x])
+    return Case("tiny jitted op, 8 f32", contenders, rounds=2001, seconds=2.0)
+
+
+def compile_time(_) -> Case:
+    fresh = itertools.count()
+    x = np.ones((64, 64), np.float32)
+
+    def contender(platform) -> Run:
+        device = jax.devices(platform)[0]
+        placed = jax.device_put(x, device)
+
+        def run() -> None:
+            k = float(next(fresh))  # another constant, another program: no cache helps
+
+            def loss(x):
+                return (jax.nn.softmax(jnp.tanh(x @ x + k)) @ x).sum()
+
+            jax.jit(jax.value_and_grad(loss))(placed)[0].block_until_ready()
+
+        return run
+
+    return Case(
+        "first call of a gradient (trace, compile, run)",
+        {"xpu": contender("xpu"), "XLA:CPU": contender("cpu")},
+        rounds=9,
+        seconds=20.0,
+    )
+
+
+def eager_tensorflow(_) -> Case:
+    def contender(device) -> Run:
+        with tf.device(device):
+            a = tf.constant(np.ones((64, 64), np.float32)) * 1.0
+
+        def run() -> None:
+            with tf.device(device):
+                for _ in range(100):
+                    b = a + a
+                b.numpy()
+
+        return run
+
+    return Case("100 eager TF adds, 64 x 64", {"xpu": contender("/XPU:0"), "TF CPU": contender("/CPU:0")}, rounds=51)
+
+
+def custom_kernel(_) -> Case:
+    import onexpu
+
+    scale = onexpu.sycl_kernel(
+        source="""
+        ONEXPU_KERNEL void scale(const float* x, float* y, float factor) {
+          size_t i = onexpu::global_id();
+          y[i] = factor * x[i];
+        }
+        """,
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"factor": float},
+        range=lambda x: x.size,
+    )
+    x = jax.device_put(np.ones(1024, np.float32), jax.devices("xpu")[0])
+    kernel = jax.jit(lambda x: scale(x, factor=2.0)).lower(x).compile()
+    plain = jax.jit(lambda x: x * 2.0).lower(x).compile()
+    return Case(
+        "custom kernel in a compiled program, 1024 f32",
+        {
+            "xpu": lambda: kernel(x).block_until_ready() and None,
+            "same in XLA on xpu": lambda: plain(x).block_until_ready() and None,
+            "xpu, eager call": lambda: scale(x, factor=2.0).block_until_ready() and None,
+        },
+        rounds=2001,
+        seconds=2.0,
+    )
+
+
+CASES = {
+    "multiply_add": multiply_add,
+    "softmax": softmax,
+    "matmul_f32": lambda limits: matmul(limits, "f32"),
+    "matmul_bf16": lambda limits: matmul(limits, "bf16"),
+    "mlp": mlp,
+    "cnn": cnn,
+    "scan": scan,
+    "tiny": tiny,
+    "compile": compile_time,
+    "eager": eager_tensorflow,
+    "custom_kernel": custom_kernel,
+}

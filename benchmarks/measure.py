@@ -1,0 +1,83 @@
+"""Alternating measurement: the only kind that benchmarks/ reports.
+
+Machines drift: clocks, caches, neighbours. So every figure is the ratio of the medians of runs that took turns in one
+process tree, with its spread. A timing that stands alone says nothing and is printed only to give the scale.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Seconds of one contender over all rounds."""
+
+    seconds: list[float]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.seconds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Ratio:
+    """How many times faster one contender is than another: median, and the quartiles over rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
+
+def alternate(
+    contenders: Mapping[str, Callable[[], float | None]], *, seconds: float = 4.0, rounds: int = 31, warmup: int = 2
+) -> dict[str, Sample]:
+    """Runs the contenders in turn, in a new random order each round.
+
+    Parameters
+    ----------
+    contenders
+        Name -> a function that runs once and waits for the result. A function that returns a number gives its own
+        time in seconds (a child process that measured itself); otherwise the call is timed.
+    seconds
+        Stop after this long, but not before 5 rounds.
+    rounds
+        Stop after so many rounds.
+    warmup
+        Rounds that are not counted (compilation, first touch of pages).
+
+    Returns
+    -------
+    dict
+        Name -> Sample, all of equal length.
+    """
+    names = list(contenders)
+    shuffle = random.Random(0)
+    taken: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(warmup):
+        for name in names:
+            contenders[name]()
+    end = time.perf_counter() + seconds
+    for round_number in range(rounds):
+        if round_number >= 5 and time.perf_counter() > end:
+            break
+        shuffle.shuffle(names)
+        for name in names:
+            begin = time.perf_counter()
+            own = contenders[name]()
+            taken[name].append(time.perf_counter() - begin if own is None else own)
+    return {name: Sample(values) for name, values in taken.items()}
+
+
+def ratio(slower: Sample, faster: Sample) -> Ratio:
+    """``slower / faster`` of the medians; the spread is the quartiles of the ratios round by round."""
+    by_round = sorted(s / f for s, f in zip(slower.seconds, faster.seconds))
+    low, _, high = statistics.quantiles(by_round, n=4) if len(by_round) > 1 else (by_round[0],) * 3
+    return Ratio(slower.median / faster.median, low, high)

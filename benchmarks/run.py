@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Measures xpu, XLA:CPU in JAX and TensorFlow's CPU device in turn; prints ratios and writes a picture.
+
+Usage: run.py [CASE ...] [--output DIR] [--limits PATH]
+
+A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
+what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import pathlib
+import subprocess
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import rich.console
+import rich.table
+
+import onexpu
+from measure import alternate, ratio
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Limits:
+    """The child process of limits.cc; one request a line."""
+
+    def __init__(self, program: pathlib.Path):
+        environment = dict(os.environ)
+        runtime = onexpu.library_directory("oneapi") / "libintelocl.so"
+        if runtime.exists():
+            environment.setdefault("OCL_ICD_FILENAMES", str(runtime))
+        self._child = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+
+    def seconds(self, request: str) -> float:
+        self._child.stdin.write(request + "\n")
+        self._child.stdin.flush()
+        seconds = float(self._child.stdout.readline())
+        if seconds < 0:
+            raise ValueError(f"limits: cannot measure {request!r}")
+        return seconds
+
+    def close(self) -> None:
+        self._child.stdin.close()
+        self._child.wait(timeout=10)
+
+
+def picture(rows: list[dict], path: pathlib.Path) -> None:
+    """One bar a case and competitor: how many times faster xpu is."""
+    competitors = [c for c in ("XLA:CPU", "TF CPU") if any(c in row["ratios"] for row in rows)]
+    figure, axes = plt.subplots(figsize=(9, 0.55 * len(rows) + 1.6))
+    for offset, competitor in enumerate(competitors):
+        positions, values, errors = [], [], [[], []]
+        for position, row in enumerate(rows):
+            if competitor in row["ratios"]:
+                r = row["ratios"][competitor]
+                positions.append(position + 0.38 * (offset - (len(competitors) - 1) / 2))
+                values.append(r["median"])
+                errors[0].append(max(0.0, r["median"] - r["low"]))
+                errors[1].append(max(0.0, r["high"] - r["median"]))
+        axes.barh(positions, values, height=0.36, xerr=errors, label=f"against {competitor}")
+    axes.axvline(1.0, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_yticks(range(len(rows)), [row["name"] for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel("times faster on xpu (median of alternating runs; bars: quartiles)")
+    axes.legend(loc="best")
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main() -> None:
+    from cases import CASES
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", nargs="*", choices=[*CASES, []], help="default: all")
+    parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
+    parser.add_argument("--limits", type=pathlib.Path, default=ROOT / "bazel-bin" / "benchmarks" / "limits")
+    arguments = parser.parse_args()
+
+    limits = Limits(arguments.limits)
+    table = rich.table.Table(title="onexpu: medians of alternating runs")
+    for column in ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds"):
+        table.add_column(column, justify="left" if column == "case" else "right")
+    rows = []
+    for name in arguments.case or CASES:
+        case = CASES[name](limits)
+        samples = alternate(case.contenders, seconds=case.seconds, rounds=case.rounds)
+        ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
+        rows.append(
+            {
+                "case": name,
+                "name": case.name,
+                "note": case.note,
+                "medians": {key: sample.median for key, sample in samples.items()},
+                "ratios": {key: vars(r) for key, r in ratios.items()},
+                "rounds": len(samples["xpu"].seconds),
+            }
+        )
+        table.add_row(
+            case.name,
+            f"{samples['xpu'].median * 1e3:.3f} ms",
+            str(ratios.get("XLA:CPU", "")),
+            str(ratios.get("TF CPU", "")),
+            str(ratios.get("limit", "")),
+            str(len(samples["xpu"].seconds)),
+        )
+        for other in sorted(set(ratios) - {"XLA:CPU", "TF CPU", "limit"}):
+            table.add_row(f"  {other} / xpu", "", str(ratios[other]), "", "", "")
+        del case
+        gc.collect()
+    limits.close()
+    rich.console.Console(width=130).print(table)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "benchmarks.json").write_text(json.dumps(rows, indent=1))
+    picture(rows, arguments.output / "benchmarks.png")
+    print(f"written: {arguments.output / 'benchmarks.json'} and benchmarks.png")
+
+
+if __name__ == "__main__":
+    main()
