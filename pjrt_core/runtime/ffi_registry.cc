@@ -12,7 +12,8 @@
 namespace onexpu {
 namespace {
 
-// The oldest layout of XLA_FFI_State_*_Args that we hand out is 0.2's, which is 0.1's and 0.0's as well.
+// The oldest layout of XLA_FFI_State_*_Args that we hand out is 0.2's, which is 0.1's and 0.0's as
+// well.
 constexpr int kNewestMinor = 3;
 
 struct Metadata {
@@ -71,15 +72,15 @@ absl::Status Describe(FfiHandler& handler) {
     if (stage == nullptr) continue;
     absl::StatusOr<Metadata> metadata = AskForMetadata(stage);
     if (!metadata.ok()) {
-      return absl::Status(metadata.status().code(),
-                          absl::StrCat("onexpu: FFI handler '", handler.name,
-                                       "': ", metadata.status().message()));
+      return absl::Status(
+          metadata.status().code(),
+          absl::StrCat("onexpu: FFI handler '", handler.name, "': ", metadata.status().message()));
     }
     if (!first && metadata->minor != handler.api_minor) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "onexpu: the stages of FFI handler '", handler.name,
-          "' were built against different XLA FFI versions: 0.", metadata->minor, " and 0.",
-          handler.api_minor));
+      return absl::FailedPreconditionError(
+          absl::StrCat("onexpu: the stages of FFI handler '", handler.name,
+                       "' were built against different XLA FFI versions: 0.", metadata->minor,
+                       " and 0.", handler.api_minor));
     }
     if (first) handler.traits |= metadata->traits;
     handler.api_minor = metadata->minor;
@@ -127,8 +128,8 @@ absl::Status HandlerRegistry::Register(FfiHandler handler) {
     return absl::OkStatus();
   }
   if (SameFunctions(*entry, handler)) return absl::OkStatus();
-  return absl::AlreadyExistsError(absl::StrCat(
-      "onexpu: FFI handler '", handler.name, "' is already registered with other functions"));
+  return absl::AlreadyExistsError(absl::StrCat("onexpu: FFI handler '", handler.name,
+                                               "' is already registered with other functions"));
 }
 
 absl::StatusOr<const FfiHandler*> HandlerRegistry::Find(absl::string_view name) const {
@@ -143,13 +144,15 @@ absl::StatusOr<const FfiHandler*> HandlerRegistry::Find(absl::string_view name) 
   }
   std::sort(close.begin(), close.end());
   if (close.size() > 3) close.resize(3);
-  std::string message = absl::StrCat("onexpu: no FFI handler named '", name,
-                                     "' is registered for platform xpu");
+  std::string message =
+      absl::StrCat("onexpu: no FFI handler named '", name, "' is registered for platform xpu");
   if (!close.empty()) {
     absl::StrAppend(&message, "; did you mean ",
-                    absl::StrJoin(close, " or ", [](std::string* out, const auto& entry) {
-                      absl::StrAppend(out, "'", entry.second, "'");
-                    }), "?");
+                    absl::StrJoin(close, " or ",
+                                  [](std::string* out, const auto& entry) {
+                                    absl::StrAppend(out, "'", entry.second, "'");
+                                  }),
+                    "?");
   }
   return absl::NotFoundError(message);
 }
@@ -178,9 +181,9 @@ absl::StatusOr<int64_t> HandlerRegistry::RegisterType(absl::string_view name, in
   auto found = types_.find(name);
   if (found != types_.end()) {
     if (type_id != 0 && type_id != found->second.id) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "onexpu: FFI type '", name, "' is registered with type id ", found->second.id,
-          ", not ", type_id));
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: FFI type '", name,
+                                                     "' is registered with type id ",
+                                                     found->second.id, ", not ", type_id));
     }
     return found->second.id;
   }

@@ -18,13 +18,16 @@
 
 namespace onexpu {
 
+// A handler's trait next to XLA's (ONEXPU_HANDLER_HOST_OPERANDS in c_api/extensions/launch.h).
+inline constexpr uint32_t kHandlerHostOperands = 1u << 16;
+
 struct FfiHandler {
   std::string name;
   XLA_FFI_Handler* instantiate = nullptr;
   XLA_FFI_Handler* prepare = nullptr;
   XLA_FFI_Handler* initialize = nullptr;
   XLA_FFI_Handler* execute = nullptr;
-  uint32_t traits = 0;   // XLA's and ONEXPU_HANDLER_*
+  uint32_t traits = 0;   // XLA_FFI_HANDLER_TRAITS_* and kHandler*
   int api_minor = 3;     // of the handler's own metadata: decides the XLA_FFI_Api layout that it is given
 };
 

@@ -1,4 +1,5 @@
-// XLA_FFI_Error on our side: a status behind a pointer, and the three functions of XLA_FFI_Api that handle it.
+// XLA_FFI_Error on our side: a status behind a pointer, and the three functions of XLA_FFI_Api that
+// handle it.
 //
 // An error belongs to whoever received it last. Thread-safe: no shared state.
 #ifndef PJRT_CORE_THUNKS_FFI_ERROR_H_
@@ -28,7 +29,8 @@ XLA_FFI_Error* FfiErrorCreate(XLA_FFI_Error_Create_Args* args);
 void FfiErrorGetMessage(XLA_FFI_Error_GetMessage_Args* args);
 void FfiErrorDestroy(XLA_FFI_Error_Destroy_Args* args);
 
-// Calls a handler. What it throws (SYCL, oneDNN, oneMKL, std) becomes a status, never passes through C.
+// Calls a handler. What it throws (SYCL, oneDNN, oneMKL, std) becomes a status, never passes
+// through C.
 absl::Status CallFfiHandler(XLA_FFI_Handler* handler, XLA_FFI_CallFrame* frame);
 
 }  // namespace onexpu

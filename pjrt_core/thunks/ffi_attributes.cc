@@ -1,0 +1,130 @@
+#include "pjrt_core/thunks/ffi_attributes.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/element_type.h"
+#include "pjrt_core/program/status_macros.h"
+
+namespace onexpu {
+namespace {
+
+struct alignas(16) ScalarBits {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+
+struct Dictionary {
+  std::vector<XLA_FFI_AttrType> types;
+  std::vector<XLA_FFI_ByteSpan*> names;
+  std::vector<void*> values;
+  XLA_FFI_Attrs attrs = {};
+};
+
+struct Value {
+  XLA_FFI_AttrType type;
+  void* pointer;
+};
+
+}  // namespace
+
+// Deques, because what is pointed to must not move while more is added.
+struct FfiAttributes::Storage {
+  std::deque<std::string> texts;
+  std::deque<XLA_FFI_ByteSpan> spans;
+  std::deque<ScalarBits> bits;
+  std::deque<XLA_FFI_Scalar> scalars;
+  std::deque<std::vector<ScalarBits>> array_data;  // for its alignment
+  std::deque<XLA_FFI_Array> arrays;
+  std::deque<Dictionary> dictionaries;
+  Dictionary* root = nullptr;
+
+  XLA_FFI_ByteSpan* AddText(const flatbuffers::String& text) {
+    const std::string& copy = texts.emplace_back(text.str());
+    return &spans.emplace_back(XLA_FFI_ByteSpan{copy.data(), copy.size()});
+  }
+  absl::StatusOr<Value> AddValue(const program::NamedAttribute& entry);
+  absl::StatusOr<Dictionary*> AddDictionary(const Entries& entries);
+};
+
+absl::StatusOr<Value> FfiAttributes::Storage::AddValue(const program::NamedAttribute& entry) {
+  switch (entry.value_type()) {
+    case program::Attribute::ScalarAttribute: {
+      const program::ScalarAttribute& scalar = *entry.value_as_ScalarAttribute();
+      ScalarBits& value = bits.emplace_back(ScalarBits{scalar.bits(), scalar.bits_high()});
+      XLA_FFI_Scalar& out = scalars.emplace_back(
+          XLA_FFI_Scalar{static_cast<XLA_FFI_DataType>(scalar.element_type()), &value});
+      return Value{XLA_FFI_AttrType_SCALAR, &out};
+    }
+    case program::Attribute::ArrayAttribute: {
+      const program::ArrayAttribute& array = *entry.value_as_ArrayAttribute();
+      const size_t element_bytes = program::StorageBytes(array.element_type());
+      if (element_bytes == 0 || array.data()->size() != array.count() * element_bytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("onexpu: attribute '", entry.name()->c_str(), "' has ",
+                         array.data()->size(), " bytes for ", array.count(), " elements of type ",
+                         program::ElementTypeName(array.element_type())));
+      }
+      auto& data = array_data.emplace_back(array.data()->size() / sizeof(ScalarBits) + 1);
+      std::memcpy(data.data(), array.data()->data(), array.data()->size());
+      XLA_FFI_Array& out = arrays.emplace_back(XLA_FFI_Array{
+          static_cast<XLA_FFI_DataType>(array.element_type()), array.count(), data.data()});
+      return Value{XLA_FFI_AttrType_ARRAY, &out};
+    }
+    case program::Attribute::StringAttribute:
+      return Value{XLA_FFI_AttrType_STRING, AddText(*entry.value_as_StringAttribute()->value())};
+    case program::Attribute::DictionaryAttribute: {
+      ONEXPU_ASSIGN_OR_RETURN(Dictionary * dictionary,
+                              AddDictionary(*entry.value_as_DictionaryAttribute()->entries()));
+      return Value{XLA_FFI_AttrType_DICTIONARY, &dictionary->attrs};
+    }
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: attribute '", entry.name()->c_str(), "' is of an unknown kind"));
+  }
+}
+
+absl::StatusOr<Dictionary*> FfiAttributes::Storage::AddDictionary(const Entries& entries) {
+  std::vector<const program::NamedAttribute*> sorted(entries.begin(), entries.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) {
+    return a->name()->string_view() < b->name()->string_view();
+  });
+  Dictionary& dictionary = dictionaries.emplace_back();
+  for (const program::NamedAttribute* entry : sorted) {
+    ONEXPU_ASSIGN_OR_RETURN(Value value, AddValue(*entry));
+    dictionary.types.push_back(value.type);
+    dictionary.names.push_back(AddText(*entry->name()));
+    dictionary.values.push_back(value.pointer);
+  }
+  dictionary.attrs.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
+  dictionary.attrs.size = static_cast<int64_t>(sorted.size());
+  dictionary.attrs.types = dictionary.types.data();
+  dictionary.attrs.names = dictionary.names.data();
+  dictionary.attrs.attrs = dictionary.values.data();
+  return &dictionary;
+}
+
+FfiAttributes::FfiAttributes() : storage_(std::make_unique<Storage>()) {
+  storage_->root = &storage_->dictionaries.emplace_back();
+  storage_->root->attrs.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
+}
+FfiAttributes::~FfiAttributes() = default;
+FfiAttributes::FfiAttributes(FfiAttributes&&) noexcept = default;
+FfiAttributes& FfiAttributes::operator=(FfiAttributes&&) noexcept = default;
+
+absl::StatusOr<FfiAttributes> FfiAttributes::Decode(const Entries& entries) {
+  FfiAttributes attributes;
+  ONEXPU_ASSIGN_OR_RETURN(attributes.storage_->root, attributes.storage_->AddDictionary(entries));
+  return attributes;
+}
+
+const XLA_FFI_Attrs& FfiAttributes::attrs() const { return storage_->root->attrs; }
+
+}  // namespace onexpu

@@ -1,0 +1,223 @@
+#include "pjrt_core/thunks/ffi_call.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/element_type.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/ffi_error.h"
+#include "pjrt_core/thunks/thunk.h"
+
+namespace onexpu {
+namespace {
+
+size_t ByteSize(const FfiBufferType& type) {
+  size_t bytes = program::StorageBytes(type.element_type);
+  for (int64_t dimension : type.dimensions) bytes *= static_cast<size_t>(dimension);
+  return bytes;
+}
+
+// Handlers on the queue seldom return a future; one that does has its own way of being done, which
+// no ticket covers.
+absl::Status AwaitFuture(XLA_FFI_Future* future) {
+  if (future == nullptr) return absl::OkStatus();
+  std::shared_ptr<Event> event = future->event;
+  absl::Status status = event->Await();
+  delete future;
+  return status;
+}
+
+}  // namespace
+
+// XLA_FFI_CallFrame with all that it points to. Used by one call at a time.
+class FfiCallSite::Frame {
+ public:
+  explicit Frame(FfiCallSite& site) {
+    Describe(site.operands_, operands_, operand_pointers_);
+    Describe(site.results_, results_, result_pointers_);
+    operand_types_.assign(operands_.size(), XLA_FFI_ArgType_BUFFER);
+    result_types_.assign(results_.size(), XLA_FFI_RetType_BUFFER);
+    call_ = {};
+    call_.struct_size = XLA_FFI_CallFrame_STRUCT_SIZE;
+    call_.api = FfiApi(site.handler_->api_minor);
+    call_.args = {XLA_FFI_Args_STRUCT_SIZE, nullptr, static_cast<int64_t>(operands_.size()),
+                  operand_types_.data(), operand_pointers_.data()};
+    call_.rets = {XLA_FFI_Rets_STRUCT_SIZE, nullptr, static_cast<int64_t>(results_.size()),
+                  result_types_.data(), result_pointers_.data()};
+    call_.attrs = site.attributes_;
+  }
+  ~Frame() { FreeHostMemory(); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  void SetAddresses(absl::Span<void* const> operands, absl::Span<void* const> results) {
+    for (size_t i = 0; i < operands_.size(); ++i) operands_[i].data = operands[i];
+    for (size_t i = 0; i < results_.size(); ++i) results_[i].data = results[i];
+  }
+
+  absl::Status Run(XLA_FFI_ExecutionStage stage, XLA_FFI_Handler* handler,
+                   XLA_FFI_ExecutionContext& context) {
+    if (handler == nullptr) return absl::OkStatus();
+    call_.stage = stage;
+    call_.ctx = &context;
+    call_.future = nullptr;
+    ONEXPU_RETURN_IF_ERROR(CallFfiHandler(handler, &call_));
+    return AwaitFuture(call_.future);
+  }
+
+  // Pinned memory for every operand, then every result; kept for the next call of this frame.
+  absl::Status AllocateHostMemory(const FfiCallSite& site, const sycl::queue& queue) {
+    if (!host_.empty()) return absl::OkStatus();
+    host_context_ = std::make_unique<sycl::context>(queue.get_context());
+    for (const std::vector<FfiBufferType>* side : {&site.operands_, &site.results_}) {
+      for (const FfiBufferType& type : *side) {
+        const size_t bytes = ByteSize(type);
+        void* memory = bytes == 0 ? nullptr : sycl::malloc_host(bytes, *host_context_);
+        if (bytes != 0 && memory == nullptr) {
+          FreeHostMemory();
+          return absl::ResourceExhaustedError(
+              absl::StrCat("onexpu: no pinned host memory for ", bytes, " bytes"));
+        }
+        host_.push_back(memory);
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Span<void* const> host_operands() const {
+    return absl::MakeSpan(host_).subspan(0, operands_.size());
+  }
+  absl::Span<void* const> host_results() const {
+    return absl::MakeSpan(host_).subspan(operands_.size());
+  }
+
+ private:
+  static void Describe(std::vector<FfiBufferType>& types, std::vector<XLA_FFI_Buffer>& buffers,
+                       std::vector<void*>& pointers) {
+    buffers.reserve(types.size());
+    for (FfiBufferType& type : types) {
+      // Handlers may only read the dimensions, which all frames share.
+      buffers.push_back({XLA_FFI_Buffer_STRUCT_SIZE, nullptr,
+                         static_cast<XLA_FFI_DataType>(type.element_type), nullptr,
+                         static_cast<int64_t>(type.dimensions.size()), type.dimensions.data()});
+      pointers.push_back(&buffers.back());
+    }
+  }
+
+  void FreeHostMemory() {
+    for (void* memory : host_) {
+      if (memory != nullptr) sycl::free(memory, *host_context_);
+    }
+    host_.clear();
+  }
+
+  XLA_FFI_CallFrame call_;
+  std::vector<XLA_FFI_Buffer> operands_;
+  std::vector<XLA_FFI_Buffer> results_;
+  std::vector<void*> operand_pointers_;
+  std::vector<void*> result_pointers_;
+  std::vector<XLA_FFI_ArgType> operand_types_;
+  std::vector<XLA_FFI_RetType> result_types_;
+  std::vector<void*> host_;
+  std::unique_ptr<sycl::context> host_context_;
+};
+
+// Gives the frame back when the call is over.
+class FfiCallSite::FrameLease {
+ public:
+  explicit FrameLease(FfiCallSite& site) : site_(site), frame_(site.TakeFrame()) {}
+  ~FrameLease() {
+    absl::MutexLock lock(&site_.mutex_);
+    site_.idle_frames_.push_back(std::move(frame_));
+  }
+  Frame& operator*() { return *frame_; }
+
+ private:
+  FfiCallSite& site_;
+  std::unique_ptr<Frame> frame_;
+};
+
+FfiCallSite::FfiCallSite(const FfiHandler* handler, std::vector<FfiBufferType> operands,
+                         std::vector<FfiBufferType> results, const XLA_FFI_Attrs* attributes)
+    : handler_(handler), operands_(std::move(operands)), results_(std::move(results)) {
+  attributes_.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
+  if (attributes != nullptr) attributes_ = *attributes;
+}
+
+FfiCallSite::~FfiCallSite() = default;
+
+std::unique_ptr<FfiCallSite::Frame> FfiCallSite::TakeFrame() {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!idle_frames_.empty()) {
+      std::unique_ptr<Frame> frame = std::move(idle_frames_.back());
+      idle_frames_.pop_back();
+      return frame;
+    }
+  }
+  return std::make_unique<Frame>(*this);
+}
+
+bool FfiCallSite::blocking() const { return (handler_->traits & kHandlerHostOperands) != 0; }
+
+absl::Status FfiCallSite::Instantiate() {
+  FrameLease frame(*this);
+  XLA_FFI_ExecutionContext context;
+  context.instantiated = &state_;
+  return (*frame).Run(XLA_FFI_ExecutionStage_INSTANTIATE, handler_->instantiate, context);
+}
+
+absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocation) {
+  XLA_FFI_ExecutionContext context;
+  context.queue = &invocation.queue;
+  context.device = invocation.device;
+  context.user_data = invocation.user_data;
+  context.run_id = invocation.run_id;
+  context.instantiated = &state_;
+  ONEXPU_RETURN_IF_ERROR(frame.Run(XLA_FFI_ExecutionStage_PREPARE, handler_->prepare, context));
+  ONEXPU_RETURN_IF_ERROR(
+      frame.Run(XLA_FFI_ExecutionStage_INITIALIZE, handler_->initialize, context));
+  return frame.Run(XLA_FFI_ExecutionStage_EXECUTE, handler_->execute, context);
+}
+
+absl::Status FfiCallSite::Call(absl::Span<void* const> operands, absl::Span<void* const> results,
+                               const FfiInvocation& invocation) {
+  FrameLease frame(*this);
+  if (blocking()) return CallThroughHost(*frame, operands, results, invocation);
+  (*frame).SetAddresses(operands, results);
+  return RunStages(*frame, invocation);
+}
+
+absl::Status FfiCallSite::CallThroughHost(Frame& frame, absl::Span<void* const> operands,
+                                          absl::Span<void* const> results,
+                                          const FfiInvocation& invocation) {
+  sycl::queue& queue = invocation.queue;
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
+    ONEXPU_RETURN_IF_ERROR(frame.AllocateHostMemory(*this, queue));
+    for (size_t i = 0; i < operands_.size(); ++i) {
+      const size_t bytes = ByteSize(operands_[i]);
+      if (bytes == 0) continue;
+      queue.memcpy(frame.host_operands()[i], operands[i], bytes);
+      invocation.statistics.CountTransfer(TransferDirection::kDeviceToHost, Origin::kCallback,
+                                          TransferEntry::kStaging, bytes);
+    }
+    queue.wait_and_throw();
+    return absl::OkStatus();
+  }));
+  frame.SetAddresses(frame.host_operands(), frame.host_results());
+  ONEXPU_RETURN_IF_ERROR(RunStages(frame, invocation));
+  return CatchLibraryErrors([&]() -> absl::Status {
+    for (size_t i = 0; i < results_.size(); ++i) {
+      const size_t bytes = ByteSize(results_[i]);
+      if (bytes == 0) continue;
+      queue.memcpy(results[i], frame.host_results()[i], bytes);
+      invocation.statistics.CountTransfer(TransferDirection::kHostToDevice, Origin::kCallback,
+                                          TransferEntry::kStaging, bytes);
+    }
+    // The frame's memory is used again by the next call, from any thread.
+    queue.wait_and_throw();
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace onexpu
