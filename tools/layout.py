@@ -80,7 +80,11 @@ ARTIFACTS = (
         "//pjrt_core/compiler:libonexpu_compiler.so",
         f"{LIBRARY_DIR}/libonexpu_compiler.so",
     ),
-    Artifact("compiler", "//pjrt_core/compiler:onexpu-spirv", f"{LIBRARY_DIR}/onexpu-spirv"),
+    Artifact(
+        "compiler",
+        "//pjrt_core/compiler/codegen/spirv_worker:onexpu-spirv",
+        f"{LIBRARY_DIR}/onexpu-spirv",
+    ),
     Artifact("compiler", "//pjrt_core/compiler:onexpu-compile", f"{LIBRARY_DIR}/onexpu-compile"),
     Artifact("tf", "//tf_plugin:libonexpu_tf.so", "tensorflow-plugins/libonexpu_tf.so"),
     Artifact("python", "//onexpu:_native.so", "onexpu/_native.so"),

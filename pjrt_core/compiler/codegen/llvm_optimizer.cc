@@ -1,0 +1,88 @@
+#include "pjrt_core/compiler/codegen/llvm_optimizer.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/OptimizationLevel.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Scalar/DCE.h"
+
+namespace onexpu::compiler {
+namespace {
+
+// A pass builder with its analyses, which must live as long as the passes run.
+class PassRun {
+ public:
+  explicit PassRun(llvm::TargetMachine& machine) : builder_(&machine, Tuning()) {
+    builder_.registerModuleAnalyses(module_analyses_);
+    builder_.registerCGSCCAnalyses(cgscc_analyses_);
+    builder_.registerFunctionAnalyses(function_analyses_);
+    builder_.registerLoopAnalyses(loop_analyses_);
+    builder_.crossRegisterProxies(loop_analyses_, function_analyses_, cgscc_analyses_, module_analyses_);
+  }
+
+  llvm::PassBuilder& builder() { return builder_; }
+  void Run(llvm::ModulePassManager passes, llvm::Module& module) { passes.run(module, module_analyses_); }
+
+ private:
+  static llvm::PipelineTuningOptions Tuning() {
+    llvm::PipelineTuningOptions options;
+    options.LoopVectorization = false;
+    options.SLPVectorization = false;
+    options.LoopInterleaving = false;
+    options.LoopUnrolling = false;
+    return options;
+  }
+
+  llvm::LoopAnalysisManager loop_analyses_;
+  llvm::FunctionAnalysisManager function_analyses_;
+  llvm::CGSCCAnalysisManager cgscc_analyses_;
+  llvm::ModuleAnalysisManager module_analyses_;
+  llvm::PassBuilder builder_;
+};
+
+// LLVM's default handler ends the process on an error.
+struct RecordErrors final : llvm::DiagnosticHandler {
+  explicit RecordErrors(std::string* errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(*errors);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+  std::string* errors;
+};
+
+}  // namespace
+
+absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) {
+  std::string errors;
+  llvm::raw_string_ostream stream(errors);
+  if (llvm::verifyModule(module, &stream)) {
+    return absl::InternalError(absl::StrCat("onexpu: the generated LLVM module is invalid: ", errors));
+  }
+  std::unique_ptr<llvm::DiagnosticHandler> previous = module.getContext().getDiagnosticHandler();
+  module.getContext().setDiagnosticHandler(std::make_unique<RecordErrors>(&errors));
+  PassRun run(machine);
+  run.Run(run.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
+  module.getContext().setDiagnosticHandler(std::move(previous));
+  if (!errors.empty()) return absl::InternalError(absl::StrCat("onexpu: LLVM's optimiser: ", errors));
+  return absl::OkStatus();
+}
+
+void CleanUpModule(llvm::Module& module, llvm::TargetMachine& machine) {
+  PassRun run(machine);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::DCEPass()));
+  run.Run(std::move(passes), module);
+}
+
+}  // namespace onexpu::compiler
