@@ -14,7 +14,7 @@ demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
 
 test: setup-tests
-	$(VENV_PYTHON) -m pytest $(PYTEST)
+	.venv/bin/pytest $(PYTEST)
 
 setup:
 	@$(PYTHON) tools/setup_environment.py

@@ -12,9 +12,28 @@ from tools import report
 from tools.environment import ROOT, VENV
 
 
-def _command(arguments: Sequence[str], output_base: pathlib.Path | None) -> list[str]:
+def default_output_base() -> pathlib.Path | None:
+    """Returns what ONEXPU_OUTPUT_BASE names; None is Bazel's own choice."""
+    value = os.environ.get("ONEXPU_OUTPUT_BASE")
+    return pathlib.Path(value) if value else None
+
+
+def command(arguments: Sequence[str], output_base: pathlib.Path | None = None) -> list[str]:
+    """Returns the command line of one call of Bazel."""
+    output_base = output_base or default_output_base()
     startup = [f"--output_base={output_base}"] if output_base else []
     return ["bazel", *startup, *arguments]
+
+
+def build_flags(venv: pathlib.Path = VENV) -> list[str]:
+    """Returns the options of `bazel build` and `bazel test` against the wheels in `venv`.
+
+    ONEXPU_BAZEL_FLAGS may hold further ones, such as --disk_cache=DIR.
+    """
+    flags = shlex.split(os.environ.get("ONEXPU_BAZEL_FLAGS", ""))
+    if venv != VENV:
+        flags.append(f"--repo_env=ONEXPU_VENV={venv}")
+    return flags
 
 
 def build(
@@ -22,25 +41,22 @@ def build(
     venv: pathlib.Path,
     output_base: pathlib.Path | None = None,
 ) -> None:
-    """Builds `targets` against the wheels in `venv`.
-
-    ONEXPU_BAZEL_FLAGS may hold further options of `bazel build`, such as --disk_cache=DIR.
-    """
-    flags = shlex.split(os.environ.get("ONEXPU_BAZEL_FLAGS", ""))
-    if venv != VENV:
-        flags.append(f"--repo_env=ONEXPU_VENV={venv}")
-    command = _command(["build", *flags, "--", *targets], output_base)
-    if subprocess.run(command, cwd=ROOT, check=False).returncode:
-        raise report.SetupError(f"the build failed (see above): {shlex.join(command)}")
+    """Builds `targets` against the wheels in `venv`."""
+    if not targets:
+        return
+    line = command(["build", *build_flags(venv), "--", *targets], output_base)
+    if subprocess.run(line, cwd=ROOT, check=False).returncode:
+        raise report.SetupError(f"the build failed (see above): {shlex.join(line)}")
 
 
 def bin_directory(output_base: pathlib.Path | None = None) -> pathlib.Path:
     """Returns the directory below which Bazel leaves what it built."""
+    output_base = output_base or default_output_base()
     if output_base:
         # Without asking Bazel, which would wait for a build that is under way there.
         return output_base / "execroot" / "onexpu" / "bazel-out" / "k8-opt" / "bin"
     answer = subprocess.run(
-        _command(["info", "bazel-bin"], None), cwd=ROOT, capture_output=True, text=True, check=True
+        command(["info", "bazel-bin"]), cwd=ROOT, capture_output=True, text=True, check=True
     )
     return pathlib.Path(answer.stdout.strip())
 
