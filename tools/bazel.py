@@ -61,10 +61,12 @@ def bin_directory(output_base: pathlib.Path | None = None) -> pathlib.Path:
     return pathlib.Path(answer.stdout.strip())
 
 
-def existing_targets(targets: Sequence[str]) -> list[str]:
-    """Returns those of `targets` whose package is in the tree."""
-    return [
-        target
-        for target in targets
-        if (ROOT / target.removeprefix("//").split(":")[0] / "BUILD").exists()
-    ]
+def existing_targets(
+    targets: Sequence[str], output_base: pathlib.Path | None = None
+) -> list[str]:
+    """Returns those of `targets` that the tree's BUILD files define."""
+    query = ["query", "--keep_going", "--noshow_progress", f"set({' '.join(targets)})"]
+    answer = subprocess.run(
+        command(query, output_base), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return sorted(set(answer.stdout.split()) & set(targets))
