@@ -49,7 +49,7 @@ absl::Status LegalizeFunction(llvm::Function& function, const LegalizerOptions& 
   legalizer::ScalarizeVectors(function);
   legalizer::SplitAggregates(function);
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandAtomics(function, options));
-  legalizer::ExpandIntrinsics(function);
+  legalizer::ExpandIntrinsics(function, options);
   ONEXPU_RETURN_IF_ERROR(legalizer::PromoteIntegers(function));
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandWideIntegers(function));
   return legalizer::CheckFunction(function, options);

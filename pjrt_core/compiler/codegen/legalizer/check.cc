@@ -36,11 +36,16 @@ const char* WhatIsWrong(const llvm::Type* type, const LegalizerOptions& options)
 bool IsKnownIntrinsic(llvm::Intrinsic::ID id) {
   switch (id) {
     case llvm::Intrinsic::abs:
+    case llvm::Intrinsic::acos:
+    case llvm::Intrinsic::asin:
+    case llvm::Intrinsic::atan:
+    case llvm::Intrinsic::atan2:
     case llvm::Intrinsic::bitreverse:
     case llvm::Intrinsic::bswap:
     case llvm::Intrinsic::ceil:
     case llvm::Intrinsic::copysign:
     case llvm::Intrinsic::cos:
+    case llvm::Intrinsic::cosh:
     case llvm::Intrinsic::ctlz:
     case llvm::Intrinsic::ctpop:
     case llvm::Intrinsic::cttz:
@@ -69,10 +74,13 @@ bool IsKnownIntrinsic(llvm::Intrinsic::ID id) {
     case llvm::Intrinsic::roundeven:
     case llvm::Intrinsic::sadd_sat:
     case llvm::Intrinsic::sin:
+    case llvm::Intrinsic::sinh:
     case llvm::Intrinsic::smax:
     case llvm::Intrinsic::smin:
     case llvm::Intrinsic::sqrt:
     case llvm::Intrinsic::ssub_sat:
+    case llvm::Intrinsic::tan:
+    case llvm::Intrinsic::tanh:
     case llvm::Intrinsic::trunc:
     case llvm::Intrinsic::uadd_sat:
     case llvm::Intrinsic::umax:

@@ -123,6 +123,20 @@ void ReplaceOverflow(llvm::WithOverflowInst& call) {
   call.eraseFromParent();
 }
 
+unsigned BitsOf(const llvm::Instruction& instruction) { return instruction.getType()->getScalarSizeInBits(); }
+
+// Neighbouring groups of 1, 2, 4, ... bits change places.
+llvm::Value* ExpandBitReverse(llvm::Value* x, llvm::IRBuilder<>& b) {
+  const unsigned width = x->getType()->getIntegerBitWidth();
+  for (unsigned group = 1; group < width; group *= 2) {
+    const llvm::APInt mask = llvm::APInt::getSplat(width, llvm::APInt::getLowBitsSet(2 * group, group));
+    llvm::Value* up = b.CreateShl(b.CreateAnd(x, b.getInt(mask)), group);
+    llvm::Value* down = b.CreateAnd(b.CreateLShr(x, group), b.getInt(mask));
+    x = b.CreateOr(up, down);
+  }
+  return x;
+}
+
 // Null when the intrinsic may stay.
 llvm::Value* Expand(llvm::IntrinsicInst& call, llvm::IRBuilder<>& b) {
   const auto operand = [&](unsigned i) { return call.getArgOperand(i); };
@@ -210,7 +224,8 @@ bool ReplaceSinCos(llvm::IntrinsicInst& call) {
 
 }  // namespace
 
-void ExpandIntrinsics(llvm::Function& function) {
+void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options) {
+  const bool has_bit_instructions = HasExtension(options, "SPV_KHR_bit_instructions");
   std::vector<llvm::IntrinsicInst*> calls;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
@@ -225,7 +240,9 @@ void ExpandIntrinsics(llvm::Function& function) {
     }
     if (call->getIntrinsicID() == llvm::Intrinsic::sincos && ReplaceSinCos(*call)) continue;
     llvm::IRBuilder<> b(call);
-    llvm::Value* expanded = Expand(*call, b);
+    const bool reverses = call->getIntrinsicID() == llvm::Intrinsic::bitreverse && IsLegalWidth(BitsOf(*call));
+    llvm::Value* expanded = reverses && !has_bit_instructions ? ExpandBitReverse(call->getArgOperand(0), b)
+                                                              : Expand(*call, b);
     if (expanded == nullptr) continue;
     call->replaceAllUsesWith(expanded);
     call->eraseFromParent();

@@ -229,7 +229,6 @@ class Promotion {
         break;
       }
       case llvm::Intrinsic::bswap:
-      case llvm::Intrinsic::bitreverse:
         result = b_.CreateLShr(b_.CreateUnaryIntrinsic(call.getIntrinsicID(), x), total - width);
         break;
       default:

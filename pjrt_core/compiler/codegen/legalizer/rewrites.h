@@ -31,7 +31,7 @@ void ScalarizeVectors(llvm::Function& function);
 void SplitAggregates(llvm::Function& function);
 
 // Intrinsics that the back end lacks or gets wrong, by plain instructions.
-void ExpandIntrinsics(llvm::Function& function);
+void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
 // Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange on whole words.
 absl::Status ExpandAtomics(llvm::Function& function, const LegalizerOptions& options);

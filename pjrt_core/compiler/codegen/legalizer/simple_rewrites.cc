@@ -198,6 +198,7 @@ void DropHints(llvm::Function& function) {
         case llvm::Intrinsic::prefetch:
         case llvm::Intrinsic::experimental_noalias_scope_decl:
         case llvm::Intrinsic::donothing:
+        case llvm::Intrinsic::sideeffect:
           instruction.eraseFromParent();
           break;
         default:
