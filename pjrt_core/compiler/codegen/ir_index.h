@@ -58,6 +58,9 @@ class IndexMath {
   // Any integer as the index type: sign-extended or cut.
   llvm::Value* ToIndexType(llvm::Value* value);
 
+  // An integer that a program computed, as an index: clamped into 0 to `limit`.
+  llvm::Value* ClampStart(llvm::Value* value, bool is_signed, int64_t limit);
+
   // The element that is `linear`-th (i64 or the index type) in memory order of `shape`.
   Index Delinearize(llvm::Value* linear, const xla::Shape& shape);
   // The count of elements (i64) before `index` in memory order of `shape`.
@@ -71,7 +74,7 @@ class IndexMath {
   void PopScope() { scopes_.pop_back(); }
 
  private:
-  enum class Operation { kAdd, kSub, kMul, kDiv, kRem, kConvert };
+  enum class Operation { kAdd, kSub, kMul, kDiv, kRem, kConvert, kClamp };
   using Key = std::tuple<Operation, llvm::Value*, llvm::Value*>;
 
   llvm::Value* Find(const Key& key) const;

@@ -33,9 +33,7 @@ llvm::Type* ComputeType(xla::PrimitiveType type, llvm::LLVMContext& context);
 int64_t StorageBytes(xla::PrimitiveType type);
 int64_t StorageAlignment(xla::PrimitiveType type);
 
-bool IsComplexType(xla::PrimitiveType type);
-// f16, bf16 and the f8 kinds: carried as f32 that is always representable in the type.
-bool IsNarrowFloat(xla::PrimitiveType type);
+bool IsComplexType(xla::PrimitiveType type);  // narrow floats: see narrow_float.h
 
 // Storage to compute and back; no rounding happens for values that are in compute form.
 llvm::Value* FromStorage(llvm::Value* stored, xla::PrimitiveType type, const Target& target, llvm::IRBuilderBase& b);

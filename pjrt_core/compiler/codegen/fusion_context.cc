@@ -1,0 +1,271 @@
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/Function.h"
+#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/types.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+namespace {
+
+const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+}
+
+}  // namespace
+
+// What is found while it lives is forgotten at its end.
+class ScopeGuard {
+ public:
+  explicit ScopeGuard(FusionContext& context) : context_(context) { context_.PushScope(); }
+  ~ScopeGuard() { context_.PopScope(); }
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+ private:
+  FusionContext& context_;
+};
+
+FusionContext::FusionContext(const xla::HloInstruction& instruction, const Target& target, llvm::Function& kernel,
+                             llvm::IntegerType* index_type)
+    : instruction_(instruction),
+      root_(RootOf(instruction)),
+      target_(target),
+      kernel_(kernel),
+      builder_(llvm::BasicBlock::Create(kernel.getContext(), "entry", &kernel)),
+      index_math_(builder_, index_type),
+      scopes_(1) {}
+
+void FusionContext::PushScope() {
+  scopes_.emplace_back();
+  index_math_.PushScope();
+}
+
+void FusionContext::PopScope() {
+  scopes_.pop_back();
+  index_math_.PopScope();
+}
+
+const Array* FusionContext::FindArray(const xla::HloInstruction& leaf, int64_t tuple_element) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto found = scope->arrays.find(&leaf);
+    if (found == scope->arrays.end()) continue;
+    return tuple_element < static_cast<int64_t>(found->second.size()) ? &found->second[tuple_element] : nullptr;
+  }
+  return nullptr;
+}
+
+void FusionContext::BindArrays(const xla::HloInstruction& leaf, std::vector<Array> arrays) {
+  scopes_.back().arrays[&leaf] = std::move(arrays);
+}
+
+void FusionContext::BindValues(const xla::HloInstruction& leaf, std::vector<llvm::Value*> values) {
+  scopes_.back().fixed[&leaf] = std::move(values);
+}
+
+llvm::Value* FusionContext::ElementPointer(const Array& array, llvm::Value* linear) {
+  llvm::Type* storage = StorageType(array.shape.element_type(), llvm_context());
+  return builder_.CreateInBoundsGEP(storage, array.pointer, linear);
+}
+
+absl::StatusOr<llvm::Value*> FusionContext::Load(const Array& array, const Index& index) {
+  const xla::PrimitiveType type = array.shape.element_type();
+  TF_RETURN_IF_ERROR(CheckElementType(type, target_));
+  llvm::Value* pointer = ElementPointer(array, index_math_.Linearize(index, array.shape));
+  llvm::Value* stored = builder_.CreateAlignedLoad(StorageType(type, llvm_context()), pointer,
+                                                   llvm::Align(StorageAlignment(type)));
+  return FromStorage(stored, type, target_, builder_);
+}
+
+absl::Status FusionContext::Store(const Array& array, const Index& index, llvm::Value* value) {
+  const xla::PrimitiveType type = array.shape.element_type();
+  TF_RETURN_IF_ERROR(CheckElementType(type, target_));
+  llvm::Value* pointer = ElementPointer(array, index_math_.Linearize(index, array.shape));
+  builder_.CreateAlignedStore(ToStorage(value, type, target_, builder_), pointer, llvm::Align(StorageAlignment(type)));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& instruction, const Index& index) {
+  // An element of a tuple is worth finding by its tuple, which is computed once for all of its elements.
+  TF_ASSIGN_OR_RETURN(std::vector<llvm::Value*> values, Elements(instruction, index));
+  if (values.size() != 1) {
+    return absl::InternalError(absl::StrCat("onexpu: one element was asked of ", instruction.ToString()));
+  }
+  return values[0];
+}
+
+absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(const xla::HloInstruction& instruction,
+                                                                  const Index& index) {
+  const MemoKey key{&instruction, index.values()};
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto found = scope->values.find(key); found != scope->values.end()) return found->second;
+    if (auto found = scope->fixed.find(&instruction); found != scope->fixed.end()) return found->second;
+    if (auto found = scope->arrays.find(&instruction); found != scope->arrays.end()) {
+      const std::vector<Array> arrays = found->second;
+      std::vector<llvm::Value*> values;
+      for (const Array& array : arrays) {
+        TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(array, index));
+      }
+      return scopes_.back().values[key] = values;
+    }
+  }
+  TF_ASSIGN_OR_RETURN(std::vector<llvm::Value*> values, EmitElements(*this, instruction, index));
+  scopes_.back().values[key] = values;
+  return values;
+}
+
+absl::StatusOr<std::vector<llvm::Value*>> FusionContext::EmitReducer(const xla::HloComputation& computation,
+                                                                     absl::Span<llvm::Value* const> arguments) {
+  if (computation.num_parameters() != static_cast<int64_t>(arguments.size())) {
+    return absl::InternalError(absl::StrCat("onexpu: ", computation.name(), " takes ", computation.num_parameters(),
+                                            " parameters, not ", arguments.size()));
+  }
+  ScopeGuard scope(*this);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    BindValues(*computation.parameter_instruction(i), {arguments[i]});
+  }
+  return Elements(*computation.root_instruction(), Index());
+}
+
+absl::Status FusionContext::For(llvm::Value* begin, llvm::Value* end, llvm::Value* step,
+                                absl::FunctionRef<absl::Status(llvm::Value*)> body) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* header = llvm::BasicBlock::Create(llvm_context(), "loop", &kernel_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm_context(), "loop.body", &kernel_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm_context(), "loop.end", &kernel_);
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(header);
+  llvm::PHINode* counter = builder_.CreatePHI(begin->getType(), 2);
+  counter->addIncoming(begin, before);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(counter, end), inside, after);
+  builder_.SetInsertPoint(inside);
+  {
+    ScopeGuard scope(*this);
+    TF_RETURN_IF_ERROR(body(counter));
+  }
+  counter->addIncoming(builder_.CreateNSWAdd(counter, step), builder_.GetInsertBlock());
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(after);
+  return absl::OkStatus();
+}
+
+absl::Status FusionContext::ForEach(absl::Span<const int64_t> dimensions,
+                                    absl::FunctionRef<absl::Status(absl::Span<llvm::Value* const>)> body) {
+  std::vector<llvm::Value*> counters;
+  struct Nest {
+    FusionContext& context;
+    absl::Span<const int64_t> dimensions;
+    std::vector<llvm::Value*>& counters;
+    absl::FunctionRef<absl::Status(absl::Span<llvm::Value* const>)> body;
+
+    absl::Status Run() {
+      if (counters.size() == dimensions.size()) return body(counters);
+      IndexMath& math = context.index_math();
+      const int64_t extent = dimensions[counters.size()];
+      auto inner = [&](llvm::Value* counter) {
+        counters.push_back(counter);
+        absl::Status status = Run();
+        counters.pop_back();
+        return status;
+      };
+      if (extent == 1) return inner(math.Constant(0));
+      return context.For(math.Constant(0), math.Constant(extent), math.Constant(1), inner);
+    }
+  };
+  return Nest{*this, dimensions, counters, body}.Run();
+}
+
+absl::Status FusionContext::If(llvm::Value* condition, absl::FunctionRef<absl::Status()> then) {
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm_context(), "then", &kernel_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm_context(), "end.if", &kernel_);
+  builder_.CreateCondBr(condition, inside, after);
+  builder_.SetInsertPoint(inside);
+  {
+    ScopeGuard scope(*this);
+    TF_RETURN_IF_ERROR(then());
+  }
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  return absl::OkStatus();
+}
+
+absl::Status FusionContext::IfElse(llvm::Value* condition, absl::FunctionRef<absl::Status()> then,
+                                   absl::FunctionRef<absl::Status()> otherwise) {
+  llvm::BasicBlock* first = llvm::BasicBlock::Create(llvm_context(), "then", &kernel_);
+  llvm::BasicBlock* second = llvm::BasicBlock::Create(llvm_context(), "else", &kernel_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm_context(), "end.if", &kernel_);
+  builder_.CreateCondBr(condition, first, second);
+  for (auto [block, body] : {std::make_pair(first, then), std::make_pair(second, otherwise)}) {
+    builder_.SetInsertPoint(block);
+    ScopeGuard scope(*this);
+    TF_RETURN_IF_ERROR(body());
+    builder_.CreateBr(after);
+  }
+  builder_.SetInsertPoint(after);
+  return absl::OkStatus();
+}
+
+absl::Status FusionContext::While(absl::FunctionRef<absl::StatusOr<llvm::Value*>()> condition,
+                                  absl::FunctionRef<absl::Status()> body) {
+  llvm::BasicBlock* header = llvm::BasicBlock::Create(llvm_context(), "while", &kernel_);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(llvm_context(), "while.body", &kernel_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(llvm_context(), "while.end", &kernel_);
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(header);
+  {
+    ScopeGuard scope(*this);
+    TF_ASSIGN_OR_RETURN(llvm::Value * go_on, condition());
+    builder_.CreateCondBr(go_on, inside, after);
+  }
+  builder_.SetInsertPoint(inside);
+  {
+    ScopeGuard scope(*this);
+    TF_RETURN_IF_ERROR(body());
+  }
+  builder_.CreateBr(header);
+  builder_.SetInsertPoint(after);
+  return absl::OkStatus();
+}
+
+llvm::AllocaInst* FusionContext::Slot(llvm::Type* type, llvm::Value* initial) {
+  llvm::BasicBlock& entry = kernel_.getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  llvm::AllocaInst* slot = at_entry.CreateAlloca(type);
+  if (initial) builder_.CreateStore(initial, slot);
+  return slot;
+}
+
+llvm::Value* FusionContext::GlobalId() {
+  llvm::FunctionCallee callee =
+      module().getOrInsertFunction("_Z13get_global_idj", llvm::FunctionType::get(builder_.getInt64Ty(),
+                                                                                 {builder_.getInt32Ty()}, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->addFnAttr(llvm::Attribute::WillReturn);
+  llvm::CallInst* call = builder_.CreateCall(callee, {builder_.getInt32(0)});
+  call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  return call;
+}
+
+absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(int64_t count, WorkItemCost cost,
+                                                            absl::FunctionRef<absl::Status(llvm::Value*)> body) {
+  LaunchDimensions launch = ChooseLaunch(count, cost, target_);
+  llvm::Value* id = GlobalId();
+  if (launch.global[0] == static_cast<uint64_t>(count)) {
+    TF_RETURN_IF_ERROR(body(id));
+  } else {
+    TF_RETURN_IF_ERROR(If(builder_.CreateICmpULT(id, builder_.getInt64(count)), [&] { return body(id); }));
+  }
+  return launch;
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,171 @@
+#include "pjrt_core/compiler/codegen/ir_index.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+
+#include "llvm/IR/Constants.h"
+
+namespace onexpu::compiler {
+namespace {
+
+std::vector<int64_t> MinorToMajor(const xla::Shape& shape) {
+  if (shape.has_layout()) return {shape.layout().minor_to_major().begin(), shape.layout().minor_to_major().end()};
+  std::vector<int64_t> order;
+  for (int64_t i = shape.dimensions().size() - 1; i >= 0; --i) order.push_back(i);
+  return order;
+}
+
+const llvm::ConstantInt* AsConstant(llvm::Value* value) { return llvm::dyn_cast<llvm::ConstantInt>(value); }
+
+bool IsConstant(llvm::Value* value, int64_t wanted) {
+  const llvm::ConstantInt* constant = AsConstant(value);
+  return constant && constant->getSExtValue() == wanted;
+}
+
+}  // namespace
+
+Index::Index(std::vector<llvm::Value*> values, llvm::Value* linear, const xla::Shape& shape)
+    : values_(std::move(values)),
+      linear_(linear),
+      dimensions_(shape.dimensions().begin(), shape.dimensions().end()),
+      minor_to_major_(MinorToMajor(shape)) {}
+
+llvm::Value* Index::LinearFor(const xla::Shape& shape) const {
+  if (!linear_ || !absl::c_equal(dimensions_, shape.dimensions())) return nullptr;
+  return minor_to_major_ == MinorToMajor(shape) ? linear_ : nullptr;
+}
+
+llvm::Value* IndexMath::Find(const Key& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    auto found = scope->find(key);
+    if (found != scope->end()) return found->second;
+  }
+  return nullptr;
+}
+
+llvm::Value* IndexMath::Remember(const Key& key, llvm::Value* value) {
+  scopes_.back()[key] = value;
+  return value;
+}
+
+llvm::Value* IndexMath::Add(llvm::Value* lhs, llvm::Value* rhs) {
+  if (IsConstant(lhs, 0)) return rhs;
+  if (IsConstant(rhs, 0)) return lhs;
+  const Key key{Operation::kAdd, lhs, rhs};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateNSWAdd(lhs, rhs));
+}
+
+llvm::Value* IndexMath::Sub(llvm::Value* lhs, llvm::Value* rhs) {
+  if (IsConstant(rhs, 0)) return lhs;
+  const Key key{Operation::kSub, lhs, rhs};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateNSWSub(lhs, rhs));
+}
+
+llvm::Value* IndexMath::Mul(llvm::Value* lhs, llvm::Value* rhs) {
+  if (IsConstant(lhs, 1)) return rhs;
+  if (IsConstant(rhs, 1)) return lhs;
+  const Key key{Operation::kMul, lhs, rhs};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateNSWMul(lhs, rhs));
+}
+
+llvm::Value* IndexMath::Div(llvm::Value* lhs, llvm::Value* rhs) {
+  if (IsConstant(rhs, 1)) return lhs;
+  const Key key{Operation::kDiv, lhs, rhs};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateUDiv(lhs, rhs));
+}
+
+llvm::Value* IndexMath::Rem(llvm::Value* lhs, llvm::Value* rhs) {
+  if (IsConstant(rhs, 1)) return llvm::ConstantInt::get(lhs->getType(), 0);
+  const Key key{Operation::kRem, lhs, rhs};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateURem(lhs, rhs));
+}
+
+llvm::Value* IndexMath::ToIndexType(llvm::Value* value) {
+  if (value->getType() == type_) return value;
+  const Key key{Operation::kConvert, value, nullptr};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateSExtOrTrunc(value, type_));
+}
+
+llvm::Value* IndexMath::ClampStart(llvm::Value* value, bool is_signed, int64_t limit) {
+  if (limit <= 0) return Constant(0);
+  const Key key{Operation::kClamp, value, Constant(limit)};
+  if (llvm::Value* found = Find(key)) return found;
+  llvm::Value* wide = is_signed ? builder_.CreateSExt(value, builder_.getInt64Ty())
+                                : builder_.CreateZExt(value, builder_.getInt64Ty());
+  llvm::Value* zero = builder_.getInt64(0);
+  llvm::Value* end = builder_.getInt64(limit);
+  if (is_signed) wide = builder_.CreateSelect(builder_.CreateICmpSLT(wide, zero), zero, wide);
+  wide = builder_.CreateSelect(builder_.CreateICmpUGT(wide, end), end, wide);
+  return Remember(key, builder_.CreateTrunc(wide, type_));
+}
+
+Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
+  llvm::Value* rest = ToIndexType(linear);
+  std::vector<llvm::Value*> values(shape.dimensions().size());
+  const std::vector<int64_t> order = MinorToMajor(shape);
+  // The most major dimension that has an extent needs no remainder: the rest is smaller than it.
+  int64_t last = -1;
+  for (int64_t dimension : order) {
+    if (shape.dimensions(dimension) != 1) last = dimension;
+  }
+  for (int64_t dimension : order) {
+    const int64_t extent = shape.dimensions(dimension);
+    if (extent == 1) {
+      values[dimension] = Constant(0);
+    } else if (dimension == last) {
+      values[dimension] = rest;
+    } else {
+      values[dimension] = Rem(rest, extent);
+      rest = Div(rest, extent);
+    }
+  }
+  llvm::Value* wide = linear->getType() == builder_.getInt64Ty() ? linear : builder_.CreateSExt(linear, builder_.getInt64Ty());
+  return Index(std::move(values), wide, shape);
+}
+
+llvm::Value* IndexMath::Linearize(const Index& index, const xla::Shape& shape) {
+  if (llvm::Value* linear = index.LinearFor(shape)) return linear;
+  llvm::Value* result = Constant(0);
+  int64_t stride = 1;
+  for (int64_t dimension : MinorToMajor(shape)) {
+    const int64_t extent = shape.dimensions(dimension);
+    if (extent != 1) result = Add(Mul(index[dimension], stride), result);
+    stride *= std::max<int64_t>(extent, 1);
+  }
+  if (type_ == builder_.getInt64Ty()) return result;
+  const Key key{Operation::kConvert, result, result};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateSExt(result, builder_.getInt64Ty()));
+}
+
+Index IndexMath::DelinearizeRowMajor(llvm::Value* linear, absl::Span<const int64_t> dimensions) {
+  llvm::Value* rest = ToIndexType(linear);
+  std::vector<llvm::Value*> values(dimensions.size());
+  for (int64_t i = dimensions.size() - 1; i >= 0; --i) {
+    if (dimensions[i] == 1) {
+      values[i] = Constant(0);
+      continue;
+    }
+    values[i] = i == 0 ? rest : Rem(rest, dimensions[i]);
+    if (i != 0) rest = Div(rest, dimensions[i]);
+  }
+  return Index(std::move(values));
+}
+
+llvm::Value* IndexMath::LinearizeRowMajor(absl::Span<llvm::Value* const> index, absl::Span<const int64_t> dimensions) {
+  llvm::Value* result = Constant(0);
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    if (dimensions[i] == 1) continue;
+    result = Add(Mul(result, dimensions[i]), index[i]);
+  }
+  return result;
+}
+
+}  // namespace onexpu::compiler
