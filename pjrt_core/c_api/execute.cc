@@ -1,0 +1,114 @@
+// PJRT_LoadedExecutable_Execute: the hot path. Nothing here waits, formats strings or allocates
+// beyond the handles that the caller gets.
+
+#include <memory>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "pjrt_core/c_api/buffer.h"
+#include "pjrt_core/c_api/client.h"
+#include "pjrt_core/c_api/entry.h"
+#include "pjrt_core/c_api/event.h"
+#include "pjrt_core/c_api/execute_context.h"
+#include "pjrt_core/c_api/loaded_executable.h"
+#include "pjrt_core/program/status_macros.h"
+
+namespace onexpu::c_api {
+namespace {
+
+using Arguments = absl::InlinedVector<std::shared_ptr<Buffer>, 16>;
+
+absl::StatusOr<ExecuteOptions> ToOptions(const PJRT_ExecuteOptions& options,
+                                         const PJRT_Client& client) {
+  if (options.num_send_ops != 0 || options.num_recv_ops != 0) {
+    return absl::UnimplementedError(
+        "onexpu: host send and receive callbacks are not supported; use an FFI custom call");
+  }
+  ExecuteOptions result;
+  result.launch_id = options.launch_id;
+  result.non_donatable_arguments = absl::MakeConstSpan(options.non_donatable_input_indices,
+                                                       options.num_non_donatable_input_indices);
+  if (options.context != nullptr) result.ffi_user_data = &options.context->user_data;
+  result.origin = client.origin;
+  return result;
+}
+
+absl::Status CheckDevices(const PJRT_LoadedExecutable_Execute_Args& args) {
+  if (args.execute_device != nullptr && args.num_devices != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: execute_device is given, but arguments for ", args.num_devices, " devices"));
+  }
+  if (args.execute_device == nullptr && args.num_devices > args.executable->devices.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: arguments for ", args.num_devices,
+                                                   " devices, but the program is on ",
+                                                   args.executable->devices.size()));
+  }
+  return absl::OkStatus();
+}
+
+// Runs on one device and fills its row of the output lists.
+absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, Device* device,
+                       const ExecuteOptions& options) {
+  Arguments arguments;
+  arguments.reserve(args.num_args);
+  for (size_t i = 0; i < args.num_args; ++i) {
+    const PJRT_Buffer* argument = args.argument_lists[row][i];
+    if (argument == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: argument ", i, " is null"));
+    }
+    arguments.push_back(argument->buffer);
+  }
+  const bool want_done = args.device_complete_events != nullptr;
+  ONEXPU_ASSIGN_OR_RETURN(ExecuteResult result,
+                          args.executable->program->Execute(arguments, device, options, want_done));
+  PJRT_Client* client = args.executable->client;
+  for (size_t i = 0; i < result.results.size(); ++i) {
+    args.output_lists[row][i] = new PJRT_Buffer(client, std::move(result.results[i]));
+  }
+  if (want_done) args.device_complete_events[row] = new PJRT_Event{std::move(result.done)};
+  return absl::OkStatus();
+}
+
+// Takes back what earlier devices of a failed launch gave: PJRT says that nothing is populated
+// then.
+void DropOutputs(const PJRT_LoadedExecutable_Execute_Args& args, size_t num_rows) {
+  const size_t num_outputs = args.executable->metadata->output_types.size();
+  for (size_t row = 0; row < num_rows; ++row) {
+    for (size_t i = 0; i < num_outputs; ++i) {
+      delete args.output_lists[row][i];
+      args.output_lists[row][i] = nullptr;
+    }
+    if (args.device_complete_events != nullptr) {
+      delete args.device_complete_events[row];
+      args.device_complete_events[row] = nullptr;
+    }
+  }
+}
+
+absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
+  ONEXPU_RETURN_IF_ERROR(Require(args, args.executable, "executable"));
+  ONEXPU_RETURN_IF_ERROR(Require(args, args.options, "options"));
+  ONEXPU_RETURN_IF_ERROR(CheckDevices(args));
+  const PJRT_ExecuteOptions caller_options = ReadStruct(*args.options);
+  ONEXPU_ASSIGN_OR_RETURN(const ExecuteOptions options,
+                          ToOptions(caller_options, *args.executable->client));
+  for (size_t row = 0; row < args.num_devices; ++row) {
+    const PJRT_Device* device =
+        args.execute_device != nullptr ? args.execute_device : args.executable->devices[row];
+    absl::Status status = ExecuteOn(args, row, device->device, options);
+    if (!status.ok()) {
+      DropOutputs(args, row);
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void BindExecute(PJRT_Api* api) { api->PJRT_LoadedExecutable_Execute = Entry<Execute>::Call; }
+
+}  // namespace onexpu::c_api

@@ -1,0 +1,94 @@
+#include "pjrt_core/c_api/target_catalog.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "flatbuffers/flatbuffers.h"
+#include "pjrt_core/program/program_generated.h"
+
+namespace onexpu::c_api {
+namespace {
+
+struct Entry {
+  absl::string_view name;
+  absl::string_view kind;
+  uint32_t compute_units;  // vector engines
+  std::vector<uint32_t> sub_group_sizes;
+  bool has_fp64;
+  bool has_bf16;
+};
+
+// From the vendor's specifications of the largest part of each family. dg2 has no fp64; pvc no
+// sub-group of 8.
+const std::vector<Entry>& Catalog() {
+  static const auto* const catalog = new std::vector<Entry>{
+      {"pvc", "Intel Data Center GPU Max 1550", 1024, {16, 32}, true, true},
+      {"dg2", "Intel Arc A770 Graphics", 512, {8, 16, 32}, false, true},
+      {"bmg", "Intel Arc B580 Graphics", 160, {16, 32}, true, true},
+      {"lnl", "Intel Arc 140V Graphics", 64, {16, 32}, true, true},
+  };
+  return *catalog;
+}
+
+constexpr uint32_t kMaxWorkGroupSize = 1024;
+constexpr uint64_t kLocalMemoryBytes = 64 << 10;
+
+std::vector<uint8_t> Describe(const Entry& entry) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto name = builder.CreateString(entry.name.data(), entry.name.size());
+  const auto sizes = builder.CreateVector(entry.sub_group_sizes);
+  const auto extensions = builder.CreateVectorOfStrings(
+      std::vector<std::string>{"SPV_KHR_bit_instructions", "SPV_EXT_shader_atomic_float_add",
+                               "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"});
+  program::TargetDescriptionBuilder target(builder);
+  target.add_name(name);
+  target.add_device_kind(program::DeviceKind::Gpu);
+  target.add_schedules(program::ScheduleSet::Gpu);
+  target.add_compute_units(entry.compute_units);
+  target.add_max_work_group_size(kMaxWorkGroupSize);
+  target.add_local_memory_bytes(kLocalMemoryBytes);
+  target.add_sub_group_sizes(sizes);
+  target.add_has_fp64(entry.has_fp64);
+  target.add_has_fp16(true);
+  target.add_has_bf16(entry.has_bf16);
+  target.add_has_int64_atomics(true);
+  target.add_spirv_extensions(extensions);
+  builder.Finish(target.Finish());
+  return std::vector<uint8_t>(builder.GetBufferPointer(),
+                              builder.GetBufferPointer() + builder.GetSize());
+}
+
+}  // namespace
+
+absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name) {
+  absl::string_view rest = absl::StripPrefix(name, "xpu:");
+  CatalogTarget result;
+  const size_t colon = rest.find(':');
+  if (colon != absl::string_view::npos) {
+    if (!absl::SimpleAtoi(rest.substr(colon + 1), &result.num_devices) || result.num_devices < 1 ||
+        result.num_devices > kMostCatalogDevices) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: '", name, "' does not end in a number of devices"));
+    }
+    rest = rest.substr(0, colon);
+  }
+  std::string names;
+  for (const Entry& entry : Catalog()) {
+    if (entry.name == rest) {
+      result.kind = std::string(entry.kind);
+      result.description = Describe(entry);
+      return result;
+    }
+    absl::StrAppend(&names, names.empty() ? "" : ", ", entry.name);
+  }
+  return absl::NotFoundError(absl::StrCat("onexpu: no topology is named '", name,
+                                          "'; there are xpu (this machine), ", names));
+}
+
+bool IsTargetDescription(absl::Span<const uint8_t> bytes) {
+  flatbuffers::Verifier verifier(bytes.data(), bytes.size());
+  return verifier.VerifyBuffer<program::TargetDescription>(nullptr);
+}
+
+}  // namespace onexpu::c_api
