@@ -42,6 +42,9 @@ class KernelSequence {
   absl::StatusOr<std::unique_ptr<FusionContext>> Begin(absl::string_view suffix = "");
   absl::Status End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch);
 
+  // Takes back everything that was begun, after an error or when nothing needs computing.
+  void Discard(std::unique_ptr<FusionContext> kernel = nullptr);
+
   struct ScratchRequest {
     int64_t bytes;
     bool is_state;
@@ -56,6 +59,7 @@ class KernelSequence {
   llvm::Module& module_;
   std::string name_;
   std::vector<ScratchRequest> scratch_;
+  std::vector<llvm::Function*> functions_;
   std::vector<Kernel> kernels_;
 };
 

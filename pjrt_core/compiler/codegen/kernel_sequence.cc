@@ -1,0 +1,121 @@
+#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+// The greatest number that index arithmetic on this shape or this operation's window may meet.
+double GreatestIndex(const xla::HloInstruction& instruction) {
+  double greatest = 0;
+  xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+    if (!shape.IsArray()) return;
+    double count = 1;
+    for (int64_t extent : shape.dimensions()) count *= std::max<int64_t>(extent, 1);
+    greatest = std::max(greatest, count);
+  });
+  double spread = 1;
+  if (instruction.opcode() == xla::HloOpcode::kConvolution || instruction.opcode() == xla::HloOpcode::kReduceWindow) {
+    for (const auto& dimension : instruction.window().dimensions()) {
+      spread = std::max<double>(spread, dimension.stride());
+      spread = std::max<double>(spread, dimension.base_dilation());
+      greatest = std::max<double>(greatest, double(dimension.size()) * dimension.window_dilation());
+    }
+  }
+  if (instruction.opcode() == xla::HloOpcode::kPad) {
+    for (const auto& dimension : instruction.padding_config().dimensions()) {
+      spread = std::max<double>(spread, dimension.interior_padding() + 1);
+    }
+  }
+  return greatest * spread;
+}
+
+// 32 bits where they are enough: division of 64-bit numbers is slow everywhere.
+bool FitsInt32(const xla::HloInstruction& instruction) {
+  constexpr double kLimit = std::numeric_limits<int32_t>::max() / 2;
+  if (GreatestIndex(instruction) > kLimit) return false;
+  for (const xla::HloInstruction* operand : instruction.operands()) {
+    if (GreatestIndex(*operand) > kLimit) return false;
+  }
+  for (const xla::HloComputation* computation : instruction.called_computations()) {
+    for (const xla::HloInstruction* inner : computation->instructions()) {
+      if (!FitsInt32(*inner)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+int64_t KernelSequence::AddScratch(int64_t bytes, bool is_state) {
+  scratch_.push_back({std::max<int64_t>(bytes, 1), is_state});
+  return scratch_.size() - 1;
+}
+
+absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::string_view suffix) {
+  llvm::LLVMContext& context = module_.getContext();
+  llvm::Type* pointer = llvm::PointerType::get(context, kGlobalAddressSpace);
+  const size_t buffers = arguments_.arguments().size();
+  std::vector<llvm::Type*> types(buffers + scratch_.size(), pointer);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
+  auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, absl::StrCat(name_, suffix), module_);
+  kernel->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
+  kernel->setDoesNotThrow();
+  for (size_t i = 0; i < buffers; ++i) {
+    const KernelArguments::Argument& argument = arguments_.arguments()[i];
+    if (argument.overlaps_none) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
+    if (!argument.written) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
+  }
+  for (size_t i = buffers; i < types.size(); ++i) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
+  functions_.push_back(kernel);
+
+  auto* index_type = llvm::Type::getIntNTy(context, FitsInt32(instruction_) ? 32 : 64);
+  auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type);
+  auto arrays_of = [&](const std::vector<KernelArguments::Leaf>& leaves) {
+    std::vector<Array> arrays;
+    for (const KernelArguments::Leaf& leaf : leaves) {
+      arrays.push_back({leaf.shape, leaf.argument < 0 ? nullptr : kernel->getArg(leaf.argument)});
+    }
+    return arrays;
+  };
+  for (size_t i = 0; i < arguments_.operands().size(); ++i) {
+    const xla::HloInstruction* leaf = instruction_.opcode() == xla::HloOpcode::kFusion
+                                          ? instruction_.fused_parameter(i)
+                                          : instruction_.operand(i);
+    result->BindArrays(*leaf, arrays_of(arguments_.operands()[i]));
+  }
+  for (Array& array : arrays_of(arguments_.results())) result->AddResult(std::move(array));
+  for (size_t i = 0; i < scratch_.size(); ++i) result->AddScratch(kernel->getArg(buffers + i));
+  return result;
+}
+
+absl::Status KernelSequence::End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch) {
+  kernel->b().CreateRetVoid();
+  llvm::Function& function = kernel->kernel();
+  std::string complaint;
+  llvm::raw_string_ostream stream(complaint);
+  if (llvm::verifyFunction(function, &stream)) {
+    return absl::InternalError(absl::StrCat("onexpu: malformed IR for ", instruction_.ToString(), ": ", complaint));
+  }
+  kernels_.push_back({function.getName().str(), std::move(launch)});
+  return absl::OkStatus();
+}
+
+void KernelSequence::Discard(std::unique_ptr<FusionContext> kernel) {
+  kernel.reset();
+  for (llvm::Function* function : functions_) function->eraseFromParent();
+  functions_.clear();
+  kernels_.clear();
+}
+
+}  // namespace onexpu::compiler

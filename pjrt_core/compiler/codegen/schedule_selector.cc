@@ -1,0 +1,43 @@
+#include "pjrt_core/compiler/codegen/schedule_selector.h"
+
+#include <memory>
+#include <utility>
+
+#include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using OneKernel = absl::StatusOr<LaunchDimensions> (*)(FusionContext&);
+
+absl::Status EmitOne(KernelSequence& sequence, OneKernel schedule) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  TF_ASSIGN_OR_RETURN(LaunchDimensions launch, schedule(*kernel));
+  return sequence.End(std::move(kernel), std::move(launch));
+}
+
+const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+}
+
+}  // namespace
+
+absl::Status EmitWithSchedule(KernelSequence& sequence) {
+  const xla::HloInstruction& root = RootOf(sequence.instruction());
+  const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
+  if (is_empty) return absl::OkStatus();
+  switch (root.opcode()) {
+    case xla::HloOpcode::kConcatenate:
+      return EmitOne(sequence, EmitConcatenate);
+    case xla::HloOpcode::kRngGetAndUpdateState:
+      return EmitRngState(sequence);
+    default:
+      return EmitLoop(sequence);
+  }
+}
+
+}  // namespace onexpu::compiler

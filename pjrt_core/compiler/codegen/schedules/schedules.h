@@ -1,0 +1,24 @@
+// The schedules: how an instruction is mapped to work-items. One file each; schedule_selector.cc chooses.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_
+#define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+
+namespace onexpu::compiler {
+
+// One element of the result per work-item, whatever the operation; results of different dimensions, and updates in place,
+// get kernels of their own.
+absl::Status EmitLoop(KernelSequence& sequence);
+
+// One element per work-item in the order of the operands, so that each operand is read as it lies in memory. For a root
+// that is one kConcatenate.
+absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
+
+// kRngGetAndUpdateState: one work-item and 128 bits of state.
+absl::Status EmitRngState(KernelSequence& sequence);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_
