@@ -15,24 +15,36 @@ Real DotProduct(const Complex& x, const Complex& y) { return x.re * y.re + x.im 
 Complex OneMinus(const Complex& z) { return {1.0 - z.re, -z.im}; }
 Complex OnePlus(const Complex& z) { return {1.0 + z.re, z.im}; }
 
+// So far out that 1 is nothing beside z, and products of roots might overflow. NaN is not far.
+llvm::Value* IsFar(const Complex& z) {
+  return Greater(Builtin("fmax", {Abs(z.re), Abs(z.im)}), z.re.Constant(1e9, 1e18));
+}
+
+// log |2z|, the length of every inverse function there.
+Real FarLength(const Complex& z) { return LogOfLength(z.re, z.im) + 0.6931471805599453; }
+
 }  // namespace
 
 Complex ComplexAsin(const Complex& z) {
   const Complex minus = ComplexSqrt(OneMinus(z));
   const Complex plus = ComplexSqrt(OnePlus(z));
-  return {Builtin("atan2", {z.re, minus.re * plus.re - minus.im * plus.im}), Builtin("asinh", CrossProduct(minus, plus))};
+  const Complex near = {Builtin("atan2", {z.re, minus.re * plus.re - minus.im * plus.im}),
+                        Builtin("asinh", CrossProduct(minus, plus))};
+  return Select(IsFar(z), {Builtin("atan2", {z.re, Abs(z.im)}), CopySign(FarLength(z), z.im)}, near);
 }
 
 Complex ComplexAcos(const Complex& z) {
   const Complex minus = ComplexSqrt(OneMinus(z));
   const Complex plus = ComplexSqrt(OnePlus(z));
-  return {2.0 * Builtin("atan2", {minus.re, plus.re}), Builtin("asinh", CrossProduct(plus, minus))};
+  const Complex near = {2.0 * Builtin("atan2", {minus.re, plus.re}), Builtin("asinh", CrossProduct(plus, minus))};
+  return Select(IsFar(z), {Builtin("atan2", {Abs(z.im), z.re}), -CopySign(FarLength(z), z.im)}, near);
 }
 
 Complex ComplexAcosh(const Complex& z) {
   const Complex minus = ComplexSqrt({z.re - 1.0, z.im});
   const Complex plus = ComplexSqrt(OnePlus(z));
-  return {Builtin("asinh", DotProduct(minus, plus)), 2.0 * Builtin("atan2", {minus.im, plus.re})};
+  const Complex near = {Builtin("asinh", DotProduct(minus, plus)), 2.0 * Builtin("atan2", {minus.im, plus.re})};
+  return Select(IsFar(z), {FarLength(z), Builtin("atan2", {z.im, z.re})}, near);
 }
 
 Complex ComplexAtanh(const Complex& z) {
@@ -40,7 +52,7 @@ Complex ComplexAtanh(const Complex& z) {
   const Real y = z.im;
   // Far from the poles the squares would overflow; there atanh z = 1/z + i pi/2 to all digits.
   const Real greater = Builtin("fmax", {Abs(x), Abs(y)});
-  llvm::Value* far = Greater(greater, greater.Constant(1e9, 1e18));
+  llvm::Value* far = IsFar(z);
   const Real u = x / greater;
   const Real v = y / greater;
   const Real far_re = Select(IsInfinite(greater), CopySign(x.Constant(0), x), u / (u * u + v * v) / greater);

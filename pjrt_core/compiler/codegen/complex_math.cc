@@ -52,7 +52,11 @@ Real CompensatedNorm(const Real& start, const Real& x, const Real& y) {
   return second.sum + (first.error + second.error + (x2.error + y2.error));
 }
 
-// log |x + iy| where the logarithm is not near zero.
+// Whether |z|^2 = 1 + `excess` is so near to 1 that its logarithm is log1p(excess).
+llvm::Value* IsNearOne(const Real& excess) { return Less(Abs(excess), 0.5); }
+
+}  // namespace
+
 Real LogOfLength(const Real& x, const Real& y) {
   const Real a = Abs(x);
   const Real b = Abs(y);
@@ -62,11 +66,6 @@ Real LogOfLength(const Real& x, const Real& y) {
   const Real known = Select(IsNan(a + b), a.Nan(), length);
   return Select(Equal(greater, a.Infinity()), a.Infinity(), known);
 }
-
-// Whether |z|^2 = 1 + `excess` is so near to 1 that its logarithm is log1p(excess).
-llvm::Value* IsNearOne(const Real& excess) { return Less(Abs(excess), 0.5); }
-
-}  // namespace
 
 Complex ComplexExp(const Complex& z) {
   const ScaledExp e = ExpInTwo(z.re);

@@ -25,6 +25,9 @@ inline Complex Select(llvm::Value* condition, const Complex& x, const Complex& y
 inline Complex TimesI(const Complex& z) { return {-z.im, z.re}; }
 inline Complex TimesMinusI(const Complex& z) { return {z.im, -z.re}; }
 
+// log |x + iy| where that is not near zero; never overflows.
+Real LogOfLength(const Real& x, const Real& y);
+
 Complex ComplexExp(const Complex& z);
 Complex ComplexExpm1(const Complex& z);
 Complex ComplexLog(const Complex& z);
