@@ -1,0 +1,242 @@
+#include "onexpu/native/host_callbacks.h"
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "pjrt_core/program/element_type.h"
+#include "pybind11/numpy.h"
+#include "xla/ffi/api/ffi.h"
+#include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
+
+namespace onexpu::native {
+namespace {
+
+namespace ffi = ::xla::ffi;
+namespace py = ::pybind11;
+
+constexpr char kTarget[] = "onexpu_host_callback";
+constexpr char kTypeName[] = "onexpu.BoundFunction";
+
+// Registered functions by number. Guarded by the interpreter's lock, which everybody who comes here
+// holds.
+class Functions {
+ public:
+  static Functions& Get() {
+    static Functions* const functions = new Functions;  // outlives the interpreter
+    return *functions;
+  }
+
+  uint64_t Add(py::object function) {
+    functions_.emplace(++last_, std::move(function));
+    return last_;
+  }
+  void Remove(uint64_t number) { functions_.erase(number); }
+  // Null when there is none.
+  py::object Find(uint64_t number) const {
+    const auto it = functions_.find(number);
+    return it == functions_.end() ? py::object() : it->second;
+  }
+
+ private:
+  // Starts at random: a number in a stored program means nothing in another process.
+  Functions() : last_((static_cast<uint64_t>(std::random_device()()) << 32) | 1) {}
+
+  uint64_t last_;
+  std::unordered_map<uint64_t, py::object> functions_;
+};
+
+bool InterpreterIsRunning() { return Py_IsInitialized() != 0 && !_Py_IsFinalizing(); }
+
+// A loaded program's reference to its function.
+struct BoundFunction {
+  static ffi::TypeId id;
+
+  explicit BoundFunction(py::object bound) : function(std::move(bound)) {}
+  ~BoundFunction() {
+    if (!InterpreterIsRunning()) {
+      function.release();  // nobody left to give it back to
+      return;
+    }
+    py::gil_scoped_acquire lock;
+    function = py::object();
+  }
+
+  py::object function;
+};
+ffi::TypeId BoundFunction::id = {};
+
+ffi::ErrorOr<std::unique_ptr<BoundFunction>> Instantiate(uint64_t number) {
+  if (!InterpreterIsRunning()) {
+    return ffi::Unexpected(
+        ffi::Error(ffi::ErrorCode::kUnavailable, "onexpu: Python is not running in this process"));
+  }
+  py::gil_scoped_acquire lock;
+  py::object function = Functions::Get().Find(number);
+  if (!function) {
+    return ffi::Unexpected(
+        ffi::Error(ffi::ErrorCode::kNotFound,
+                   "onexpu: this program calls a Python function of another process, or one that "
+                   "has been released; programs with callbacks cannot be stored"));
+  }
+  return std::make_unique<BoundFunction>(std::move(function));
+}
+
+// numpy's type object of an element type; ml_dtypes has those that numpy lacks.
+py::dtype ToDtype(ffi::DataType type) {
+  const program::ElementTypeInfo* info =
+      program::FindElementType(static_cast<program::ElementType>(type));
+  if (info == nullptr || info->numpy_name[0] == '\0') {
+    throw py::type_error("onexpu: numpy has no type for element type " +
+                         std::to_string(static_cast<int>(type)));
+  }
+  const py::module_ ml_dtypes = py::module_::import("ml_dtypes");
+  if (py::hasattr(ml_dtypes, info->numpy_name)) {
+    return py::dtype::from_args(ml_dtypes.attr(info->numpy_name));
+  }
+  return py::dtype(std::string(info->numpy_name));
+}
+
+bool IsToken(const ffi::AnyBuffer& buffer) { return buffer.element_type() == ffi::DataType::TOKEN; }
+
+// A copy: the function may keep the array longer than the staging memory lives.
+py::array ToArray(const ffi::AnyBuffer& buffer) {
+  const auto dimensions = buffer.dimensions();
+  const std::vector<py::ssize_t> shape(dimensions.begin(), dimensions.end());
+  py::array array(ToDtype(buffer.element_type()), shape);
+  std::memcpy(array.mutable_data(), buffer.untyped_data(), array.nbytes());
+  return array;
+}
+
+void CopyResult(py::handle value, ffi::AnyBuffer& result) {
+  const py::array array =
+      py::module_::import("numpy").attr("ascontiguousarray")(value).cast<py::array>();
+  const auto dimensions = result.dimensions();
+  py::ssize_t bytes = array.itemsize();
+  for (int64_t dimension : dimensions) bytes *= dimension;
+  if (array.nbytes() != bytes) {
+    throw py::value_error("onexpu: the callback returned " + std::to_string(array.nbytes()) +
+                          " bytes where " + std::to_string(bytes) + " are due");
+  }
+  std::memcpy(result.untyped_data(), array.data(), bytes);
+}
+
+void CallFunction(const py::object& function, ffi::RemainingArgs& args, ffi::RemainingRets& rets) {
+  py::list operands;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ffi::AnyBuffer operand = *args.get<ffi::AnyBuffer>(i);
+    if (!IsToken(operand)) operands.append(ToArray(operand));
+  }
+  const py::tuple values(function(*operands));
+  size_t next = 0;
+  for (size_t i = 0; i < rets.size(); ++i) {
+    ffi::AnyBuffer result = **rets.get<ffi::AnyBuffer>(i);
+    if (IsToken(result)) continue;
+    if (next == values.size()) throw py::value_error("onexpu: the callback returned too little");
+    CopyResult(values[next++], result);
+  }
+}
+
+// With the traceback, as Python would print it.
+std::string Describe(const py::error_already_set& error) {
+  try {
+    const py::object lines =
+        py::module_::import("traceback")
+            .attr("format_exception")(error.type(), error.value(), error.trace());
+    return py::str("").attr("join")(lines).cast<std::string>();
+  } catch (const py::error_already_set&) {
+    return error.what();
+  }
+}
+
+ffi::Error Execute(BoundFunction* bound, ffi::RemainingArgs args, ffi::RemainingRets rets) {
+  if (!InterpreterIsRunning()) {
+    return ffi::Error(ffi::ErrorCode::kUnavailable, "onexpu: Python is shutting down");
+  }
+  py::gil_scoped_acquire lock;
+  try {
+    CallFunction(bound->function, args, rets);
+  } catch (const py::error_already_set& error) {
+    return ffi::Error(ffi::ErrorCode::kInternal,
+                      "onexpu: error in a Python callback:\n" + Describe(error));
+  } catch (const std::exception& error) {
+    return ffi::Error(ffi::ErrorCode::kInternal,
+                      std::string("onexpu: error in a Python callback: ") + error.what());
+  }
+  return ffi::Error::Success();
+}
+
+template <typename Extension>
+const Extension* FindExtension(const PJRT_Api& api, PJRT_Extension_Type type) {
+  for (const PJRT_Extension_Base* base = api.extension_start; base != nullptr; base = base->next) {
+    if (base->type == type) return reinterpret_cast<const Extension*>(base);
+  }
+  return nullptr;
+}
+
+void ThrowIfError(const PJRT_Api& api, PJRT_Error* error) {
+  if (error == nullptr) return;
+  PJRT_Error_Message_Args message{};
+  message.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
+  message.error = error;
+  api.PJRT_Error_Message(&message);
+  const std::string text(message.message, message.message_size);
+  PJRT_Error_Destroy_Args destroy{};
+  destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
+  destroy.error = error;
+  api.PJRT_Error_Destroy(&destroy);
+  throw std::runtime_error(text);
+}
+
+XLA_FFI_DEFINE_HANDLER(kInstantiate, Instantiate,
+                       ffi::Ffi::BindInstantiate().Attr<uint64_t>("callback"));
+XLA_FFI_DEFINE_HANDLER(
+    kExecute, Execute,
+    ffi::Ffi::Bind().Ctx<ffi::State<BoundFunction>>().RemainingArgs().RemainingRets());
+
+}  // namespace
+
+void BindHostCallbacks(py::module_& module) {
+  module.def(
+      "register_host_callback",
+      [](py::object function) { return Functions::Get().Add(std::move(function)); },
+      py::arg("function"), "Registers a function for compiled programs; returns its number.");
+  module.def(
+      "release_host_callback", [](uint64_t number) { Functions::Get().Remove(number); },
+      py::arg("number"), "Drops a registration. Loaded programs keep their functions.");
+}
+
+void RegisterHostCallbackTarget(const PJRT_Api& api) {
+  const auto* types = FindExtension<PJRT_FFI_Extension>(api, PJRT_Extension_Type_FFI);
+  const auto* launch = FindExtension<OnexpuLaunchExtension>(
+      api, static_cast<PJRT_Extension_Type>(ONEXPU_LAUNCH_EXTENSION_TYPE));
+  if (types == nullptr || launch == nullptr) {
+    throw std::runtime_error(
+        "onexpu: the core offers no FFI or launch extension; reinstall onexpu");
+  }
+  PJRT_FFI_Type_Info info{};
+  info.deleter = [](void* bound) { delete static_cast<BoundFunction*>(bound); };
+  PJRT_FFI_Type_Register_Args type{};
+  type.struct_size = PJRT_FFI_Type_Register_Args_STRUCT_SIZE;
+  type.type_name = kTypeName;
+  type.type_name_size = sizeof(kTypeName) - 1;
+  type.type_info = &info;
+  ThrowIfError(api, types->type_register(&type));
+  BoundFunction::id.type_id = type.type_id;
+
+  OnexpuHandler handler{};
+  handler.name = kTarget;
+  handler.name_size = sizeof(kTarget) - 1;
+  handler.instantiate = kInstantiate;
+  handler.execute = kExecute;
+  handler.traits = ONEXPU_HANDLER_HOST_OPERANDS;
+  ThrowIfError(api, launch->register_handler(&handler));
+}
+
+}  // namespace onexpu::native

@@ -1,0 +1,63 @@
+"""Where the core's library is, and whether it would find a device."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import pathlib
+
+from jax._src import config
+
+PLATFORM = "xpu"
+
+_LIBRARY = pathlib.Path("lib") / "pjrt_plugin_xpu.so"
+_MESSAGE_BYTES = 4096
+
+
+def named_in_environment() -> bool:
+    """Whether ``PJRT_NAMES_AND_LIBRARY_PATHS`` names a library for xpu, which JAX then registers itself."""
+    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
+    return any(entry.split(os.pathsep)[0].strip() == PLATFORM for entry in entries)
+
+
+def wanted() -> bool:
+    """Whether JAX may use xpu: ``JAX_PLATFORMS`` is unset or lists it."""
+    platforms = config.jax_platforms.value
+    return not platforms or PLATFORM in platforms.split(",")
+
+
+def find() -> pathlib.Path:
+    """Returns the path of the core's library in the installed ``onexpu`` package, which need not exist."""
+    spec = importlib.util.find_spec("onexpu")
+    if spec is None or not spec.submodule_search_locations:
+        return pathlib.Path(__file__).resolve().parents[2] / "onexpu" / _LIBRARY
+    return pathlib.Path(spec.submodule_search_locations[0]) / _LIBRARY
+
+
+def probe(path: pathlib.Path) -> str | None:
+    """Looks for a device without opening it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The core's library.
+
+    Returns
+    -------
+    str or None
+        What was searched and what to install; None when there is a device.
+    """
+    if not path.exists():
+        return f"onexpu: {path} is missing; reinstall the package onexpu."
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        return (
+            f"onexpu: {path} does not load ({error}); install the oneAPI runtime: "
+            "pip install intel-sycl-rt==2026.1.2 intel-opencl-rt==2026.1.2 onednn==2026.0.2."
+        )
+    message = ctypes.create_string_buffer(_MESSAGE_BYTES)
+    if library.OnexpuProbe(message, ctypes.c_size_t(_MESSAGE_BYTES)) == 0:
+        return None
+    return message.value.decode(errors="replace")
