@@ -1,5 +1,5 @@
-// The FFI handlers that the core brings along: "onexpu.kernel" for registered SPIR-V kernels, "onexpu.<name>" for the ops
-// in builtin/.
+// The FFI handlers that the core brings along: "onexpu.kernel" for registered SPIR-V kernels,
+// "onexpu.<name>" for the ops in builtin/.
 #ifndef CUSTOM_KERNELS_BUILTIN_KERNELS_H_
 #define CUSTOM_KERNELS_BUILTIN_KERNELS_H_
 
@@ -14,11 +14,11 @@
 namespace onexpu {
 
 struct BuiltinKernel {
-  const char* target;                  // FFI target name
-  const char* tensorflow_op;           // the op that it serves, "" for none
+  const char* target;         // FFI target name
+  const char* tensorflow_op;  // the op that it serves, "" for none
   XLA_FFI_Handler_Bundle bundle;
-  std::vector<std::string> dtypes;     // of the operand that decides, as numpy calls them
-  const char* attributes;              // "extrapolation_value: f32, method: i64 (0 bilinear, 1 nearest)"
+  std::vector<std::string> dtypes;  // of the operand that decides, as numpy calls them
+  const char* attributes;           // "extrapolation_value: f32, method: string"
   const char* summary;
 };
 

@@ -1,8 +1,9 @@
-// SPIR-V kernels that callers registered, by key. They are called through the FFI target "onexpu.kernel"; its attributes
-// are documented in pjrt_core/c_api/extensions/launch.h.
+// SPIR-V kernels that callers registered, by key. They are called through the FFI target
+// "onexpu.kernel"; its attributes are documented in pjrt_core/c_api/extensions/launch.h.
 //
-// One registry per process, because a key in a compiled program must mean the same everywhere. Thread-safe. A kernel stays
-// registered to the end of the process: programs that call it may be loaded at any time.
+// One registry per process, because a key in a compiled program must mean the same everywhere.
+// Thread-safe. A kernel stays registered to the end of the process: programs that call it may be
+// loaded at any time.
 #ifndef CUSTOM_KERNELS_KERNEL_REGISTRY_H_
 #define CUSTOM_KERNELS_KERNEL_REGISTRY_H_
 
@@ -26,8 +27,8 @@ struct RegisteredKernel {
   std::unique_ptr<SpirvModule> module;
 };
 
-// INVALID_ARGUMENT unless `spirv` is a SPIR-V module with that entry point; ALREADY_EXISTS when the key stands for
-// another kernel. Registering the same kernel again is fine.
+// INVALID_ARGUMENT unless `spirv` is a SPIR-V module with that entry point; ALREADY_EXISTS when the
+// key stands for another kernel. Registering the same kernel again is fine.
 absl::Status RegisterKernel(absl::string_view key, absl::string_view entry_point,
                             absl::Span<const uint8_t> spirv,
                             absl::Span<const uint32_t> scalar_sizes);

@@ -35,7 +35,8 @@ class SpirvModule {
   // The pointer stays valid as long as the module.
   absl::StatusOr<const sycl::kernel*> Kernel(const sycl::queue& queue);
 
-  // Whoever has a cache of native binaries builds instead of SYCL's own kernel bundles. Call before the first launch.
+  // Whoever has a cache of native binaries builds instead of SYCL's own kernel bundles. Call before
+  // the first launch.
   static void SetBuilder(Builder builder);
 
  private:

@@ -1,0 +1,228 @@
+#include "custom_kernels/builtin/crop_and_resize.h"
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/ffi_status.h"
+#include "custom_kernels/launch_kernel.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace onexpu {
+
+absl::Span<const EmbeddedKernel> CropAndResizeKernels();  // generated
+
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+// As crop_and_resize.cpp declares it.
+struct CropSizes {
+  int32_t batch, image_height, image_width, depth;
+  int32_t boxes, crop_height, crop_width;
+  int32_t nearest;
+};
+
+const KernelTable& ForwardKernels() {
+  static const KernelTable* const table =
+      new KernelTable(CropAndResizeKernels(), "crop_and_resize");
+  return *table;
+}
+const KernelTable& GradImageKernels() {
+  static const KernelTable* const table =
+      new KernelTable(CropAndResizeKernels(), "crop_and_resize_grad_image");
+  return *table;
+}
+const KernelTable& GradBoxesKernels() {
+  static const KernelTable* const table =
+      new KernelTable(CropAndResizeKernels(), "crop_and_resize_grad_boxes");
+  return *table;
+}
+SpirvModule& RoundKernel() {
+  static SpirvModule* const module =
+      MakeModule(CropAndResizeKernels(), "crop_and_resize_round").release();
+  return *module;
+}
+
+absl::StatusOr<SpirvModule*> Kernel(const KernelTable& table, ffi::DataType type,
+                                    absl::string_view op) {
+  if (SpirvModule* module = table.Find(type); module != nullptr) return module;
+  return absl::UnimplementedError(
+      absl::StrCat("onexpu: ", op, " has no kernel for images of this type (",
+                   static_cast<int>(type), "): it takes ", absl::StrJoin(table.TypeNames(), ", ")));
+}
+
+// Checks the shapes against each other and gathers the sizes.
+absl::StatusOr<CropSizes> Sizes(const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
+                                const ffi::AnyBuffer& box_index, const ffi::AnyBuffer& crops,
+                                std::string_view method) {
+  const auto i = image.dimensions(), b = boxes.dimensions(), x = box_index.dimensions(),
+             c = crops.dimensions();
+  const bool fits = i.size() == 4 && b.size() == 2 && x.size() == 1 && c.size() == 4 && b[1] == 4 &&
+                    b[0] == x[0] && b[0] == c[0] && i[3] == c[3] &&
+                    boxes.element_type() == ffi::F32 && box_index.element_type() == ffi::S32 &&
+                    crops.element_type() == ffi::F32;
+  if (!fits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: crop_and_resize: image ", DescribeBuffer(image), ", boxes ",
+                     DescribeBuffer(boxes), ", box_index ", DescribeBuffer(box_index),
+                     " and crops ", DescribeBuffer(crops), " do not fit together"));
+  }
+  if (method != "bilinear" && method != "nearest") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: crop_and_resize: method must be 'bilinear' or 'nearest', not '",
+                     absl::string_view(method.data(), method.size()), "'"));
+  }
+  for (int64_t size : {i[0], i[1], i[2], i[3], c[0], c[1], c[2]}) {
+    if (size > std::numeric_limits<int32_t>::max()) {
+      return absl::InvalidArgumentError("onexpu: crop_and_resize: a dimension passes 2^31");
+    }
+  }
+  const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };
+  return CropSizes{narrow(i[0]), narrow(i[1]), narrow(i[2]), narrow(i[3]),
+                   narrow(c[0]), narrow(c[1]), narrow(c[2]), method == "nearest" ? 1 : 0};
+}
+
+absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
+                     const ffi::AnyBuffer& box_index, const ffi::AnyBuffer& crops,
+                     float extrapolation_value, std::string_view method) {
+  absl::StatusOr<CropSizes> sizes = Sizes(image, boxes, box_index, crops, method);
+  if (!sizes.ok()) return sizes.status();
+  absl::StatusOr<SpirvModule*> kernel =
+      Kernel(ForwardKernels(), image.element_type(), "crop_and_resize");
+  if (!kernel.ok()) return kernel.status();
+  return LaunchKernel(queue, **kernel, {.global = crops.element_count()}, image.untyped_data(),
+                      boxes.untyped_data(), box_index.untyped_data(), crops.untyped_data(), *sizes,
+                      extrapolation_value);
+}
+
+absl::Status GradImage(sycl::queue& queue, ffi::ScratchAllocator& scratch,
+                       const ffi::AnyBuffer& gradient, const ffi::AnyBuffer& boxes,
+                       const ffi::AnyBuffer& box_index, const ffi::AnyBuffer& image_gradient,
+                       std::string_view method) {
+  absl::StatusOr<CropSizes> sizes = Sizes(image_gradient, boxes, box_index, gradient, method);
+  if (!sizes.ok()) return sizes.status();
+  const bool half = image_gradient.element_type() == ffi::F16;
+  // Atomic sums in half precision lose what single keeps.
+  absl::StatusOr<SpirvModule*> kernel =
+      Kernel(GradImageKernels(), half ? ffi::F32 : image_gradient.element_type(),
+             "crop_and_resize_grad_image");
+  if (!kernel.ok()) return kernel.status();
+  const size_t elements = image_gradient.element_count();
+  if (elements == 0) return absl::OkStatus();
+  void* sums = image_gradient.untyped_data();
+  size_t bytes = image_gradient.size_bytes();
+  if (half) {
+    bytes = elements * sizeof(float);
+    std::optional<void*> memory = scratch.Allocate(bytes);
+    if (!memory.has_value()) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "onexpu: crop_and_resize_grad_image: no device memory for ", bytes, " bytes of sums"));
+    }
+    sums = *memory;
+  }
+  queue.memset(sums, 0, bytes);
+  absl::Status status =
+      LaunchKernel(queue, **kernel, {.global = gradient.element_count()}, gradient.untyped_data(),
+                   boxes.untyped_data(), box_index.untyped_data(), sums, *sizes);
+  if (!status.ok() || !half) return status;
+  return LaunchKernel(queue, RoundKernel(), {.global = elements}, sums,
+                      image_gradient.untyped_data());
+}
+
+absl::Status GradBoxes(sycl::queue& queue, const ffi::AnyBuffer& gradient,
+                       const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
+                       const ffi::AnyBuffer& box_index, const ffi::AnyBuffer& boxes_gradient) {
+  absl::StatusOr<CropSizes> sizes = Sizes(image, boxes, box_index, gradient, "bilinear");
+  if (!sizes.ok()) return sizes.status();
+  const auto shape = boxes_gradient.dimensions();
+  if (boxes_gradient.element_type() != ffi::F32 || shape.size() != 2 || shape[0] != sizes->boxes ||
+      shape[1] != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: crop_and_resize_grad_boxes: the result is ",
+                     DescribeBuffer(boxes_gradient), ", not float32[", sizes->boxes, ",4]"));
+  }
+  absl::StatusOr<SpirvModule*> kernel =
+      Kernel(GradBoxesKernels(), image.element_type(), "crop_and_resize_grad_boxes");
+  if (!kernel.ok()) return kernel.status();
+  const size_t local = ReductionGroupSize(queue);
+  return LaunchKernel(queue, **kernel,
+                      {.global = static_cast<size_t>(sizes->boxes) * local, .local = local},
+                      gradient.untyped_data(), image.untyped_data(), boxes.untyped_data(),
+                      box_index.untyped_data(), boxes_gradient.untyped_data(), *sizes);
+}
+
+}  // namespace
+
+XLA_FFI_Error* CropAndResizeHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<float>("extrapolation_value")
+          .Attr<std::string_view>("method")
+          .To([](sycl::queue* queue, ffi::AnyBuffer image, ffi::AnyBuffer boxes,
+                 ffi::AnyBuffer box_index, ffi::Result<ffi::AnyBuffer> crops,
+                 float extrapolation_value, std::string_view method) {
+            return ToFfiError(
+                Forward(*queue, image, boxes, box_index, *crops, extrapolation_value, method));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+XLA_FFI_Error* CropAndResizeGradImageHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Ctx<ffi::ScratchAllocator>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<std::string_view>("method")
+          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer gradient,
+                 ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
+                 ffi::Result<ffi::AnyBuffer> image_gradient, std::string_view method) {
+            return ToFfiError(
+                GradImage(*queue, scratch, gradient, boxes, box_index, *image_gradient, method));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+XLA_FFI_Error* CropAndResizeGradBoxesHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .To([](sycl::queue* queue, ffi::AnyBuffer gradient, ffi::AnyBuffer image,
+                 ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
+                 ffi::Result<ffi::AnyBuffer> boxes_gradient) {
+            return ToFfiError(
+                GradBoxes(*queue, gradient, image, boxes, box_index, *boxes_gradient));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+std::vector<std::string> CropAndResizeTypes() { return ForwardKernels().TypeNames(); }
+std::vector<std::string> CropAndResizeGradImageTypes() {
+  std::vector<std::string> names = GradImageKernels().TypeNames();
+  names.push_back("float16");  // through single precision
+  return names;
+}
+std::vector<std::string> CropAndResizeGradBoxesTypes() { return GradBoxesKernels().TypeNames(); }
+
+}  // namespace onexpu

@@ -1,0 +1,158 @@
+#include "custom_kernels/builtin/where.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/ffi_status.h"
+#include "custom_kernels/launch_kernel.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace onexpu {
+
+absl::Span<const EmbeddedKernel> WhereKernels();  // generated
+
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+// As where.cpp declares it.
+struct WhereSizes {
+  int64_t elements, chunk;
+  uint64_t mask;
+  int32_t rank;
+  int32_t padding;
+  int64_t dimensions[8];
+};
+constexpr size_t kMaxRank = 8;
+
+// Elements that one work-item walks through.
+constexpr int64_t kChunk = 2048;
+
+// How a type's zero looks: its size, and the bits that are not the sign of a floating-point number.
+struct ZeroTest {
+  ffi::DataType type;
+  int bytes;
+  uint64_t mask;
+};
+constexpr uint64_t kAllBits = ~uint64_t{0};
+constexpr ZeroTest kZeroTests[] = {{ffi::PRED, 1, kAllBits},
+                                   {ffi::U8, 1, kAllBits},
+                                   {ffi::S8, 1, kAllBits},
+                                   {ffi::U16, 2, kAllBits},
+                                   {ffi::S16, 2, kAllBits},
+                                   {ffi::U32, 4, kAllBits},
+                                   {ffi::S32, 4, kAllBits},
+                                   {ffi::U64, 8, kAllBits},
+                                   {ffi::S64, 8, kAllBits},
+                                   {ffi::F16, 2, 0x7fff},
+                                   {ffi::BF16, 2, 0x7fff},
+                                   {ffi::F32, 4, 0x7fffffff},
+                                   {ffi::F64, 8, 0x7fffffffffffffff},
+                                   {ffi::C64, 8, 0x7fffffff7fffffff},
+                                   {ffi::C128, 16, 0x7fffffffffffffff}};
+
+struct Passes {
+  std::unique_ptr<SpirvModule> count, write;
+};
+
+const Passes* PassesFor(int bytes) {
+  static const auto* const passes = [] {
+    auto* table = new std::array<Passes, 17>;
+    for (int size : {1, 2, 4, 8, 16}) {
+      (*table)[size] = {MakeModule(WhereKernels(), absl::StrCat("where_count_", size)),
+                        MakeModule(WhereKernels(), absl::StrCat("where_write_", size))};
+    }
+    return table;
+  }();
+  return &(*passes)[bytes];
+}
+
+SpirvModule& Scan() {
+  static SpirvModule* const module = MakeModule(WhereKernels(), "where_scan").release();
+  return *module;
+}
+
+absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
+                   const ffi::AnyBuffer& condition, const ffi::AnyBuffer& coordinates,
+                   const ffi::AnyBuffer& count) {
+  const auto dimensions = condition.dimensions();
+  const auto shape = coordinates.dimensions();
+  const auto* test =
+      std::find_if(std::begin(kZeroTests), std::end(kZeroTests),
+                   [&](const ZeroTest& entry) { return entry.type == condition.element_type(); });
+  if (test == std::end(kZeroTests) || dimensions.size() > kMaxRank) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: where has no kernel for ", DescribeBuffer(condition), " (type ",
+                     static_cast<int>(condition.element_type()), ", rank ", dimensions.size(),
+                     "): it takes up to ", kMaxRank, " dimensions"));
+  }
+  WhereSizes sizes = {};
+  sizes.elements = static_cast<int64_t>(condition.element_count());
+  sizes.chunk = kChunk;
+  sizes.mask = test->mask;
+  sizes.rank = static_cast<int32_t>(dimensions.size());
+  std::copy(dimensions.begin(), dimensions.end(), sizes.dimensions);
+  if (coordinates.element_type() != ffi::S64 || count.element_type() != ffi::S64 ||
+      shape.size() != 2 || shape[0] < sizes.elements || shape[1] != sizes.rank ||
+      count.element_count() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: where of ", DescribeBuffer(condition), " does not fit into coordinates ",
+        DescribeBuffer(coordinates), " and count ", DescribeBuffer(count)));
+  }
+
+  const int64_t chunks = (sizes.elements + kChunk - 1) / kChunk;
+  void* counts = nullptr;
+  if (chunks > 0) {
+    std::optional<void*> memory = scratch.Allocate(chunks * sizeof(int64_t));
+    if (!memory.has_value()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("onexpu: where: no device memory for ", chunks, " counts"));
+    }
+    counts = *memory;
+  }
+  const Passes& passes = *PassesFor(test->bytes);
+  // A chunk is a serial loop: work-groups of one keep a CPU's compiler from interleaving chunks.
+  const KernelRange range = {.global = static_cast<size_t>(chunks),
+                             .local = queue.get_device().is_cpu() ? size_t{1} : size_t{0}};
+  absl::Status status =
+      LaunchKernel(queue, *passes.count, range, condition.untyped_data(), counts, sizes);
+  if (!status.ok()) return status;
+  const size_t local = ReductionGroupSize(queue);
+  status = LaunchKernel(queue, Scan(), {.global = local, .local = local}, counts,
+                        count.untyped_data(), chunks);
+  if (!status.ok()) return status;
+  return LaunchKernel(queue, *passes.write, range, condition.untyped_data(), counts,
+                      coordinates.untyped_data(), sizes);
+}
+
+}  // namespace
+
+XLA_FFI_Error* WhereHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Ctx<ffi::ScratchAllocator>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer condition,
+                 ffi::Result<ffi::AnyBuffer> coordinates, ffi::Result<ffi::AnyBuffer> count) {
+            return ToFfiError(Where(*queue, scratch, condition, *coordinates, *count));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+std::vector<std::string> WhereTypes() {
+  std::vector<std::string> names;
+  for (const ZeroTest& test : kZeroTests) names.emplace_back(DataTypeName(test.type));
+  return names;
+}
+
+}  // namespace onexpu

@@ -1,0 +1,21 @@
+// What a SPIR-V module says of itself, read without a SPIR-V library. Pure functions; any thread.
+#ifndef CUSTOM_KERNELS_SPIRV_BINARY_H_
+#define CUSTOM_KERNELS_SPIRV_BINARY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace onexpu {
+
+// The kernels' names in the order of the module. INVALID_ARGUMENT when the bytes are no well-formed
+// module: this reads the frame of every instruction, so that a truncated module does not reach a
+// driver (some accept it).
+absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8_t> spirv);
+
+}  // namespace onexpu
+
+#endif  // CUSTOM_KERNELS_SPIRV_BINARY_H_
