@@ -60,6 +60,13 @@ absl::StatusOr<std::vector<llvm::Value*>> EmitClampedStarts(FusionContext& conte
                                                             const xla::HloInstruction& instruction,
                                                             int64_t first_operand, const xla::Shape& bounds,
                                                             const xla::Shape& window);
+// One step of a reduction: the running results and one element of each array into new running results. Sums and products of
+// narrow floats run in f32 and are rounded once, by NormalizeAccumulators, when everything is combined.
+absl::StatusOr<std::vector<llvm::Value*>> EmitAccumulate(FusionContext& context,
+                                                         const xla::HloInstruction& reduction, Operands accumulators,
+                                                         Operands elements);
+std::vector<llvm::Value*> NormalizeAccumulators(FusionContext& context, const xla::HloInstruction& reduction,
+                                                std::vector<llvm::Value*> accumulators);
 absl::StatusOr<std::vector<llvm::Value*>> EmitReduce(FusionContext& context, const xla::HloInstruction& instruction,
                                                      const Index& index);
 absl::StatusOr<std::vector<llvm::Value*>> EmitReduceWindow(FusionContext& context,

@@ -1,9 +1,11 @@
 // One element of a reduction or of a reduce-window: a serial loop over what it combines.
 #include "llvm/IR/Constants.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/narrow_float.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/tsl/platform/statusor.h"
 #include "xla/window_util.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 using llvm::Value;
 using xla::HloInstruction;
+using xla::HloOpcode;
 
 // The running results of a (variadic) reduction.
 class Accumulators {
@@ -29,22 +32,24 @@ class Accumulators {
 
   // Combines the arrays' elements at `index`.
   absl::Status Add(const Index& index) {
-    std::vector<Value*> arguments = Values();
+    std::vector<Value*> elements;
     for (size_t i = 0; i < slots_.size(); ++i) {
-      TF_ASSIGN_OR_RETURN(arguments.emplace_back(), context_.Element(*reduction_.operand(i), index));
+      TF_ASSIGN_OR_RETURN(elements.emplace_back(), context_.Element(*reduction_.operand(i), index));
     }
-    TF_ASSIGN_OR_RETURN(std::vector<Value*> results, context_.EmitReducer(*reduction_.to_apply(), arguments));
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> results, EmitAccumulate(context_, reduction_, Running(), elements));
     for (size_t i = 0; i < slots_.size(); ++i) context_.b().CreateStore(results[i], slots_[i]);
     return absl::OkStatus();
   }
 
-  std::vector<Value*> Values() {
+  std::vector<Value*> Results() { return NormalizeAccumulators(context_, reduction_, Running()); }
+
+ private:
+  std::vector<Value*> Running() {
     std::vector<Value*> values;
     for (llvm::AllocaInst* slot : slots_) values.push_back(context_.b().CreateLoad(slot->getAllocatedType(), slot));
     return values;
   }
 
- private:
   Accumulators(FusionContext& context, const HloInstruction& reduction) : context_(context), reduction_(reduction) {}
 
   FusionContext& context_;
@@ -52,7 +57,39 @@ class Accumulators {
   std::vector<llvm::AllocaInst*> slots_;
 };
 
+// The operation of a reducer that only adds or multiplies its two arguments in a narrow float; else kParameter.
+HloOpcode NarrowSum(const HloInstruction& reduction) {
+  const HloInstruction& root = *reduction.to_apply()->root_instruction();
+  const bool adds = root.opcode() == HloOpcode::kAdd || root.opcode() == HloOpcode::kMultiply;
+  if (!adds || !IsNarrowFloat(root.shape().element_type())) return HloOpcode::kParameter;
+  const bool of_arguments = root.operand(0)->opcode() == HloOpcode::kParameter &&
+                            root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1);
+  return of_arguments ? root.opcode() : HloOpcode::kParameter;
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<Value*>> EmitAccumulate(FusionContext& context, const HloInstruction& reduction,
+                                                   Operands accumulators, Operands elements) {
+  switch (NarrowSum(reduction)) {
+    case HloOpcode::kAdd:
+      return std::vector<Value*>{EmitAdd(accumulators[0], elements[0], context.b())};
+    case HloOpcode::kMultiply:
+      return std::vector<Value*>{EmitMultiply(accumulators[0], elements[0], context.b())};
+    default: {
+      std::vector<Value*> arguments(accumulators.begin(), accumulators.end());
+      arguments.insert(arguments.end(), elements.begin(), elements.end());
+      return context.EmitReducer(*reduction.to_apply(), arguments);
+    }
+  }
+}
+
+std::vector<Value*> NormalizeAccumulators(FusionContext& context, const HloInstruction& reduction,
+                                          std::vector<Value*> accumulators) {
+  if (NarrowSum(reduction) == HloOpcode::kParameter) return accumulators;
+  const xla::PrimitiveType type = reduction.to_apply()->root_instruction()->shape().element_type();
+  return {Normalize(accumulators[0], type, context.target(), context.b())};
+}
 
 absl::StatusOr<std::vector<Value*>> EmitReduce(FusionContext& context, const HloInstruction& reduce,
                                                const Index& index) {
@@ -78,7 +115,7 @@ absl::StatusOr<std::vector<Value*>> EmitReduce(FusionContext& context, const Hlo
     for (size_t i = 0; i < loops.size(); ++i) values[loops[i]] = counters[i];
     return accumulators.Add(Index(values));
   }));
-  return accumulators.Values();
+  return accumulators.Results();
 }
 
 absl::StatusOr<std::vector<Value*>> EmitReduceWindow(FusionContext& context, const HloInstruction& reduce_window,
@@ -113,7 +150,7 @@ absl::StatusOr<std::vector<Value*>> EmitReduceWindow(FusionContext& context, con
     }
     return context.If(inside, [&] { return accumulators.Add(Index(values)); });
   }));
-  return accumulators.Values();
+  return accumulators.Results();
 }
 
 }  // namespace onexpu::compiler

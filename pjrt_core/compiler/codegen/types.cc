@@ -131,7 +131,8 @@ int64_t StorageAlignment(PrimitiveType type) { return StorageBytes(ComponentType
 Value* FromStorage(Value* stored, PrimitiveType type, const Target& target, IRBuilderBase& b) {
   if (type == xla::PRED) return b.CreateICmpNE(stored, b.getInt8(0));
   if (IsNarrowFloat(type)) return DecodeNarrowFloat(stored, type, target.has_fp16, b);
-  return stored;
+  // What hosts leave in the upper bits of a sub-byte number is not specified.
+  return IsSubByte(type) ? Normalize(stored, type, target, b) : stored;
 }
 
 Value* ToStorage(Value* value, PrimitiveType type, const Target& target, IRBuilderBase& b) {
@@ -141,6 +142,7 @@ Value* ToStorage(Value* value, PrimitiveType type, const Target& target, IRBuild
     return b.CreateTrunc(b.CreateLShr(bits, 16), b.getInt16Ty());
   }
   if (IsNarrowFloat(type)) return EncodeNarrowFloat(value, type, target.has_fp16, b);
+  if (IsSubByte(type)) return b.CreateAnd(value, b.getInt8((1 << IntegerBits(type)) - 1));
   return value;
 }
 

@@ -3,7 +3,7 @@
 //   HLO                      storage          compute
 //   pred                     i8               i1
 //   s8..s64, u8..u64         i8..i64          the same
-//   s1..s4, u1..u4           i8               i8, sign- or zero-extended
+//   s1..s4, u1..u4           i8, upper bits 0 i8, sign- or zero-extended
 //   f8*, f4                  i8               float, rounded to the type after every operation
 //   bf16                     i16              float, likewise
 //   f16                      i16              float, likewise
