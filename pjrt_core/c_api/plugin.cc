@@ -6,8 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "custom_kernels/builtin_kernels.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/named_value.h"
+#include "pjrt_core/thunks/ffi_context.h"
 
 #ifndef ONEXPU_VERSION
 #define ONEXPU_VERSION "0.1.0"
@@ -38,7 +40,9 @@ const NamedValues& PluginAttributes() {
 PJRT_Error* Initialize(PJRT_Plugin_Initialize_Args* args) {
   if (args != nullptr && args->struct_size >= PJRT_Plugin_Initialize_Args_STRUCT_SIZE &&
       args->struct_size < 4096) {
-    return nullptr;
+    // Registers the same handlers again when the second framework comes, which is harmless.
+    return ToError(
+        WithoutExceptions([] { return RegisterBuiltinKernels(FfiApi(XLA_FFI_API_MINOR)); }));
   }
   return ToError(absl::FailedPreconditionError(absl::StrCat(
       "onexpu: this plugin speaks PJRT C API ", PJRT_API_MAJOR, ".", PJRT_API_MINOR,
