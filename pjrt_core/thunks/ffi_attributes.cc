@@ -46,10 +46,24 @@ struct FfiAttributes::Storage {
   std::deque<Dictionary> dictionaries;
   Dictionary* root = nullptr;
 
-  XLA_FFI_ByteSpan* AddText(const flatbuffers::String& text) {
-    const std::string& copy = texts.emplace_back(text.str());
-    return &spans.emplace_back(XLA_FFI_ByteSpan{copy.data(), copy.size()});
+  XLA_FFI_ByteSpan* AddText(std::string text) {
+    const std::string& kept = texts.emplace_back(std::move(text));
+    return &spans.emplace_back(XLA_FFI_ByteSpan{kept.data(), kept.size()});
   }
+  XLA_FFI_Array* AddArray(XLA_FFI_DataType type, size_t count, const void* data, size_t bytes) {
+    auto& kept = array_data.emplace_back(bytes / sizeof(ScalarBits) + 1);
+    if (bytes != 0) std::memcpy(kept.data(), data, bytes);
+    return &arrays.emplace_back(XLA_FFI_Array{type, count, kept.data()});
+  }
+  void Finish(Dictionary& dictionary) {
+    dictionary.attrs.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
+    dictionary.attrs.size = static_cast<int64_t>(dictionary.values.size());
+    dictionary.attrs.types = dictionary.types.data();
+    dictionary.attrs.names = dictionary.names.data();
+    dictionary.attrs.attrs = dictionary.values.data();
+  }
+  Value CopyValue(XLA_FFI_AttrType type, const void* value);
+  Dictionary* CopyDictionary(const XLA_FFI_Attrs& attributes);
   absl::StatusOr<Value> AddValue(const program::NamedAttribute& entry);
   absl::StatusOr<Dictionary*> AddDictionary(const Entries& entries);
 };
@@ -72,14 +86,13 @@ absl::StatusOr<Value> FfiAttributes::Storage::AddValue(const program::NamedAttri
                          array.data()->size(), " bytes for ", array.count(), " elements of type ",
                          program::ElementTypeName(array.element_type())));
       }
-      auto& data = array_data.emplace_back(array.data()->size() / sizeof(ScalarBits) + 1);
-      std::memcpy(data.data(), array.data()->data(), array.data()->size());
-      XLA_FFI_Array& out = arrays.emplace_back(XLA_FFI_Array{
-          static_cast<XLA_FFI_DataType>(array.element_type()), array.count(), data.data()});
-      return Value{XLA_FFI_AttrType_ARRAY, &out};
+      return Value{XLA_FFI_AttrType_ARRAY,
+                   AddArray(static_cast<XLA_FFI_DataType>(array.element_type()), array.count(),
+                            array.data()->data(), array.data()->size())};
     }
     case program::Attribute::StringAttribute:
-      return Value{XLA_FFI_AttrType_STRING, AddText(*entry.value_as_StringAttribute()->value())};
+      return Value{XLA_FFI_AttrType_STRING,
+                   AddText(entry.value_as_StringAttribute()->value()->str())};
     case program::Attribute::DictionaryAttribute: {
       ONEXPU_ASSIGN_OR_RETURN(Dictionary * dictionary,
                               AddDictionary(*entry.value_as_DictionaryAttribute()->entries()));
@@ -100,14 +113,47 @@ absl::StatusOr<Dictionary*> FfiAttributes::Storage::AddDictionary(const Entries&
   for (const program::NamedAttribute* entry : sorted) {
     ONEXPU_ASSIGN_OR_RETURN(Value value, AddValue(*entry));
     dictionary.types.push_back(value.type);
-    dictionary.names.push_back(AddText(*entry->name()));
+    dictionary.names.push_back(AddText(entry->name()->str()));
     dictionary.values.push_back(value.pointer);
   }
-  dictionary.attrs.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
-  dictionary.attrs.size = static_cast<int64_t>(sorted.size());
-  dictionary.attrs.types = dictionary.types.data();
-  dictionary.attrs.names = dictionary.names.data();
-  dictionary.attrs.attrs = dictionary.values.data();
+  Finish(dictionary);
+  return &dictionary;
+}
+
+Value FfiAttributes::Storage::CopyValue(XLA_FFI_AttrType type, const void* value) {
+  switch (type) {
+    case XLA_FFI_AttrType_SCALAR: {
+      const auto& scalar = *static_cast<const XLA_FFI_Scalar*>(value);
+      ScalarBits& kept = bits.emplace_back();
+      std::memcpy(&kept, scalar.value,
+                  program::StorageBytes(static_cast<program::ElementType>(scalar.dtype)));
+      return {type, &scalars.emplace_back(XLA_FFI_Scalar{scalar.dtype, &kept})};
+    }
+    case XLA_FFI_AttrType_ARRAY: {
+      const auto& array = *static_cast<const XLA_FFI_Array*>(value);
+      const size_t element_bytes =
+          program::StorageBytes(static_cast<program::ElementType>(array.dtype));
+      return {type, AddArray(array.dtype, array.size, array.data, array.size * element_bytes)};
+    }
+    case XLA_FFI_AttrType_STRING: {
+      const auto& text = *static_cast<const XLA_FFI_ByteSpan*>(value);
+      return {type, AddText(std::string(text.ptr, text.len))};
+    }
+    default:
+      return {type, &CopyDictionary(*static_cast<const XLA_FFI_Attrs*>(value))->attrs};
+  }
+}
+
+Dictionary* FfiAttributes::Storage::CopyDictionary(const XLA_FFI_Attrs& attributes) {
+  Dictionary& dictionary = dictionaries.emplace_back();
+  for (int64_t i = 0; i < attributes.size; ++i) {
+    const Value value = CopyValue(attributes.types[i], attributes.attrs[i]);
+    dictionary.types.push_back(value.type);
+    dictionary.names.push_back(
+        AddText(std::string(attributes.names[i]->ptr, attributes.names[i]->len)));
+    dictionary.values.push_back(value.pointer);
+  }
+  Finish(dictionary);
   return &dictionary;
 }
 
@@ -123,6 +169,12 @@ absl::StatusOr<FfiAttributes> FfiAttributes::Decode(const Entries& entries) {
   FfiAttributes attributes;
   ONEXPU_ASSIGN_OR_RETURN(attributes.storage_->root, attributes.storage_->AddDictionary(entries));
   return attributes;
+}
+
+FfiAttributes FfiAttributes::Copy(const XLA_FFI_Attrs& attributes) {
+  FfiAttributes copy;
+  copy.storage_->root = copy.storage_->CopyDictionary(attributes);
+  return copy;
 }
 
 const XLA_FFI_Attrs& FfiAttributes::attrs() const { return storage_->root->attrs; }

@@ -29,6 +29,9 @@ class FfiAttributes {
   // sorted here once more.
   static absl::StatusOr<FfiAttributes> Decode(const Entries& entries);
 
+  // Of attributes that live only for the call that brought them.
+  static FfiAttributes Copy(const XLA_FFI_Attrs& attributes);
+
   const XLA_FFI_Attrs& attrs() const;
 
  private:

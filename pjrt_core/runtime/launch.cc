@@ -1,0 +1,174 @@
+#include "pjrt_core/runtime/launch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "pjrt_core/program/element_type.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device_buffer.h"
+#include "pjrt_core/runtime/fork_guard.h"
+#include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/submission.h"
+#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/thunks/ffi_attributes.h"
+#include "pjrt_core/thunks/ffi_call.h"
+
+namespace onexpu {
+namespace {
+
+// What the call needs until it has been made, which may be later, on the launcher.
+struct LaunchCall {
+  LaunchCall(const FfiHandler* handler, std::vector<FfiBufferType> operand_types,
+             std::vector<FfiBufferType> result_types, FfiAttributes kept_attributes)
+      : attributes(std::move(kept_attributes)),
+        site(handler, std::move(operand_types), std::move(result_types), &attributes.attrs()) {}
+
+  FfiAttributes attributes;
+  FfiCallSite site;
+  absl::InlinedVector<void*, 8> operands;
+  absl::InlinedVector<void*, 4> results;
+};
+
+FfiBufferType ToFfiType(const ArrayShape& shape) {
+  return {shape.element_type, {shape.dimensions.begin(), shape.dimensions.end()}};
+}
+
+std::string Describe(const ArrayShape& shape) {
+  return absl::StrCat(program::ElementTypeName(shape.element_type), "[",
+                      absl::StrJoin(shape.dimensions, ","), "]");
+}
+
+absl::Status CheckOperand(const FfiHandler& handler, const Device* device, const Buffer& operand,
+                          size_t index) {
+  if (operand.device() != device) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: operand ", index, " of '", handler.name,
+                                                   "' is on ", operand.device()->debug_string(),
+                                                   ", the launch is on ", device->debug_string()));
+  }
+  const ArrayShape& shape = operand.shape();
+  if (!IsSameLayout(shape, ArrayShape::RowMajor(shape.element_type, shape.dimensions))) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: operand ", index, " of '", handler.name,
+                                                   "', ", Describe(shape), ", is not row-major"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAliases(const FfiHandler& handler,
+                          absl::Span<const std::shared_ptr<Buffer>> operands,
+                          absl::Span<const LaunchResultType> result_types) {
+  for (size_t i = 0; i < result_types.size(); ++i) {
+    const int alias = result_types[i].alias_operand;
+    if (alias < 0) continue;
+    const ArrayShape& result = result_types[i].shape;
+    bool taken = static_cast<size_t>(alias) >= operands.size() ||
+                 operands[alias]->shape().num_bytes() != result.num_bytes() ||
+                 operands[alias]->memory()->kind() != result_types[i].memory_kind;
+    for (size_t j = 0; j < i; ++j) taken |= result_types[j].alias_operand == alias;
+    if (taken) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: result ", i, " of '", handler.name, "', ", Describe(result),
+                       ", cannot take over operand ", alias,
+                       ": it must be one operand of equal size, for one "
+                       "result"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::unique_ptr<LaunchCall> MakeCall(const FfiHandler& handler,
+                                     absl::Span<const std::shared_ptr<Buffer>> operands,
+                                     absl::Span<const LaunchResultType> result_types,
+                                     const XLA_FFI_Attrs* attributes) {
+  std::vector<FfiBufferType> operand_types;
+  for (const auto& operand : operands) operand_types.push_back(ToFfiType(operand->shape()));
+  std::vector<FfiBufferType> types;
+  for (const LaunchResultType& type : result_types) types.push_back(ToFfiType(type.shape));
+  return std::make_unique<LaunchCall>(
+      &handler, std::move(operand_types), std::move(types),
+      attributes == nullptr ? FfiAttributes() : FfiAttributes::Copy(*attributes));
+}
+
+int64_t EstimateNanoseconds(absl::Span<const std::shared_ptr<Buffer>> operands,
+                            absl::Span<const LaunchResultType> result_types) {
+  int64_t bytes = 0;
+  for (const auto& operand : operands) bytes += operand->shape().num_bytes();
+  for (const LaunchResultType& type : result_types) bytes += type.shape.num_bytes();
+  return 5'000 + bytes / 10;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
+    const FfiHandler& handler, Device* device, absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes) {
+  static std::atomic<int64_t> next_run_id{1};
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    ONEXPU_RETURN_IF_ERROR(CheckOperand(handler, device, *operands[i], i));
+  }
+  ONEXPU_RETURN_IF_ERROR(CheckAliases(handler, operands, result_types));
+  std::unique_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
+  ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
+
+  SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
+  const SubmitOptions options{.blocking = call->site.blocking(),
+                              .estimated_nanoseconds = EstimateNanoseconds(operands, result_types)};
+  std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
+  std::vector<std::shared_ptr<Buffer>> results;
+
+  Submission submission(sycl_device);
+  absl::ReleasableMutexLock lock(&sycl_device.submission_mutex());
+  call->operands.resize(operands.size());
+  for (size_t i = 0; i < result_types.size(); ++i) {
+    const LaunchResultType& type = result_types[i];
+    const size_t bytes = static_cast<size_t>(type.shape.num_bytes());
+    if (type.alias_operand < 0) {
+      ONEXPU_ASSIGN_OR_RETURN(memories[i], submission.Allocate(type.memory_kind, bytes));
+    } else {
+      const auto& donor = static_cast<const DeviceBuffer&>(*operands[type.alias_operand]);
+      ONEXPU_ASSIGN_OR_RETURN(DeviceBuffer::Contents contents, donor.Acquire());
+      const bool read_twice =
+          std::count(operands.begin(), operands.end(), operands[type.alias_operand]) > 1;
+      ONEXPU_ASSIGN_OR_RETURN(memories[i],
+                              read_twice ? submission.Copy(contents, bytes, type.memory_kind)
+                                         : submission.Donate(contents, bytes, type.memory_kind));
+      call->operands[type.alias_operand] = memories[i]->address();
+    }
+    call->results.push_back(memories[i]->address());
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (call->operands[i] != nullptr) continue;
+    ONEXPU_ASSIGN_OR_RETURN(call->operands[i],
+                            submission.Read(static_cast<const DeviceBuffer&>(*operands[i])));
+  }
+  const absl::Status poison = submission.poison();
+
+  Definition definition = submission.Submit(
+      options, [call = std::move(call), device, &statistics = sycl_device.statistics(),
+                run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
+        const FfiInvocation invocation{
+            .queue = queue, .device = device, .statistics = statistics, .run_id = run_id};
+        return call->site.Call(call->operands, call->results, invocation);
+      });
+  lock.Release();
+  sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
+
+  // The call's own failure is known when it was made here; a poisoned operand only poisons the
+  // results.
+  if (poison.ok() && definition.ready->IsReady() && !definition.ready->status().ok()) {
+    return definition.ready->status();
+  }
+  for (size_t i = 0; i < result_types.size(); ++i) {
+    const LaunchResultType& type = result_types[i];
+    results.push_back(std::make_shared<DeviceBuffer>(
+        type.shape, device->memory(type.memory_kind),
+        DeviceBuffer::Contents{std::move(memories[i]), 0, definition}));
+    if (type.alias_operand >= 0) operands[type.alias_operand]->Delete();
+  }
+  return results;
+}
+
+}  // namespace onexpu
