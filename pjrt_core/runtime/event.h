@@ -1,24 +1,39 @@
 // A completion with a status: what PJRT_Event is made of.
 //
 // Shared by whoever waits and whoever completes; thread-safe. A buffer's ready event, a transfer, an execution. SYCL events
-// live below this, in timelines.
+// live below this, in timelines: an event that stands for a ticket knows its timeline (EventSource) and tells it when
+// somebody waits, so that nobody has to watch work that nobody asks about.
 #ifndef PJRT_CORE_RUNTIME_EVENT_H_
 #define PJRT_CORE_RUNTIME_EVENT_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 
 namespace onexpu {
 
+// Completes events in the order of its tickets. Outlives its events.
+class EventSource {
+ public:
+  virtual ~EventSource() = default;
+
+  // Somebody waits for `ticket`. With `may_block` the caller has nothing else to do: the call may return only when the
+  // ticket is complete, and lends its thread to the work. Without, it blocks for some microseconds at most.
+  virtual void Watch(uint64_t ticket, bool may_block) = 0;
+};
+
 class Event {
  public:
   using Callback = absl::AnyInvocable<void(const absl::Status&)>;
+
+  Event() = default;
+  Event(EventSource* source, uint64_t ticket) : source_(source), ticket_(ticket) {}
 
   static std::shared_ptr<Event> Create() { return std::make_shared<Event>(); }
   static std::shared_ptr<Event> Completed(absl::Status status);
@@ -30,14 +45,16 @@ class Event {
   absl::Status Await();
   // Runs at once, on this thread, when already ready; otherwise on the completing thread, which must not block.
   void OnReady(Callback callback);
-  // Once only.
+  // The first call counts; later ones have no effect (a device that is lost poisons what then completes).
   void Complete(absl::Status status);
 
  private:
+  EventSource* const source_ = nullptr;
+  const uint64_t ticket_ = 0;
   std::atomic<bool> ready_{false};
   absl::Status status_;
   absl::Mutex mutex_;
-  std::vector<Callback> callbacks_ ABSL_GUARDED_BY(mutex_);
+  absl::InlinedVector<Callback, 1> callbacks_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace onexpu

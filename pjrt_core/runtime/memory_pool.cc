@@ -1,0 +1,255 @@
+#include "pjrt_core/runtime/memory_pool.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_format.h"
+#include "pjrt_core/runtime/timeline.h"
+
+namespace onexpu {
+namespace {
+
+constexpr size_t kSmall = size_t{1} << 20;          // below: cut from regions of kSmallRegion
+constexpr size_t kSmallRegion = size_t{4} << 20;
+constexpr size_t kMedium = size_t{16} << 20;        // below: cut from regions of kMediumRegion
+constexpr size_t kMediumRegion = size_t{64} << 20;
+constexpr size_t kLargeGranule = size_t{2} << 20;
+// How many blocks of a size class are looked at for one that is free of pending work.
+constexpr int kMaxProbes = 16;
+// What is cut off a block that is a little too large stays usable only if it is not tiny.
+constexpr size_t kMinRemainder = 4096;
+
+size_t RoundUp(size_t value, size_t granule) { return (value + granule - 1) / granule * granule; }
+
+}  // namespace
+
+struct MemoryPool::Region {
+  char* memory = nullptr;
+  size_t size = 0;
+  Block* first = nullptr;
+};
+
+MemoryPool::MemoryPool(std::string name, size_t limit, Upstream upstream)
+    : name_(std::move(name)), limit_(limit), upstream_(std::move(upstream)) {
+  statistics_.bytes_limit = static_cast<int64_t>(limit);
+}
+
+MemoryPool::~MemoryPool() {
+  for (const auto& region : regions_) upstream_.free(region->memory);
+}
+
+// Classes of a power of two, each cut into kSubclasses: a class holds sizes from its lower bound on.
+int MemoryPool::ClassOf(size_t size) {
+  const size_t units = size / kAlignment;
+  const int log2 = std::bit_width(units) - 1;
+  if (log2 < kSubclassBits) return static_cast<int>(units);
+  const int sub = static_cast<int>((units >> (log2 - kSubclassBits)) & (kSubclasses - 1));
+  return std::min((log2 - kSubclassBits + 1) * kSubclasses + sub, kClasses - 1);
+}
+
+bool MemoryPool::IsUsable(const Block& block, MemoryUser user) {
+  for (TicketRef use : block.uses) {
+    if (use.timeline == user.timeline && use.ticket <= user.ticket) continue;
+    if (!use.timeline->IsComplete(use.ticket)) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser user) {
+  if (bytes > limit_) return absl::ResourceExhaustedError("");
+  const size_t size = RoundUp(std::max<size_t>(bytes, 1), kAlignment);
+  absl::MutexLock lock(&mutex_);
+  Block* block = FindFree(size, user);
+  if (block == nullptr) {
+    block = Grow(size);
+    if (block == nullptr) return absl::ResourceExhaustedError("");
+  }
+  Split(block, size);
+  block->is_free = false;
+  block->uses.clear();
+  statistics_.bytes_in_use += static_cast<int64_t>(block->size);
+  statistics_.peak_bytes_in_use =
+      std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
+  statistics_.largest_allocation =
+      std::max(statistics_.largest_allocation, static_cast<int64_t>(block->size));
+  ++statistics_.num_allocations;
+  return block;
+}
+
+void MemoryPool::Free(Block* block, const TicketSet& uses) {
+  absl::MutexLock lock(&mutex_);
+  statistics_.bytes_in_use -= static_cast<int64_t>(block->size);
+  block->is_free = true;
+  block->uses = uses;
+  block->uses.RemoveIf([](TicketRef use) { return use.timeline->IsComplete(use.ticket); });
+  if (block->next != nullptr && block->next->is_free) {
+    Remove(block->next);
+    MergeWithNext(block);
+  }
+  if (block->previous != nullptr && block->previous->is_free) {
+    Remove(block->previous);
+    block = MergeWithNext(block->previous);
+  }
+  Insert(block);
+}
+
+MemoryPool::Block* MemoryPool::FindFree(size_t size, MemoryUser user) {
+  for (int index = ClassOf(size); index < kClasses;) {
+    const uint64_t word = nonempty_[index / 64] >> (index % 64);
+    if (word == 0) {
+      index = (index / 64 + 1) * 64;
+      continue;
+    }
+    index += std::countr_zero(word);
+    int probes = 0;
+    for (Block* block = free_lists_[index]; block != nullptr && probes < kMaxProbes;
+         block = block->free_next, ++probes) {
+      if (block->size >= size && IsUsable(*block, user)) {
+        Remove(block);
+        return block;
+      }
+    }
+    ++index;
+  }
+  return nullptr;
+}
+
+MemoryPool::Block* MemoryPool::Grow(size_t size) {
+  size_t region_size = RoundUp(size, kLargeGranule);
+  if (size < kSmall) region_size = kSmallRegion;
+  if (size >= kSmall && size < kMedium) region_size = kMediumRegion;
+  auto fits = [&](size_t bytes) {
+    return static_cast<size_t>(statistics_.pool_bytes) + bytes <= limit_;
+  };
+  void* memory = nullptr;
+  for (int attempt = 0; attempt < 3 && memory == nullptr; ++attempt) {
+    if (attempt == 1) region_size = RoundUp(size, kAlignment);  // near the limit: no more than it takes
+    if (attempt == 2) TrimLocked();
+    if (fits(region_size)) memory = upstream_.allocate(region_size);
+  }
+  if (memory == nullptr) return nullptr;
+
+  auto region = std::make_unique<Region>();
+  region->memory = static_cast<char*>(memory);
+  region->size = region_size;
+  Block* block = NewBlock();
+  block->address = region->memory;
+  block->size = region_size;
+  block->region = region.get();
+  region->first = block;
+  regions_.push_back(std::move(region));
+  statistics_.pool_bytes += static_cast<int64_t>(region_size);
+  statistics_.bytes_reserved = statistics_.pool_bytes;
+  statistics_.peak_bytes_reserved =
+      std::max(statistics_.peak_bytes_reserved, statistics_.bytes_reserved);
+  return block;
+}
+
+void MemoryPool::Trim() {
+  absl::MutexLock lock(&mutex_);
+  TrimLocked();
+}
+
+void MemoryPool::TrimLocked() {
+  auto unused = [&](const std::unique_ptr<Region>& region) {
+    Block* block = region->first;
+    if (!block->is_free || block->size != region->size || !IsUsable(*block, MemoryUser{})) {
+      return false;
+    }
+    Remove(block);
+    spare_blocks_.push_back(block);
+    statistics_.pool_bytes -= static_cast<int64_t>(region->size);
+    statistics_.bytes_reserved = statistics_.pool_bytes;
+    upstream_.free(region->memory);
+    return true;
+  };
+  regions_.erase(std::remove_if(regions_.begin(), regions_.end(), unused), regions_.end());
+}
+
+void MemoryPool::Insert(Block* block) {
+  const int index = ClassOf(block->size);
+  block->free_previous = nullptr;
+  block->free_next = free_lists_[index];
+  if (block->free_next != nullptr) block->free_next->free_previous = block;
+  free_lists_[index] = block;
+  nonempty_[index / 64] |= uint64_t{1} << (index % 64);
+}
+
+void MemoryPool::Remove(Block* block) {
+  const int index = ClassOf(block->size);
+  if (block->free_previous != nullptr) {
+    block->free_previous->free_next = block->free_next;
+  } else {
+    free_lists_[index] = block->free_next;
+    if (block->free_next == nullptr) nonempty_[index / 64] &= ~(uint64_t{1} << (index % 64));
+  }
+  if (block->free_next != nullptr) block->free_next->free_previous = block->free_previous;
+  block->free_previous = block->free_next = nullptr;
+}
+
+void MemoryPool::Split(Block* block, size_t size) {
+  const size_t remainder = block->size - size;
+  if (remainder < kAlignment || (remainder < kMinRemainder && size > 16 * kMinRemainder)) return;
+  Block* rest = NewBlock();
+  rest->address = block->address + size;
+  rest->size = remainder;
+  rest->region = block->region;
+  rest->uses = block->uses;
+  rest->is_free = true;
+  rest->previous = block;
+  rest->next = block->next;
+  if (rest->next != nullptr) rest->next->previous = rest;
+  block->next = rest;
+  block->size = size;
+  Insert(rest);
+}
+
+MemoryPool::Block* MemoryPool::MergeWithNext(Block* block) {
+  Block* next = block->next;
+  block->size += next->size;
+  block->uses.Add(next->uses);
+  block->next = next->next;
+  if (block->next != nullptr) block->next->previous = block;
+  spare_blocks_.push_back(next);
+  return block;
+}
+
+MemoryPool::Block* MemoryPool::NewBlock() {
+  if (spare_blocks_.empty()) return &block_storage_.emplace_back();
+  Block* block = spare_blocks_.back();
+  spare_blocks_.pop_back();
+  *block = Block();
+  return block;
+}
+
+size_t MemoryPool::LargestFree() const {
+  for (int index = kClasses - 1; index >= 0; --index) {
+    size_t largest = 0;
+    for (Block* block = free_lists_[index]; block != nullptr; block = block->free_next) {
+      largest = std::max(largest, block->size);
+    }
+    if (largest > 0) return largest;
+  }
+  return 0;
+}
+
+absl::Status MemoryPool::OutOfMemory(size_t bytes) const {
+  const MemoryStatistics s = statistics();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "onexpu: out of memory on %s: %d bytes requested. Pool: %d bytes in use (peak %d), %d bytes "
+      "cached, largest free block %d, limit %d. Keep fewer or smaller arrays alive, or raise "
+      "ONEXPU_MEMORY_LIMIT if it is set.",
+      name_, bytes, s.bytes_in_use, s.peak_bytes_in_use, s.pool_bytes - s.bytes_in_use,
+      s.largest_free_block_bytes, s.bytes_limit));
+}
+
+MemoryStatistics MemoryPool::statistics() const {
+  absl::MutexLock lock(&mutex_);
+  MemoryStatistics result = statistics_;
+  result.largest_free_block_bytes = static_cast<int64_t>(LargestFree());
+  return result;
+}
+
+}  // namespace onexpu

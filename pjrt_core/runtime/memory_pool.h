@@ -1,0 +1,103 @@
+// A caching pool over memory that is slow to get: USM of a device, pinned host memory.
+//
+// Owned by its device; thread-safe. Regions come from the upstream allocator and are split into blocks; free neighbours
+// coalesce. A freed block carries the tickets of the work that may still touch it: it goes at once to work on the same
+// timeline (in-order queues keep it right), to anybody else when the tickets are complete. Two-level size classes with
+// bitmaps make both directions constant-time, last freed first out (its lines may still be in cache).
+#ifndef PJRT_CORE_RUNTIME_MEMORY_POOL_H_
+#define PJRT_CORE_RUNTIME_MEMORY_POOL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/device.h"
+#include "pjrt_core/runtime/ticket.h"
+
+namespace onexpu {
+
+// The order in which the memory's next user runs.
+struct MemoryUser {
+  const Timeline* timeline = nullptr;  // null: at once, from the host or any queue
+  Ticket ticket = ~Ticket{0};          // the user's own; later work's memory is not for it
+};
+
+class MemoryPool {
+ public:
+  struct Upstream {
+    absl::AnyInvocable<void*(size_t bytes)> allocate;  // null when there is none left
+    absl::AnyInvocable<void(void*)> free;
+  };
+
+  struct Region;
+  struct Block {
+    char* address = nullptr;
+    size_t size = 0;
+    Region* region = nullptr;
+    TicketSet uses;  // while free
+    bool is_free = false;
+    Block* previous = nullptr;  // by address, in the region
+    Block* next = nullptr;
+    Block* free_previous = nullptr;  // in the size class
+    Block* free_next = nullptr;
+  };
+
+  static constexpr size_t kAlignment = 256;
+
+  // `limit` bounds what is taken from upstream.
+  MemoryPool(std::string name, size_t limit, Upstream upstream);
+  ~MemoryPool();
+
+  // RESOURCE_EXHAUSTED without a message when there is nothing for `user` now: the caller may wait for work and retry,
+  // then ask OutOfMemory for the error.
+  absl::StatusOr<Block*> Allocate(size_t bytes, MemoryUser user);
+  void Free(Block* block, const TicketSet& uses);
+
+  // Gives regions without live blocks back to upstream.
+  void Trim();
+
+  absl::Status OutOfMemory(size_t bytes) const;
+  MemoryStatistics statistics() const;
+
+ private:
+  static constexpr int kSubclassBits = 3;
+  static constexpr int kSubclasses = 1 << kSubclassBits;
+  static constexpr int kClasses = 48 * kSubclasses;
+
+  static int ClassOf(size_t size);
+  static bool IsUsable(const Block& block, MemoryUser user);
+
+  Block* FindFree(size_t size, MemoryUser user) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Block* Grow(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TrimLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Insert(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Split(Block* block, size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Block* MergeWithNext(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Block* NewBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  size_t LargestFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string name_;
+  const size_t limit_;
+  Upstream upstream_;
+
+  mutable absl::Mutex mutex_;
+  std::vector<std::unique_ptr<Region>> regions_ ABSL_GUARDED_BY(mutex_);
+  std::array<Block*, kClasses> free_lists_ ABSL_GUARDED_BY(mutex_) = {};
+  std::array<uint64_t, (kClasses + 63) / 64> nonempty_ ABSL_GUARDED_BY(mutex_) = {};
+  std::deque<Block> block_storage_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Block*> spare_blocks_ ABSL_GUARDED_BY(mutex_);
+  MemoryStatistics statistics_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_MEMORY_POOL_H_

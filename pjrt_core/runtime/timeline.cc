@@ -1,0 +1,241 @@
+#include "pjrt_core/runtime/timeline.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+// Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it waits for it.
+constexpr int64_t kLightNanoseconds = 40'000;
+// Light work that nobody asks about is completed in batches of this size, so that what it keeps alive goes.
+constexpr size_t kUnwatchedEntries = 64;
+
+}  // namespace
+
+void DeviceHealth::MarkLost(absl::Status status) {
+  absl::MutexLock lock(&mutex_);
+  if (lost()) return;
+  status_ = absl::AbortedError(absl::StrCat("onexpu: the device is lost: ", status.message()));
+  lost_.store(true, std::memory_order_release);
+}
+
+absl::Status DeviceHealth::status() const {
+  absl::MutexLock lock(&mutex_);
+  return status_;
+}
+
+Timeline::Timeline(std::string name, sycl::queue queue, DeviceHealth* health)
+    : name_(std::move(name)), queue_(std::move(queue)), health_(health) {}
+
+Timeline::~Timeline() { Stop(); }
+
+void Timeline::Stop() {
+  std::thread waiter;
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+    watch_changed_.Signal();
+    waiter = std::move(waiter_);
+  }
+  if (waiter.joinable()) waiter.join();
+}
+
+Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds) {
+  absl::MutexLock lock(&mutex_);
+  const Ticket ticket = reserved_.load(std::memory_order_relaxed) + 1;
+  reserved_.store(ticket, std::memory_order_release);
+  Entry& entry = entries_.emplace_back();
+  entry.done = std::make_shared<Event>(this, ticket);
+  entry.estimated_nanoseconds = estimated_nanoseconds;
+  return {ticket, entry.done};
+}
+
+void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
+                      std::shared_ptr<const void> keep_alive) {
+  std::shared_ptr<Event> failed;
+  {
+    absl::MutexLock lock(&mutex_);
+    Entry& committed = entry(ticket);
+    committed.last = std::move(last);
+    committed.keep_alive = std::move(keep_alive);
+    if (!status.ok()) {
+      failed = committed.done;
+      committed.status = status;
+    }
+    committed_.store(ticket, std::memory_order_release);
+    if (PendingNanoseconds(ticket) > kLightNanoseconds || entries_.size() > kUnwatchedEntries ||
+        !committed.callbacks.empty()) {
+      WakeWaiter(ticket);
+    }
+    commit_changed_.SignalAll();
+    if (watched_ >= ticket) watch_changed_.Signal();
+  }
+  // Whoever depends on failed work learns it at once; its memory stays in use until the ticket is complete.
+  if (failed != nullptr) failed->Complete(std::move(status));
+}
+
+Timeline::Reservation Timeline::Submit(
+    int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
+    absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit) {
+  absl::MutexLock order(&submit_mutex_);
+  Reservation reservation = Reserve(estimated_nanoseconds);
+  std::optional<sycl::event> last;
+  absl::Status status = health_->lost() ? health_->status() : CatchLibraryErrors([&] {
+    absl::StatusOr<sycl::event> event = submit(queue_);
+    if (event.ok()) last = *std::move(event);
+    return event.status();
+  });
+  Commit(reservation.ticket, std::move(last), std::move(status), std::move(keep_alive));
+  return reservation;
+}
+
+std::optional<sycl::event> Timeline::EventFor(Ticket ticket) {
+  // Work without commands is complete with what came before it.
+  for (; ticket >= first_ticket_; --ticket) {
+    if (entry(ticket).last.has_value()) return entry(ticket).last;
+  }
+  return std::nullopt;
+}
+
+std::optional<sycl::event> Timeline::DependencyOn(Ticket ticket) {
+  if (IsComplete(ticket)) return std::nullopt;
+  absl::MutexLock lock(&mutex_);
+  return EventFor(ticket);
+}
+
+void Timeline::WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback) {
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ticket >= first_ticket_) {
+      entry(ticket).callbacks.push_back(std::move(callback));
+      if (IsCommitted(ticket)) WakeWaiter(ticket);
+      return;
+    }
+  }
+  callback();
+}
+
+int64_t Timeline::PendingNanoseconds(Ticket ticket) {
+  int64_t sum = 0;
+  for (Ticket t = first_ticket_; t <= ticket && sum <= kLightNanoseconds; ++t) {
+    sum += entry(t).estimated_nanoseconds;
+  }
+  return sum;
+}
+
+void Timeline::WakeWaiter(Ticket ticket) {
+  if (watched_ >= ticket || stopping_) return;
+  watched_ = ticket;
+  if (!waiter_.joinable()) waiter_ = std::thread([this] { WaiterLoop(); });
+  watch_changed_.Signal();
+}
+
+void Timeline::WaitForDevice(std::optional<sycl::event> last, Ticket ticket) {
+  if (last.has_value()) {
+    absl::Status status = CatchLibraryErrors([&] {
+      last->wait();
+      return absl::OkStatus();
+    });
+    if (!status.ok()) health_->MarkLost(std::move(status));
+  }
+  Retire(ticket);
+}
+
+void Timeline::Retire(Ticket ticket) {
+  absl::InlinedVector<Entry, 2> finished;
+  {
+    absl::MutexLock lock(&mutex_);
+    while (first_ticket_ <= ticket) {
+      finished.push_back(std::move(entries_.front()));
+      entries_.pop_front();
+      ++first_ticket_;
+    }
+    if (!finished.empty()) completed_.store(first_ticket_ - 1, std::memory_order_release);
+  }
+  for (Entry& entry : finished) {
+    absl::Status status = std::move(entry.status);
+    if (status.ok() && health_->lost()) status = health_->status();
+    entry.done->Complete(std::move(status));
+    for (auto& callback : entry.callbacks) callback();
+  }
+}
+
+void Timeline::Poll() {
+  std::optional<sycl::event> last;
+  Ticket ticket;
+  {
+    absl::MutexLock lock(&mutex_);
+    ticket = committed_.load(std::memory_order_relaxed);
+    if (ticket < first_ticket_) return;
+    last = EventFor(ticket);
+  }
+  if (last.has_value()) {
+    bool complete = false;
+    absl::Status status = CatchLibraryErrors([&] {
+      complete = last->get_info<sycl::info::event::command_execution_status>() ==
+                 sycl::info::event_command_status::complete;
+      return absl::OkStatus();
+    });
+    if (status.ok() && !complete) return;
+    if (!status.ok()) health_->MarkLost(std::move(status));
+  }
+  Retire(ticket);
+}
+
+void Timeline::WaitUntilCommitted(Ticket ticket) {
+  if (IsCommitted(ticket)) return;
+  absl::MutexLock lock(&mutex_);
+  while (!IsCommitted(ticket)) commit_changed_.Wait(&mutex_);
+}
+
+void Timeline::Wait(Ticket ticket) {
+  if (IsComplete(ticket)) return;
+  std::optional<sycl::event> last;
+  {
+    absl::MutexLock lock(&mutex_);
+    while (!IsCommitted(ticket)) commit_changed_.Wait(&mutex_);
+    if (ticket < first_ticket_) return;
+    last = EventFor(ticket);
+  }
+  WaitForDevice(std::move(last), ticket);
+}
+
+void Timeline::Watch(uint64_t ticket, bool may_block) {
+  if (may_block) return Wait(ticket);
+  std::optional<sycl::event> last;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ticket < first_ticket_) return;
+    if (!IsCommitted(ticket)) {
+      // The launcher has it; Commit wakes the waiter because of this callback.
+      entry(ticket).callbacks.push_back([] {});
+      return;
+    }
+    if (watched_ >= ticket) return;
+    if (PendingNanoseconds(ticket) > kLightNanoseconds) return WakeWaiter(ticket);
+    last = EventFor(ticket);
+  }
+  WaitForDevice(std::move(last), ticket);
+}
+
+void Timeline::WaiterLoop() {
+  while (true) {
+    std::optional<sycl::event> last;
+    Ticket ticket;
+    {
+      absl::MutexLock lock(&mutex_);
+      while (!stopping_ && !(watched_ >= first_ticket_ && IsCommitted(first_ticket_))) {
+        watch_changed_.Wait(&mutex_);
+      }
+      if (stopping_) return;
+      ticket = first_ticket_;
+      last = EventFor(ticket);
+    }
+    WaitForDevice(std::move(last), ticket);
+  }
+}
+
+}  // namespace onexpu

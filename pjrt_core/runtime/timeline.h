@@ -1,0 +1,142 @@
+// One in-order SYCL queue seen as a sequence of tickets.
+//
+// Owned by its device, lives as long as the process. Thread-safe. A ticket stands for one unit of work (a Program's
+// execution, a transfer): it is reserved, its work is submitted to the queue, and it is committed with the SYCL event of
+// its last command. Tickets are committed in the order of their reservation (the device's submission lock and launcher see
+// to it) and complete in that order.
+//
+// Nobody watches light work until somebody asks: a thread hop costs several times what a small kernel takes. Work that is
+// not light is watched by the waiter thread from the start; on the CPU device a thread that waits also computes.
+// Callbacks run on the thread that completes: the waiter's, or one that waits.
+#ifndef PJRT_CORE_RUNTIME_TIMELINE_H_
+#define PJRT_CORE_RUNTIME_TIMELINE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/event.h"
+#include "pjrt_core/runtime/ticket.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+// What is known of the device's state: set once by the first sign of a lost device. Thread-safe.
+class DeviceHealth {
+ public:
+  void MarkLost(absl::Status status);
+  bool lost() const { return lost_.load(std::memory_order_acquire); }
+  absl::Status status() const;
+
+ private:
+  std::atomic<bool> lost_{false};
+  mutable absl::Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+};
+
+class Timeline final : public EventSource {
+ public:
+  struct Reservation {
+    Ticket ticket;
+    std::shared_ptr<Event> done;
+  };
+
+  Timeline(std::string name, sycl::queue queue, DeviceHealth* health);
+  ~Timeline() override;
+
+  sycl::queue& queue() { return queue_; }
+  const std::string& name() const { return name_; }
+
+  // `estimated_nanoseconds` decides whether the work is light.
+  Reservation Reserve(int64_t estimated_nanoseconds);
+
+  // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had none. An error is the
+  // work's outcome. `keep_alive` is released when the ticket is complete.
+  void Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
+              std::shared_ptr<const void> keep_alive);
+
+  // Reserve, submit and commit as one step.
+  Reservation Submit(int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
+                     absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit);
+
+  bool IsComplete(Ticket ticket) const { return ticket <= completed_.load(std::memory_order_acquire); }
+  bool IsCommitted(Ticket ticket) const { return ticket <= committed_.load(std::memory_order_acquire); }
+  bool IsIdle() const { return IsComplete(reserved_.load(std::memory_order_acquire)); }
+  Ticket reserved() const { return reserved_.load(std::memory_order_acquire); }
+
+  // What work on another queue has to wait for: none when the ticket is complete. The ticket must be committed.
+  std::optional<sycl::event> DependencyOn(Ticket ticket);
+
+  // Runs when the ticket is complete: at once, or on the completing thread.
+  void WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback);
+
+  // Completes what the device has finished. Never blocks.
+  void Poll();
+
+  // Blocks until the ticket's work has been handed to the queue.
+  void WaitUntilCommitted(Ticket ticket);
+  // Blocks until the ticket is committed and complete.
+  void Wait(Ticket ticket);
+  // Blocks until all that has been committed so far is complete.
+  void WaitForCommitted() { Wait(committed_.load(std::memory_order_acquire)); }
+
+  void Watch(uint64_t ticket, bool may_block) override;
+
+  // Ends the waiter thread, at the end of the process.
+  void Stop();
+
+ private:
+  struct Entry {
+    std::optional<sycl::event> last;
+    absl::Status status;
+    std::shared_ptr<Event> done;
+    std::shared_ptr<const void> keep_alive;
+    int64_t estimated_nanoseconds = 0;
+    absl::InlinedVector<absl::AnyInvocable<void()>, 1> callbacks;
+  };
+
+  Entry& entry(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return entries_[ticket - first_ticket_];
+  }
+  std::optional<sycl::event> EventFor(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int64_t PendingNanoseconds(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WakeWaiter(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits for the device, then completes all tickets up to `ticket`, which is committed.
+  void WaitForDevice(std::optional<sycl::event> last, Ticket ticket);
+  void Retire(Ticket ticket);
+  void WaiterLoop();
+
+  const std::string name_;
+  sycl::queue queue_;
+  DeviceHealth* const health_;
+
+  std::atomic<Ticket> reserved_{0};
+  std::atomic<Ticket> committed_{0};
+  std::atomic<Ticket> completed_{0};
+
+  absl::Mutex submit_mutex_;  // keeps Submit's reservation, queue and commit in one order; taken before mutex_
+
+  absl::Mutex mutex_;
+  absl::CondVar commit_changed_;                       // for Wait
+  absl::CondVar watch_changed_;                        // for the waiter thread
+  std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the first is first_ticket_'s
+  Ticket first_ticket_ ABSL_GUARDED_BY(mutex_) = 1;
+  Ticket watched_ ABSL_GUARDED_BY(mutex_) = 0;       // the waiter thread goes up to here
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread waiter_ ABSL_GUARDED_BY(mutex_);       // started by the first work that is watched
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_TIMELINE_H_
