@@ -17,6 +17,7 @@
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/statistics.h"
+#include "pjrt_core/thunks/library_errors.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -72,6 +73,8 @@ class Thunk {
   virtual absl::Status Execute(const ExecuteContext& context) = 0;
   // Device scratch that one execution needs; the arena has the largest of all.
   virtual size_t scratch_bytes() const { return 0; }
+  // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
+  virtual bool blocks() const { return false; }
   virtual absl::string_view kind() const = 0;  // "kernel", "gemm", ...: for dumps and profiles
 
   const std::string& op_name() const { return op_name_; }
@@ -90,30 +93,17 @@ class ThunkSequence {
   // Errors carry the failing thunk's op and source.
   absl::Status Execute(const ExecuteContext& context) const;
   size_t scratch_bytes() const { return scratch_bytes_; }
+  bool blocks() const { return blocks_; }
   size_t size() const { return thunks_.size(); }
 
  private:
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
+  bool blocks_ = false;
 };
 
 // The one list of thunk kinds (thunk_factory.cc).
 absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk, const LoadContext& context);
-
-// Runs `body`, which may throw sycl::exception, dnnl::error or oneapi::mkl exceptions, and maps what it throws: out of
-// memory, invalid argument, device lost and internal stay apart (library_errors.cc).
-template <typename F>
-absl::Status CatchLibraryErrors(F&& body);
-absl::Status CurrentLibraryError();  // call inside a catch block only
-
-template <typename F>
-absl::Status CatchLibraryErrors(F&& body) {
-  try {
-    return body();
-  } catch (...) {
-    return CurrentLibraryError();
-  }
-}
 
 }  // namespace onexpu
 

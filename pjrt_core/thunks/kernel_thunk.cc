@@ -1,0 +1,93 @@
+#include "pjrt_core/thunks/kernel_thunk.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace onexpu {
+namespace {
+
+namespace syclex = sycl::ext::oneapi::experimental;
+
+template <int kRank>
+sycl::range<kRank> Range(const std::array<size_t, 3>& size) {
+  if constexpr (kRank == 1) return {size[0]};
+  if constexpr (kRank == 2) return {size[0], size[1]};
+  if constexpr (kRank == 3) return {size[0], size[1], size[2]};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk& thunk,
+                                                           const program::KernelThunk& kernel,
+                                                           const LoadContext& load) {
+  const program::Kernel& entry = *load.program.program().kernels()->Get(kernel.kernel());
+  std::unique_ptr<KernelThunk> result(new KernelThunk(thunk, load.kernels[kernel.kernel()]));
+  for (const program::Slice* slice : *kernel.arguments()) result->arguments_.push_back(*slice);
+
+  const auto& global = *entry.global_size();
+  const auto& local = *entry.local_size();
+  const auto invalid = [&](absl::string_view what) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: kernel '", entry.entry_point()->c_str(), "' with global size [",
+        absl::StrJoin(global, ","), "] and local size [", absl::StrJoin(local, ","), "]: ", what));
+  };
+  if (global.size() < 1 || global.size() > 3) return invalid("not 1 to 3 dimensions");
+  if (local.size() != 0 && local.size() != global.size()) return invalid("their ranks differ");
+  result->rank_ = static_cast<int>(global.size());
+  result->has_local_size_ = local.size() != 0;
+  size_t group_size = 1;
+  for (uint32_t i = 0; i < global.size(); ++i) {
+    result->global_size_[i] = global[i];
+    result->is_empty_ = result->is_empty_ || global[i] == 0;
+    if (!result->has_local_size_) continue;
+    if (local[i] == 0 || global[i] % local[i] != 0) return invalid("the local size does not divide");
+    result->local_size_[i] = local[i];
+    group_size *= local[i];
+  }
+  const sycl::device device = load.queue.get_device();
+  if (group_size > device.get_info<sycl::info::device::max_work_group_size>()) {
+    return invalid("the work-group is larger than the device's largest");
+  }
+  const size_t expected = result->kernel_.get_info<sycl::info::kernel::num_args>();
+  if (expected != result->arguments_.size()) {
+    return invalid(absl::StrCat("it takes ", expected, " arguments and was given ",
+                                result->arguments_.size()));
+  }
+  return result;
+}
+
+template <int kRank>
+void KernelThunk::Launch(const ExecuteContext& context) const {
+  syclex::submit(context.queue, [&](sycl::handler& handler) {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      handler.set_arg(static_cast<int>(i), context.allocations.Resolve(arguments_[i]));
+    }
+    if (has_local_size_) {
+      handler.parallel_for(sycl::nd_range<kRank>(Range<kRank>(global_size_), Range<kRank>(local_size_)),
+                           kernel_);
+    } else {
+      handler.parallel_for(Range<kRank>(global_size_), kernel_);
+    }
+  });
+}
+
+absl::Status KernelThunk::Execute(const ExecuteContext& context) {
+  if (is_empty_) return absl::OkStatus();
+  switch (rank_) {
+    case 1:
+      Launch<1>(context);
+      break;
+    case 2:
+      Launch<2>(context);
+      break;
+    default:
+      Launch<3>(context);
+      break;
+  }
+  context.statistics.kernels_launched.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+}  // namespace onexpu

@@ -1,0 +1,47 @@
+// Launches one SPIR-V kernel on the device queue. All its arguments are global pointers.
+//
+// Thread-safe after creation. Owns a reference to the kernel; borrows the device memory.
+#ifndef PJRT_CORE_THUNKS_KERNEL_THUNK_H_
+#define PJRT_CORE_THUNKS_KERNEL_THUNK_H_
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/thunks/thunk.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+class KernelThunk final : public Thunk {
+ public:
+  static absl::StatusOr<std::unique_ptr<Thunk>> Create(const program::Thunk& thunk,
+                                                       const program::KernelThunk& kernel,
+                                                       const LoadContext& load);
+
+  absl::Status Execute(const ExecuteContext& context) override;
+  absl::string_view kind() const override { return "kernel"; }
+
+ private:
+  KernelThunk(const program::Thunk& thunk, sycl::kernel kernel)
+      : Thunk(thunk.op_name()->str(), thunk.source()->str()), kernel_(std::move(kernel)) {}
+
+  template <int kRank>
+  void Launch(const ExecuteContext& context) const;
+
+  const sycl::kernel kernel_;
+  std::vector<program::Slice> arguments_;
+  int rank_ = 1;
+  bool has_local_size_ = false;
+  bool is_empty_ = false;  // a global size of zero: nothing to do
+  std::array<size_t, 3> global_size_ = {1, 1, 1};
+  std::array<size_t, 3> local_size_ = {1, 1, 1};
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_THUNKS_KERNEL_THUNK_H_

@@ -1,0 +1,28 @@
+// The one place where exceptions of SYCL, oneDNN and oneMKL become Statuses.
+//
+// Out of memory, invalid argument, unimplemented, device lost (ABORTED) and internal stay apart. Any thread.
+#ifndef PJRT_CORE_THUNKS_LIBRARY_ERRORS_H_
+#define PJRT_CORE_THUNKS_LIBRARY_ERRORS_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace onexpu {
+
+// Call inside a catch block only.
+absl::Status CurrentLibraryError();
+
+// Runs `body`, which returns a Status and may throw.
+template <typename F>
+absl::Status CatchLibraryErrors(F&& body) {
+  try {
+    return std::forward<F>(body)();
+  } catch (...) {
+    return CurrentLibraryError();
+  }
+}
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_THUNKS_LIBRARY_ERRORS_H_

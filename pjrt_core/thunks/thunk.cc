@@ -1,0 +1,51 @@
+#include "pjrt_core/thunks/thunk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/status_macros.h"
+
+namespace onexpu {
+namespace {
+
+absl::Status Located(const absl::Status& status, const Thunk& thunk) {
+  // A thunk inside a loop or a branch has said where it was.
+  if (absl::StrContains(status.message(), "(op ")) return status;
+  absl::Status located(status.code(), absl::StrCat(status.message(), " ", thunk.where()));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    located.SetPayload(url, payload);
+  });
+  return located;
+}
+
+}  // namespace
+
+std::string Thunk::where() const {
+  if (source_.empty()) return absl::StrCat("(op ", op_name_, ")");
+  return absl::StrCat("(op ", op_name_, ", ", source_, ")");
+}
+
+absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence& sequence,
+                                                    const LoadContext& context) {
+  ThunkSequence result;
+  result.thunks_.reserve(sequence.thunks()->size());
+  for (const program::Thunk* thunk : *sequence.thunks()) {
+    ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<Thunk> created, CreateThunk(*thunk, context));
+    result.scratch_bytes_ = std::max(result.scratch_bytes_, created->scratch_bytes());
+    result.blocks_ = result.blocks_ || created->blocks();
+    result.thunks_.push_back(std::move(created));
+  }
+  return result;
+}
+
+absl::Status ThunkSequence::Execute(const ExecuteContext& context) const {
+  for (const std::unique_ptr<Thunk>& thunk : thunks_) {
+    absl::Status status = CatchLibraryErrors([&] { return thunk->Execute(context); });
+    if (!status.ok()) return Located(status, *thunk);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onexpu

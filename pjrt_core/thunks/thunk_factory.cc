@@ -1,0 +1,58 @@
+// The one list of thunk kinds.
+#include <array>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/thunks/call_thunk.h"
+#include "pjrt_core/thunks/conditional_thunk.h"
+#include "pjrt_core/thunks/convolution_thunk.h"
+#include "pjrt_core/thunks/copy_thunk.h"
+#include "pjrt_core/thunks/custom_call_thunk.h"
+#include "pjrt_core/thunks/gemm_thunk.h"
+#include "pjrt_core/thunks/kernel_thunk.h"
+#include "pjrt_core/thunks/thunk.h"
+#include "pjrt_core/thunks/while_thunk.h"
+
+namespace onexpu {
+namespace {
+
+using Creator = absl::StatusOr<std::unique_ptr<Thunk>> (*)(const program::Thunk&,
+                                                           const LoadContext&);
+
+// `Table` is the kind's FlatBuffers table.
+template <typename ThunkClass, typename Table>
+absl::StatusOr<std::unique_ptr<Thunk>> CreateAs(const program::Thunk& thunk,
+                                                const LoadContext& context) {
+  return ThunkClass::Create(thunk, *thunk.kind_as<Table>(), context);
+}
+
+struct Kind {
+  program::ThunkKind kind;
+  Creator create;
+};
+
+constexpr Kind kKinds[] = {
+    {program::ThunkKind::KernelThunk, CreateAs<KernelThunk, program::KernelThunk>},
+    {program::ThunkKind::CopyThunk, CreateAs<CopyThunk, program::CopyThunk>},
+    {program::ThunkKind::GemmThunk, CreateAs<GemmThunk, program::GemmThunk>},
+    {program::ThunkKind::ConvolutionThunk, CreateAs<ConvolutionThunk, program::ConvolutionThunk>},
+    {program::ThunkKind::WhileThunk, CreateAs<WhileThunk, program::WhileThunk>},
+    {program::ThunkKind::ConditionalThunk, CreateAs<ConditionalThunk, program::ConditionalThunk>},
+    {program::ThunkKind::CallThunk, CreateAs<CallThunk, program::CallThunk>},
+    {program::ThunkKind::CustomCallThunk, CreateAs<CustomCallThunk, program::CustomCallThunk>},
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk,
+                                                   const LoadContext& context) {
+  for (const Kind& known : kKinds) {
+    if (known.kind == thunk.kind_type()) return known.create(thunk, context);
+  }
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: this runtime has no ", program::EnumNameThunkKind(thunk.kind_type()), " (op ",
+      thunk.op_name()->c_str(), ", ", thunk.source()->c_str(), ")"));
+}
+
+}  // namespace onexpu
