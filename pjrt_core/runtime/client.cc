@@ -1,0 +1,143 @@
+#include "pjrt_core/runtime/client.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/synchronization/mutex.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device_discovery.h"
+#include "pjrt_core/runtime/environment.h"
+#include "pjrt_core/runtime/ffi_registry.h"
+#include "pjrt_core/runtime/fork_guard.h"
+#include "pjrt_core/runtime/program_loader.h"
+#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+constexpr char kVersion[] = "onexpu 0.1.0";
+
+class ProcessClient final : public Client {
+ public:
+  static absl::StatusOr<std::unique_ptr<ProcessClient>> Create() {
+    ONEXPU_ASSIGN_OR_RETURN(const ScheduleChoice schedules, ScheduleChoiceFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found, DiscoverDevices());
+    auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
+    ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
+      const sycl::context context(found);
+      for (const sycl::device& device : found) {
+        const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
+                                    .schedules = schedules,
+                                    .memory_limit = limit,
+                                    .devices_on_host = static_cast<int>(found.size()),
+                                    .cache_directory = CacheDirectory()};
+        ONEXPU_ASSIGN_OR_RETURN(
+            std::unique_ptr<SyclDevice> created,
+            SyclDevice::Create(client.get(), &client->statistics_, device, context, options));
+        client->devices_.push_back(created.get());
+        client->owned_.push_back(std::move(created));
+      }
+      client->platform_version_ =
+          absl::StrCat(kVersion, "; ", found.front().get_platform().get_info<sycl::info::platform::name>(),
+                       " ", found.front().get_info<sycl::info::device::driver_version>());
+      return absl::OkStatus();
+    }));
+    return client;
+  }
+
+  absl::string_view platform_name() const override { return "xpu"; }
+  absl::string_view platform_version() const override { return platform_version_; }
+  absl::Span<Device* const> devices() const override { return devices_; }
+
+  absl::StatusOr<Device*> LookupDevice(int id) const override {
+    if (id >= 0 && static_cast<size_t>(id) < devices_.size()) return devices_[id];
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: no device ", id, ": there are ", devices_.size()));
+  }
+
+  absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(std::vector<uint8_t> program,
+                                                      absl::Span<const int> device_ids) override {
+    ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+    std::vector<SyclDevice*> devices;
+    for (int id : device_ids) {
+      ONEXPU_ASSIGN_OR_RETURN(Device * device, LookupDevice(id));
+      devices.push_back(static_cast<SyclDevice*>(device));
+    }
+    if (devices.empty()) devices.push_back(owned_.front().get());
+    return LoadProgram(program, std::move(devices));
+  }
+
+  HandlerRegistry& handlers() override { return HandlerRegistry::Process(); }
+  Statistics& statistics() override { return statistics_; }
+
+  void ReleaseUnused() {
+    for (const auto& device : owned_) device->ReleaseUnused();
+  }
+  void Stop() {
+    for (const auto& device : owned_) device->Stop();
+  }
+
+ private:
+  ProcessClient() = default;
+
+  Statistics statistics_;
+  std::vector<std::unique_ptr<SyclDevice>> owned_;
+  std::vector<Device*> devices_;
+  std::string platform_version_;
+};
+
+// The one global. The client itself lives as long as the process: events, buffers and threads of frameworks refer to it
+// until the very end. What is counted is who holds it: when nobody does, its cached memory is released.
+struct Singleton {
+  absl::Mutex mutex;
+  ProcessClient* client ABSL_GUARDED_BY(mutex) = nullptr;
+  std::weak_ptr<Client> handle ABSL_GUARDED_BY(mutex);
+};
+
+Singleton& TheSingleton() {
+  static Singleton* const singleton = new Singleton;
+  return *singleton;
+}
+
+// At the end of the process, before SYCL's own destructors: nothing may be in flight then.
+void StopAtExit() {
+  if (!CheckNotForked().ok()) return;
+  Singleton& singleton = TheSingleton();
+  absl::MutexLock lock(&singleton.mutex);
+  if (singleton.client != nullptr) singleton.client->Stop();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Client>> Client::Get() {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  Singleton& singleton = TheSingleton();
+  absl::MutexLock lock(&singleton.mutex);
+  if (std::shared_ptr<Client> client = singleton.handle.lock()) return client;
+  if (singleton.client == nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<ProcessClient> created, ProcessClient::Create());
+    singleton.client = created.release();
+    InstallForkGuard();
+    std::atexit(StopAtExit);
+  }
+  ProcessClient* const client = singleton.client;
+  std::shared_ptr<Client> handle(client, [client](Client*) { client->ReleaseUnused(); });
+  singleton.handle = handle;
+  return handle;
+}
+
+absl::Status Client::Probe() {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  return DiscoverDevices().status();
+}
+
+}  // namespace onexpu

@@ -1,0 +1,264 @@
+#include "pjrt_core/runtime/device_buffer.h"
+
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/fork_guard.h"
+#include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/live_buffers.h"
+#include "pjrt_core/runtime/submission.h"
+#include "pjrt_core/runtime/transfer.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+std::string ShapeText(const ArrayShape& shape) {
+  return absl::StrCat(program::ElementTypeName(shape.element_type), "[",
+                      absl::StrJoin(shape.dimensions, ","), "]");
+}
+
+}  // namespace
+
+uint64_t NewContentVersion() {
+  static std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+DeviceBuffer::DeviceBuffer(ArrayShape shape, MemorySpace* memory, Contents contents)
+    : shape_(std::move(shape)), memory_space_(memory), contents_(std::move(contents)) {
+  if (contents_.memory != nullptr) contents_.memory->AddOwner();
+}
+
+DeviceBuffer::~DeviceBuffer() {
+  Delete();
+  if (external_hold_ != nullptr) external_hold_->RemoveOwner();
+}
+
+absl::Status DeviceBuffer::DeletedError() const {
+  return absl::InvalidArgumentError(
+      absl::StrCat("onexpu: the buffer ", ShapeText(shape_), " has been deleted or donated"));
+}
+
+absl::StatusOr<DeviceBuffer::Contents> DeviceBuffer::Acquire() const {
+  absl::MutexLock lock(&mutex_);
+  if (deleted_) return DeletedError();
+  return contents_;
+}
+
+std::shared_ptr<Event> DeviceBuffer::ready() {
+  absl::MutexLock lock(&mutex_);
+  return deleted_ ? Event::Completed(DeletedError()) : contents_.definition.ready;
+}
+
+absl::StatusOr<void*> DeviceBuffer::address() {
+  absl::MutexLock lock(&mutex_);
+  if (deleted_) return absl::FailedPreconditionError(DeletedError().message());
+  if (contents_.memory == nullptr) return contents_.definition.ready->status();
+  void* address = contents_.address();
+  if (!is_listed_) {
+    is_listed_ = true;
+    ListLiveBuffer(address, shared_from_this());
+  }
+  return address;
+}
+
+std::shared_ptr<Event> DeviceBuffer::ToHost(void* destination,
+                                            absl::Span<const int64_t> byte_strides, Origin origin) {
+  if (absl::Status status = CheckNotForked(); !status.ok()) return Event::Completed(status);
+  if (!byte_strides.empty() && byte_strides.size() != shape_.dimensions.size()) {
+    return Event::Completed(absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: ", byte_strides.size(), " strides for the buffer ", ShapeText(shape_))));
+  }
+  sycl_device().statistics().CountTransfer(TransferDirection::kDeviceToHost, origin,
+                                           TransferEntry::kToHostBuffer, shape_.num_bytes());
+  return CopyToHostStrided(*this, destination, byte_strides);
+}
+
+std::shared_ptr<Event> DeviceBuffer::RawToHost(void* destination, int64_t offset, int64_t size,
+                                               Origin origin) {
+  if (absl::Status status = CheckNotForked(); !status.ok()) return Event::Completed(status);
+  if (offset < 0 || size < 0 || offset > shape_.num_bytes() - size) {
+    return Event::Completed(absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ", size, " bytes from offset ", offset, " do not lie in the buffer ",
+                     ShapeText(shape_), " of ", shape_.num_bytes(), " bytes")));
+  }
+  sycl_device().statistics().CountTransfer(TransferDirection::kDeviceToHost, origin,
+                                           TransferEntry::kCopyRaw, size);
+  return CopyToHost(*this, offset, size, destination);
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory, Origin origin) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  SyclDevice& device = sycl_device();
+  SyclDevice& target = *static_cast<SyclDevice*>(memory->device());
+  if (device.context() != target.context()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: no copy from ", device.debug_string(), " to ", target.debug_string(),
+                     ": they share no SYCL context"));
+  }
+  const size_t bytes = static_cast<size_t>(shape_.num_bytes());
+  Submission submission(device);
+  absl::MutexLock lock(&device.submission_mutex());
+  ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
+  if (absl::Status poison = contents.definition.poison(); !poison.ok()) {
+    return Poisoned(std::move(poison), shape_, memory);
+  }
+  const char* source = submission.Read(contents);
+  std::shared_ptr<DeviceMemory> copy;
+  if (&target == &device) {
+    ONEXPU_ASSIGN_OR_RETURN(copy, submission.Allocate(memory->kind(), bytes));
+  } else {
+    ONEXPU_ASSIGN_OR_RETURN(copy, target.Allocate(memory->kind(), bytes, nullptr));
+    submission.Use(copy);
+  }
+  const SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
+  Definition definition =
+      submission.Submit(options, [destination = copy->address(), source, bytes](sycl::queue& queue) {
+        if (bytes > 0) queue.memcpy(destination, source, bytes);
+        return absl::OkStatus();
+      });
+  device.statistics().CountTransfer(TransferDirection::kDeviceToDevice, origin,
+                                    TransferEntry::kCopy, bytes);
+  return std::make_shared<DeviceBuffer>(shape_, memory,
+                                        Contents{std::move(copy), 0, std::move(definition)});
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::PrefixView(
+    absl::Span<const int64_t> dimensions) {
+  ArrayShape view = ArrayShape::RowMajor(shape_.element_type, dimensions);
+  for (int64_t dimension : dimensions) {
+    if (dimension < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: a view with dimensions [", absl::StrJoin(dimensions, ","), "]"));
+    }
+  }
+  if (!IsSameLayout(shape_, ArrayShape::RowMajor(shape_.element_type, shape_.dimensions)) ||
+      view.num_bytes() > shape_.num_bytes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: a view ", ShapeText(view), " does not fit the buffer ",
+                     ShapeText(shape_), ", or that is not row-major"));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
+  return std::make_shared<DeviceBuffer>(std::move(view), memory_space_, std::move(contents));
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::Alias(const ArrayShape& shape) {
+  if (shape.num_bytes() != shape_.num_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: the buffer ", ShapeText(shape_), " of ",
+                                                   shape_.num_bytes(), " bytes cannot be seen as ",
+                                                   ShapeText(shape)));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
+  return std::make_shared<DeviceBuffer>(shape, memory_space_, std::move(contents));
+}
+
+void DeviceBuffer::Delete() {
+  Contents released;  // goes after the lock: giving memory back may run callbacks of users
+  {
+    absl::MutexLock lock(&mutex_);
+    if (deleted_) return;
+    deleted_ = true;
+    released = std::move(contents_);
+    if (is_listed_) UnlistLiveBuffer(released.address(), this);
+  }
+  if (released.memory != nullptr) released.memory->RemoveOwner();
+}
+
+bool DeviceBuffer::IsDeleted() const {
+  absl::MutexLock lock(&mutex_);
+  return deleted_;
+}
+
+absl::Status DeviceBuffer::AcquireExternalReference() {
+  absl::MutexLock lock(&mutex_);
+  if (deleted_) return DeletedError();
+  if (contents_.memory == nullptr) return contents_.definition.ready->status();
+  if (external_references_++ == 0) {
+    external_hold_ = contents_.memory;
+    external_hold_->AddOwner();
+  }
+  contents_.definition.version = 0;  // whoever holds the pointer may write
+  return absl::OkStatus();
+}
+
+absl::Status DeviceBuffer::ReleaseExternalReference() {
+  std::shared_ptr<DeviceMemory> released;
+  absl::MutexLock lock(&mutex_);
+  if (external_references_ == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("onexpu: the buffer ", ShapeText(shape_), " has no external reference to release"));
+  }
+  if (--external_references_ == 0) {
+    released = std::move(external_hold_);
+    released->RemoveOwner();
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> Buffer::FromHost(const void* data, const ArrayShape& shape,
+                                                         absl::Span<const int64_t> byte_strides,
+                                                         HostBufferSemantics semantics,
+                                                         MemorySpace* memory, Origin origin,
+                                                         absl::AnyInvocable<void()> done_with_host) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  if (!byte_strides.empty() && byte_strides.size() != shape.dimensions.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ", byte_strides.size(), " strides for an array of rank ",
+                     shape.dimensions.size()));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(DeviceBuffer::Contents contents,
+                          CopyFromHost({data, byte_strides, semantics}, shape, memory,
+                                       std::move(done_with_host)));
+  static_cast<SyclDevice*>(memory->device())
+      ->statistics()
+      .CountTransfer(TransferDirection::kHostToDevice, origin, TransferEntry::kFromHostBuffer,
+                     shape.num_bytes());
+  return std::make_shared<DeviceBuffer>(shape, memory, std::move(contents));
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Uninitialized(const ArrayShape& shape,
+                                                              MemorySpace* memory) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  auto& device = *static_cast<SyclDevice*>(memory->device());
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> block,
+                          device.Allocate(memory->kind(), shape.num_bytes(), nullptr));
+  Definition definition{{}, Event::Completed(absl::OkStatus()), 0};
+  return std::make_shared<DeviceBuffer>(
+      shape, memory, DeviceBuffer::Contents{std::move(block), 0, std::move(definition)});
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> Buffer::View(void* device_memory, const ArrayShape& shape,
+                                                     MemorySpace* memory,
+                                                     absl::AnyInvocable<void()> on_delete) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  auto& device = *static_cast<SyclDevice*>(memory->device());
+  sycl::usm::alloc kind = sycl::usm::alloc::unknown;
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
+    kind = sycl::get_pointer_type(device_memory, device.context());
+    return absl::OkStatus();
+  }));
+  if (kind == sycl::usm::alloc::unknown && shape.num_bytes() > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: a view of memory that is no USM allocation of the SYCL context of ",
+        device.debug_string(), ": the device cannot read it. Allocate it with the same context, or "
+        "copy it"));
+  }
+  Definition definition{{}, Event::Completed(absl::OkStatus()), 0};
+  auto external = std::make_shared<DeviceMemory>(
+      device_memory, static_cast<size_t>(shape.num_bytes()), std::move(on_delete));
+  return std::make_shared<DeviceBuffer>(
+      shape, memory, DeviceBuffer::Contents{std::move(external), 0, std::move(definition)});
+}
+
+std::shared_ptr<Buffer> Buffer::Poisoned(absl::Status status, const ArrayShape& shape,
+                                         MemorySpace* memory) {
+  Definition definition{{}, Event::Completed(std::move(status)), 0};
+  return std::make_shared<DeviceBuffer>(
+      shape, memory, DeviceBuffer::Contents{nullptr, 0, std::move(definition)});
+}
+
+}  // namespace onexpu

@@ -1,0 +1,145 @@
+#include "pjrt_core/runtime/device_discovery.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/environment.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+constexpr char kCpuDriver[] = "libintelocl.so";
+constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
+
+// The directory of the oneAPI libraries: libsycl's. Empty when it cannot be told.
+std::string OneApiDirectory() {
+  Dl_info info;
+  // dlsym sees it in a program; in a plugin that was loaded locally, position-independent code has its address.
+  void* symbol = dlsym(RTLD_DEFAULT, "_ZN4sycl3_V113sycl_categoryEv");
+  if (symbol == nullptr) {
+    symbol = reinterpret_cast<void*>(
+        static_cast<const std::error_category& (*)()>(&sycl::sycl_category));
+  }
+  if (dladdr(symbol, &info) == 0 || info.dli_fname == nullptr) return "";
+  std::string path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+const char* VariableOr(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+absl::Status NothingFound(DeviceChoice choice, const std::vector<std::string>& seen) {
+  const std::string directory = OneApiDirectory();
+  const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
+  std::string searched = absl::StrCat(
+      "Level Zero GPUs, ", choice == DeviceChoice::kGpu ? "no CPU device (ONEXPU_DEVICE=gpu)"
+                                                        : "the OpenCL CPU device",
+      "; ONEAPI_DEVICE_SELECTOR=", VariableOr("ONEAPI_DEVICE_SELECTOR", "(unset)"), ", ",
+      kLoaderVariable, "=", VariableOr(kLoaderVariable, "(unset)"), ", CPU driver ", driver,
+      access(driver.c_str(), R_OK) == 0 ? " (present)" : " (missing)", ", SYCL saw ",
+      seen.empty() ? "no device" : absl::StrJoin(seen, ", "));
+  return absl::NotFoundError(absl::StrCat(
+      "onexpu: no SYCL device found. Searched: ", searched,
+      ". For the CPU device: pip install intel-opencl-rt==2026.1.2 "
+      "intel-cmplr-lib-ur==2026.1.2. For a GPU: Intel's compute runtime (apt install "
+      "intel-level-zero-gpu, libze1) and read access to /dev/dri/renderD*."));
+}
+
+// A GPU of several tiles counts as that many devices.
+std::vector<sycl::device> Tiles(const sycl::device& gpu) {
+  constexpr auto kByTile = sycl::info::partition_property::partition_by_affinity_domain;
+  constexpr auto kDomain = sycl::info::partition_affinity_domain::next_partitionable;
+  std::vector<sycl::device> tiles;
+  absl::Status ignored = CatchLibraryErrors([&] {  // one tile: not partitionable
+    tiles = gpu.create_sub_devices<kByTile>(kDomain);
+    return absl::OkStatus();
+  });
+  if (!ignored.ok() || tiles.size() < 2) return {gpu};
+  return tiles;
+}
+
+absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int parts) {
+  if (parts == 1) return std::vector<sycl::device>{cpu};
+  const uint32_t units = cpu.get_info<sycl::info::device::max_compute_units>();
+  if (static_cast<uint32_t>(parts) > units) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts, ", but the CPU device has only ", units,
+                     " compute units to share out"));
+  }
+  std::vector<sycl::device> devices;
+  absl::Status status = CatchLibraryErrors([&] {
+    const std::vector<size_t> counts(parts, units / parts);
+    devices = cpu.create_sub_devices<sycl::info::partition_property::partition_by_counts>(counts);
+    return absl::OkStatus();
+  });
+  if (!status.ok() || devices.size() != static_cast<size_t>(parts)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts,
+                     ": the CPU device cannot be partitioned: ", status.message()));
+  }
+  return devices;
+}
+
+}  // namespace
+
+void LocateCpuDriver() {
+  if (std::getenv(kLoaderVariable) != nullptr) return;
+  const std::string directory = OneApiDirectory();
+  if (directory.empty()) return;
+  const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
+  if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
+}
+
+absl::StatusOr<std::vector<sycl::device>> DiscoverDevices() {
+  ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
+  ONEXPU_ASSIGN_OR_RETURN(const int parts, NumCpuDevicesFromEnvironment());
+  LocateCpuDriver();
+
+  std::vector<sycl::device> gpus;
+  std::vector<sycl::device> cpus;
+  std::vector<std::string> seen;
+  // get_platforms throws when the selector leaves none: that is "nothing found", not an error of its own.
+  absl::Status status = CatchLibraryErrors([&] {
+    for (const sycl::platform& platform : sycl::platform::get_platforms()) {
+      std::vector<sycl::device> here;
+      for (const sycl::device& device : platform.get_devices()) {
+        seen.push_back(device.get_info<sycl::info::device::name>());
+        const sycl::backend backend = device.get_backend();
+        if (device.is_gpu() && backend == sycl::backend::ext_oneapi_level_zero) {
+          here.push_back(device);
+        }
+        if (device.is_cpu() && backend == sycl::backend::opencl && cpus.empty()) {
+          cpus.push_back(device);
+        }
+      }
+      // One platform: its devices share a context.
+      if (gpus.empty()) gpus = std::move(here);
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) seen.push_back(std::string(status.message()));
+
+  if (choice != DeviceChoice::kCpu && !gpus.empty()) {
+    std::vector<sycl::device> tiles;
+    for (const sycl::device& gpu : gpus) {
+      for (sycl::device& tile : Tiles(gpu)) tiles.push_back(std::move(tile));
+    }
+    return tiles;
+  }
+  if (choice != DeviceChoice::kGpu && !cpus.empty()) return Partition(cpus.front(), parts);
+  return NothingFound(choice, seen);
+}
+
+}  // namespace onexpu

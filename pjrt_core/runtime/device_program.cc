@@ -1,0 +1,340 @@
+#include "pjrt_core/runtime/device_program.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/client.h"
+#include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/target_description.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+std::string ShapeText(const ArrayShape& shape) {
+  return absl::StrCat(program::ElementTypeName(shape.element_type), "[",
+                      absl::StrJoin(shape.dimensions, ","), "]{",
+                      absl::StrJoin(shape.minor_to_major, ","), "}");
+}
+
+}  // namespace
+
+// One run, from its arguments to its submission. By allocation unless it says otherwise.
+struct DeviceProgram::Execution {
+  struct Argument {
+    DeviceBuffer* buffer;
+    DeviceBuffer::Contents contents;
+    bool is_donated = false;
+    bool is_read_twice = false;  // another argument is the same memory
+  };
+  struct ResultCopy {
+    void* destination;
+    const void* source;
+    size_t bytes;
+  };
+
+  absl::InlinedVector<Argument, 8> arguments;  // by parameter
+  absl::InlinedVector<void*, 24> addresses;
+  absl::InlinedVector<ContentVersion, 24> versions;
+  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 24> memories;      // of what becomes a result
+  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 2> copied_results;  // by result, null if not copied
+  absl::InlinedVector<ResultCopy, 1> result_copies;
+  void* scratch = nullptr;
+};
+
+absl::StatusOr<std::shared_ptr<DeviceProgram>> DeviceProgram::Create(
+    std::shared_ptr<const Source> source, SyclDevice& device) {
+  const auto& target =
+      *flatbuffers::GetRoot<program::TargetDescription>(device.target_description().data());
+  ONEXPU_RETURN_IF_ERROR(CheckTarget(*source->container.program().target(), target));
+  std::shared_ptr<DeviceProgram> result(new DeviceProgram(std::move(source), device));
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->CreateThunks(); }));
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->FillMemory(); }));
+  return result;
+}
+
+absl::Status DeviceProgram::CreateThunks() {
+  for (const program::Blob* module : *program().modules()) {
+    ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<const KernelModule> built,
+                            device_.kernels().Load(source_->container.blob(*module)));
+    modules_.push_back(std::move(built));
+  }
+  std::vector<sycl::kernel> kernels;
+  kernels.reserve(program().kernels()->size());
+  for (const program::Kernel* kernel : *program().kernels()) {
+    ONEXPU_ASSIGN_OR_RETURN(sycl::kernel built,
+                            modules_[kernel->module_()]->Kernel(kernel->entry_point()->str()));
+    kernels.push_back(std::move(built));
+  }
+  const LoadContext context{.program = source_->container,
+                            .device = &device_,
+                            .queue = device_.compute().queue(),
+                            .kernels = kernels,
+                            .handlers = device_.client()->handlers()};
+  ONEXPU_ASSIGN_OR_RETURN(thunks_, ThunkSequence::Create(*program().thunks(), context));
+  blocking_ = program().blocking() || thunks_.blocks();
+  return absl::OkStatus();
+}
+
+absl::Status DeviceProgram::FillMemory() {
+  Timeline& timeline = device_.host_to_device();
+  Ticket last = 0;
+  auto fill = [&](DeviceMemory& memory, size_t offset, const program::Allocation& allocation) {
+    const program::Blob* constant = allocation.constant();
+    if (allocation.size() == 0) return absl::OkStatus();
+    Timeline::Reservation filled = timeline.Submit(0, nullptr, [&](sycl::queue& queue) {
+      char* const destination = memory.address() + offset;
+      if (constant == nullptr || constant->size() == 0) {
+        return queue.memset(destination, 0, allocation.size());
+      }
+      return queue.memcpy(destination, source_->container.blob(*constant).data(),
+                          std::min<uint64_t>(constant->size(), allocation.size()));
+    });
+    last = filled.ticket;
+    memory.AddUse({&timeline, filled.ticket});
+    return filled.done->IsReady() ? filled.done->status() : absl::OkStatus();
+  };
+
+  const size_t count = plan_.allocations.size();
+  fixed_addresses_.resize(count, nullptr);
+  fixed_versions_.resize(count, 0);
+  if (plan_.constant_bytes > 0) {
+    ONEXPU_ASSIGN_OR_RETURN(
+        constants_, device_.Allocate(MemoryKind::kDevice, plan_.constant_bytes, &timeline));
+    device_.statistics().CountTransfer(TransferDirection::kHostToDevice, Origin::kProgram,
+                                       TransferEntry::kConstants, plan_.constant_bytes);
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const ProgramPlan::Allocation& planned = plan_.allocations[i];
+    const program::Allocation& allocation = *program().allocations()->Get(i);
+    if (planned.kind == program::AllocationKind::Constant) {
+      if (constants_ == nullptr) continue;  // all of them are empty
+      ONEXPU_RETURN_IF_ERROR(fill(*constants_, planned.offset, allocation));
+      fixed_addresses_[i] = constants_->address() + planned.offset;
+      fixed_versions_[i] = NewContentVersion();
+    } else if (planned.kind == program::AllocationKind::State) {
+      ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> state,
+                              device_.Allocate(MemoryKind::kDevice, planned.size, &timeline));
+      ONEXPU_RETURN_IF_ERROR(fill(*state, 0, allocation));
+      fixed_addresses_[i] = state->address();
+      states_.push_back(std::move(state));
+    }
+  }
+  timeline.Wait(last);
+  return device_.health().status();
+}
+
+absl::Status DeviceProgram::CheckArguments(
+    absl::Span<const std::shared_ptr<Buffer>> arguments) const {
+  if (arguments.size() != plan_.parameters.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: program '", program().name()->c_str(), "' takes ",
+                     plan_.parameters.size(), " arguments and was given ", arguments.size()));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const ArrayShape& wanted = plan_.parameters[i].shape;
+    if (arguments[i] == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: argument ", i, " is null"));
+    }
+    const ArrayShape& given = arguments[i]->shape();
+    if (given.element_type != wanted.element_type || given.dimensions != wanted.dimensions ||
+        !IsSameLayout(given, wanted)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: argument ", i, " of program '", program().name()->c_str(),
+                       "' must be ", ShapeText(wanted), " and is ", ShapeText(given)));
+    }
+    if (arguments[i]->device() != &device_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "onexpu: argument ", i, " of program '", program().name()->c_str(), "' is on ",
+          arguments[i]->device()->debug_string(), ", which executes on ", device_.debug_string()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DeviceProgram::AcquireArguments(absl::Span<const std::shared_ptr<Buffer>> arguments,
+                                             const ExecuteOptions& options,
+                                             Execution& execution) const {
+  const uint64_t read_mark = device_.NewMark();
+  const uint64_t donated_mark = device_.NewMark();
+  bool any_donated = false;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    auto* buffer = static_cast<DeviceBuffer*>(arguments[i].get());
+    ONEXPU_ASSIGN_OR_RETURN(DeviceBuffer::Contents contents, buffer->Acquire());
+    Execution::Argument& argument = execution.arguments.emplace_back();
+    argument.buffer = buffer;
+    argument.contents = std::move(contents);
+    const auto& fixed = options.non_donatable_arguments;
+    argument.is_donated =
+        plan_.allocations[plan_.parameters[i].allocation].is_written &&
+        (fixed.empty() || std::find(fixed.begin(), fixed.end(), i) == fixed.end());
+    any_donated = any_donated || argument.is_donated;
+    if (!argument.is_donated && argument.contents.memory != nullptr) {
+      argument.contents.memory->set_mark(read_mark);
+    }
+  }
+  if (!any_donated) return absl::OkStatus();
+  for (size_t i = 0; i < execution.arguments.size(); ++i) {
+    Execution::Argument& argument = execution.arguments[i];
+    if (!argument.is_donated || argument.contents.memory == nullptr) continue;
+    if (argument.contents.memory->mark() == donated_mark) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "onexpu: argument ", i, " of program '", program().name()->c_str(),
+          "' donates a buffer that another argument donates too: the same buffer cannot be donated "
+          "twice"));
+    }
+    argument.is_read_twice = argument.contents.memory->mark() == read_mark;
+    if (!argument.is_read_twice) argument.contents.memory->set_mark(donated_mark);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DeviceProgram::AllocateMemory(Submission& submission, Execution& execution) const {
+  execution.addresses.assign(fixed_addresses_.begin(), fixed_addresses_.end());
+  execution.versions.assign(fixed_versions_.begin(), fixed_versions_.end());
+  execution.memories.resize(plan_.allocations.size());
+  if (constants_ != nullptr) submission.Use(constants_);
+  for (const std::shared_ptr<DeviceMemory>& state : states_) submission.Use(state);
+  char* temporaries = nullptr;
+  if (plan_.temporary_bytes > 0) {
+    ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
+                            submission.Allocate(MemoryKind::kDevice, plan_.temporary_bytes));
+    temporaries = memory->address();
+  }
+  if (thunks_.scratch_bytes() > 0) {
+    ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
+                            device_.Scratch(thunks_.scratch_bytes()));
+    execution.scratch = memory->address();
+    submission.Use(std::move(memory));
+  }
+  for (size_t i = 0; i < plan_.allocations.size(); ++i) {
+    const ProgramPlan::Allocation& allocation = plan_.allocations[i];
+    if (allocation.kind == program::AllocationKind::Temporary) {
+      execution.addresses[i] = temporaries + allocation.offset;
+    } else if (allocation.kind == program::AllocationKind::Result) {
+      ONEXPU_ASSIGN_OR_RETURN(execution.memories[i],
+                              submission.Allocate(allocation.memory_kind, allocation.size));
+      execution.addresses[i] = execution.memories[i]->address();
+    }
+  }
+  execution.copied_results.resize(plan_.results.size());
+  for (size_t i = 0; i < plan_.results.size(); ++i) {
+    const ProgramPlan::Result& result = plan_.results[i];
+    if (!result.is_copied) continue;
+    ONEXPU_ASSIGN_OR_RETURN(execution.copied_results[i],
+                            submission.Allocate(result.memory_kind, result.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& execution) const {
+  for (size_t i = 0; i < execution.arguments.size(); ++i) {
+    Execution::Argument& argument = execution.arguments[i];
+    const uint32_t index = plan_.parameters[i].allocation;
+    const ProgramPlan::Allocation& allocation = plan_.allocations[index];
+    if (!allocation.is_written) {
+      execution.addresses[index] = submission.Read(argument.contents);
+      execution.versions[index] = argument.contents.definition.version;
+      continue;
+    }
+    const MemoryKind kind = argument.buffer->memory()->kind();
+    const size_t bytes = plan_.parameters[i].bytes;
+    const bool may_take = argument.is_donated && !argument.is_read_twice;
+    ONEXPU_ASSIGN_OR_RETURN(execution.memories[index],
+                            may_take ? submission.Donate(argument.contents, bytes, kind)
+                                     : submission.Copy(argument.contents, bytes, kind));
+    execution.addresses[index] = execution.memories[index]->address();
+  }
+  for (size_t i = 0; i < plan_.results.size(); ++i) {
+    const ProgramPlan::Result& result = plan_.results[i];
+    if (!result.is_copied || result.bytes == 0) continue;
+    execution.result_copies.push_back(
+        {execution.copied_results[i]->address(),
+         static_cast<char*>(execution.addresses[result.allocation]) + result.offset, result.bytes});
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
+    const Execution& execution, const Definition& definition) const {
+  std::vector<std::shared_ptr<Buffer>> results;
+  results.reserve(plan_.results.size());
+  for (size_t i = 0; i < plan_.results.size(); ++i) {
+    const ProgramPlan::Result& result = plan_.results[i];
+    DeviceBuffer::Contents contents{
+        result.is_copied ? execution.copied_results[i] : execution.memories[result.allocation],
+        result.is_copied ? 0 : result.offset, definition};
+    contents.definition.version = NewContentVersion();
+    results.push_back(std::make_shared<DeviceBuffer>(
+        result.shape, device_.memory(result.memory_kind), std::move(contents)));
+  }
+  return results;
+}
+
+ExecuteResult DeviceProgram::PoisonedResults(const absl::Status& poison, bool want_done) const {
+  ExecuteResult result;
+  for (const ProgramPlan::Result& planned : plan_.results) {
+    result.results.push_back(
+        Buffer::Poisoned(poison, planned.shape, device_.memory(planned.memory_kind)));
+  }
+  if (want_done) result.done = Event::Completed(poison);
+  return result;
+}
+
+absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
+    absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
+    bool want_done) {
+  ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
+  // Both go after the lock: what they hold may run callbacks of users.
+  Execution execution;
+  Submission submission(device_);
+  absl::MutexLock lock(&device_.submission_mutex());
+  ONEXPU_RETURN_IF_ERROR(AcquireArguments(arguments, options, execution));
+  for (const Execution::Argument& argument : execution.arguments) {
+    if (absl::Status poison = argument.contents.definition.poison(); !poison.ok()) {
+      for (Execution::Argument& donated : execution.arguments) {
+        if (donated.is_donated) donated.buffer->Delete();
+      }
+      return PoisonedResults(poison, want_done);
+    }
+  }
+  ONEXPU_RETURN_IF_ERROR(AllocateMemory(submission, execution));
+  ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
+
+  const SubmitOptions submit_options{.blocking = blocking_,
+                                     .estimated_nanoseconds = plan_.estimated_nanoseconds,
+                                     .keep_alive = shared_from_this()};
+  Definition definition = submission.Submit(
+      submit_options,
+      [this, addresses = std::move(execution.addresses), versions = std::move(execution.versions),
+       copies = std::move(execution.result_copies), scratch = execution.scratch,
+       user_data = options.ffi_user_data, run_id = options.launch_id](sycl::queue& queue) {
+        const ExecuteContext context{.queue = queue,
+                                     .allocations = AllocationTable(addresses),
+                                     .versions = versions,
+                                     .scratch = scratch,
+                                     .scratch_bytes = thunks_.scratch_bytes(),
+                                     .device = &device_,
+                                     .statistics = device_.statistics(),
+                                     .ffi_user_data = user_data,
+                                     .run_id = run_id};
+        ONEXPU_RETURN_IF_ERROR(thunks_.Execute(context));
+        for (const Execution::ResultCopy& copy : copies) {
+          sycl::ext::oneapi::experimental::memcpy(queue, copy.destination, copy.source, copy.bytes);
+        }
+        return absl::OkStatus();
+      });
+  ExecuteResult result;
+  result.results = MakeResults(execution, definition);
+  if (want_done) result.done = std::move(definition.ready);
+  for (Execution::Argument& argument : execution.arguments) {
+    if (argument.is_donated) argument.buffer->Delete();
+  }
+  device_.statistics().programs_executed.fetch_add(1, std::memory_order_relaxed);
+  return result;
+}
+
+}  // namespace onexpu

@@ -1,0 +1,76 @@
+// A Program on one device: kernels, thunks, constants and state, and how one execution of it goes.
+//
+// Shared by the LoadedProgram and by executions in flight. Thread-safe: executions order themselves under the device's
+// submission lock.
+#ifndef PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
+#define PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "pjrt_core/program/container.h"
+#include "pjrt_core/runtime/device_buffer.h"
+#include "pjrt_core/runtime/loaded_program.h"
+#include "pjrt_core/runtime/program_plan.h"
+#include "pjrt_core/runtime/submission.h"
+#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/thunks/thunk.h"
+
+namespace onexpu {
+
+class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
+ public:
+  // What the devices of a LoadedProgram share.
+  struct Source {
+    program::Container container;
+    ProgramPlan plan;
+  };
+
+  // Builds kernels, creates thunks, uploads constants.
+  static absl::StatusOr<std::shared_ptr<DeviceProgram>> Create(std::shared_ptr<const Source> source,
+                                                               SyclDevice& device);
+
+  SyclDevice& device() const { return device_; }
+
+  absl::StatusOr<ExecuteResult> Execute(absl::Span<const std::shared_ptr<Buffer>> arguments,
+                                        const ExecuteOptions& options, bool want_done);
+
+ private:
+  struct Execution;
+
+  DeviceProgram(std::shared_ptr<const Source> source, SyclDevice& device)
+      : source_(std::move(source)), plan_(source_->plan), device_(device) {}
+
+  const program::Program& program() const { return source_->container.program(); }
+
+  absl::Status CreateThunks();
+  // Constants and the first contents of states. Waits for the copies.
+  absl::Status FillMemory();
+  absl::Status CheckArguments(absl::Span<const std::shared_ptr<Buffer>> arguments) const;
+  // The rest with the submission lock held.
+  absl::Status AcquireArguments(absl::Span<const std::shared_ptr<Buffer>> arguments,
+                                const ExecuteOptions& options, Execution& execution) const;
+  absl::Status AllocateMemory(Submission& submission, Execution& execution) const;
+  absl::Status BindArguments(Submission& submission, Execution& execution) const;
+  std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
+                                                   const Definition& definition) const;
+  ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;
+
+  const std::shared_ptr<const Source> source_;
+  const ProgramPlan& plan_;
+  SyclDevice& device_;
+  std::vector<std::shared_ptr<const KernelModule>> modules_;
+  ThunkSequence thunks_;
+  bool blocking_ = false;
+  std::shared_ptr<DeviceMemory> constants_;            // null for none
+  std::vector<std::shared_ptr<DeviceMemory>> states_;
+  std::vector<void*> fixed_addresses_;                 // by allocation: of constants and states
+  std::vector<ContentVersion> fixed_versions_;         // by allocation: of constants
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_

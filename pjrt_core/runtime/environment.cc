@@ -1,0 +1,131 @@
+#include "pjrt_core/runtime/environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+
+namespace onexpu {
+namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : std::string(absl::StripAsciiWhitespace(value));
+}
+
+absl::Status BadValue(absl::string_view name, absl::string_view value, absl::string_view takes) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("onexpu: ", name, "=", value, " is not understood: it takes ", takes));
+}
+
+// 0: auto, 1: gpu, 2: cpu.
+absl::StatusOr<int> AutoGpuCpu(const char* name) {
+  const std::string value = absl::AsciiStrToLower(Variable(name));
+  if (value.empty() || value == "auto") return 0;
+  if (value == "gpu") return 1;
+  if (value == "cpu") return 2;
+  return BadValue(name, value, "auto, gpu or cpu");
+}
+
+// The first number of a file, or of the line that starts with `key`.
+std::optional<uint64_t> NumberInFile(const char* path, absl::string_view key = "") {
+  std::ifstream file(path);
+  std::string line;
+  while (std::getline(file, line)) {
+    absl::string_view rest = line;
+    if (!key.empty() && !absl::ConsumePrefix(&rest, key)) continue;
+    rest = absl::StripAsciiWhitespace(rest);
+    rest = rest.substr(0, rest.find(' '));
+    uint64_t number;
+    if (absl::SimpleAtoi(rest, &number)) return number;
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment() {
+  absl::StatusOr<int> choice = AutoGpuCpu("ONEXPU_DEVICE");
+  if (!choice.ok()) return choice.status();
+  return static_cast<DeviceChoice>(*choice);
+}
+
+absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment() {
+  absl::StatusOr<int> choice = AutoGpuCpu("ONEXPU_SCHEDULES");
+  if (!choice.ok()) return choice.status();
+  return static_cast<ScheduleChoice>(*choice);
+}
+
+absl::StatusOr<int> NumCpuDevicesFromEnvironment() {
+  const std::string value = Variable("ONEXPU_NUM_CPU_DEVICES");
+  if (value.empty()) return 1;
+  int number;
+  if (!absl::SimpleAtoi(value, &number) || number < 1) {
+    return BadValue("ONEXPU_NUM_CPU_DEVICES", value, "a positive number");
+  }
+  return number;
+}
+
+absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
+  const std::string value = Variable("ONEXPU_MEMORY_LIMIT");
+  if (value.empty()) return std::optional<size_t>();
+  absl::string_view digits = value;
+  int shift = 0;
+  if (absl::EndsWithIgnoreCase(digits, "B")) digits.remove_suffix(1);
+  constexpr absl::string_view kSuffixes = "KMGT";
+  if (!digits.empty()) {
+    const size_t suffix = kSuffixes.find(absl::ascii_toupper(digits.back()));
+    if (suffix != absl::string_view::npos) {
+      shift = 10 * (static_cast<int>(suffix) + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  uint64_t number;
+  if (!absl::SimpleAtoi(digits, &number) || number == 0 ||
+      number > (std::numeric_limits<uint64_t>::max() >> shift)) {
+    return BadValue("ONEXPU_MEMORY_LIMIT", value, "bytes, or a number with K, M, G or T");
+  }
+  return std::optional<size_t>(number << shift);
+}
+
+std::string CacheDirectory() {
+  if (std::string value = Variable("ONEXPU_CACHE_DIR"); !value.empty()) return value;
+  if (std::string value = Variable("XDG_CACHE_HOME"); !value.empty()) return value + "/onexpu";
+  if (std::string value = Variable("HOME"); !value.empty()) return value + "/.cache/onexpu";
+  return "";
+}
+
+size_t HostMemoryBytes() {
+  uint64_t bytes = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  for (const char* path :
+       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+    if (std::optional<uint64_t> limit = NumberInFile(path)) bytes = std::min(bytes, *limit);
+  }
+  return bytes;
+}
+
+size_t AvailableHostMemoryBytes() {
+  const uint64_t total = HostMemoryBytes();
+  uint64_t available = total;
+  if (std::optional<uint64_t> kib = NumberInFile("/proc/meminfo", "MemAvailable:")) {
+    available = std::min(available, *kib << 10);
+  }
+  if (std::optional<uint64_t> used = NumberInFile("/sys/fs/cgroup/memory.current")) {
+    available = std::min(available, total > *used ? total - *used : 0);
+  }
+  return available;
+}
+
+}  // namespace onexpu

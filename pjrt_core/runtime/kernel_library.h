@@ -1,0 +1,74 @@
+// SPIR-V modules built for one device: once per process, from the disk cache when it has the native binary.
+//
+// Owned by the device; thread-safe. Building happens on the calling thread, which loads a Program. A module stays built as
+// long as somebody holds it. Two threads that load the same module build it once.
+#ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
+#define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "pjrt_core/runtime/binary_cache.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+// A module that is built. Immutable; thread-safe.
+class KernelModule {
+ public:
+  virtual ~KernelModule() = default;
+  // NOT_FOUND when the module has no such entry point.
+  virtual absl::StatusOr<sycl::kernel> Kernel(const std::string& entry_point) const = 0;
+};
+
+class KernelLibrary {
+ public:
+  struct Counts {
+    int built = 0;       // by the device's compiler
+    int from_cache = 0;  // from a native binary on disk
+    int shared = 0;      // already there
+  };
+
+  static std::unique_ptr<KernelLibrary> Create(const sycl::device& device,
+                                               const sycl::context& context,
+                                               const std::string& cache_directory);
+
+  // INTERNAL with the device compiler's log when the module does not build.
+  absl::StatusOr<std::shared_ptr<const KernelModule>> Load(absl::Span<const uint8_t> spirv);
+
+  Counts counts() const;
+
+ private:
+  struct Entry {
+    absl::Mutex mutex;  // held while building
+    std::weak_ptr<const KernelModule> module;
+  };
+
+  KernelLibrary(sycl::device device, sycl::context context, BinaryCache cache)
+      : device_(std::move(device)), context_(std::move(context)), cache_(std::move(cache)) {}
+
+  absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv);
+  void Count(int Counts::*counter);
+
+  const sycl::device device_;
+  const sycl::context context_;
+  const BinaryCache cache_;
+  mutable absl::Mutex mutex_;
+  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> modules_ ABSL_GUARDED_BY(mutex_);  // by the module's bytes
+  Counts counts_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_

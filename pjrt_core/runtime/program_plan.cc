@@ -1,0 +1,118 @@
+#include "pjrt_core/runtime/program_plan.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace onexpu {
+namespace {
+
+// Enough for vector loads and for oneDNN, and a cache line is not shared.
+constexpr size_t kAlignment = 256;
+
+// Rough rates, to tell light work from heavy: a CPU device's.
+constexpr double kNanosecondsPerThunk = 4'000;
+constexpr double kNanosecondsPerByte = 0.05;
+constexpr double kNanosecondsPerFlop = 0.01;
+constexpr double kNanosecondsPerTranscendental = 0.5;
+constexpr int64_t kUnknown = int64_t{1} << 40;
+
+size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+double EstimateThunks(const program::ThunkSequence& sequence) {
+  double nanoseconds = 0;
+  for (const program::Thunk* thunk : *sequence.thunks()) {
+    nanoseconds += kNanosecondsPerThunk;
+    if (const auto* loop = thunk->kind_as_WhileThunk()) {
+      if (loop->trip_count() < 0) return kUnknown;
+      nanoseconds += static_cast<double>(loop->trip_count()) * EstimateThunks(*loop->body());
+    } else if (const auto* call = thunk->kind_as_CallThunk()) {
+      nanoseconds += EstimateThunks(*call->body());
+    } else if (thunk->kind_as_ConditionalThunk() != nullptr ||
+               thunk->kind_as_CustomCallThunk() != nullptr) {
+      return kUnknown;
+    }
+  }
+  return nanoseconds;
+}
+
+int64_t Estimate(const program::Program& program) {
+  double nanoseconds = EstimateThunks(*program.thunks());
+  if (const program::Cost* cost = program.cost()) {
+    nanoseconds += cost->flops() * kNanosecondsPerFlop +
+                   cost->bytes_accessed() * kNanosecondsPerByte +
+                   cost->transcendentals() * kNanosecondsPerTranscendental;
+  } else {
+    for (const program::Allocation* allocation : *program.allocations()) {
+      nanoseconds += static_cast<double>(allocation->size()) * kNanosecondsPerByte;
+    }
+  }
+  return static_cast<int64_t>(std::min<double>(nanoseconds, kUnknown));
+}
+
+MemoryKind ToMemoryKind(program::MemoryKind kind) {
+  return kind == program::MemoryKind::PinnedHost ? MemoryKind::kPinnedHost : MemoryKind::kDevice;
+}
+
+}  // namespace
+
+ArrayShape ToArrayShape(const program::Shape& shape) {
+  ArrayShape result = ArrayShape::RowMajor(
+      shape.element_type(), Dimensions(shape.dimensions()->begin(), shape.dimensions()->end()));
+  if (shape.minor_to_major()->size() > 0) {
+    result.minor_to_major.assign(shape.minor_to_major()->begin(), shape.minor_to_major()->end());
+  }
+  return result;
+}
+
+absl::StatusOr<ProgramPlan> ProgramPlan::Create(const program::Program& program) {
+  ProgramPlan plan;
+  for (const program::Allocation* allocation : *program.allocations()) {
+    Allocation& planned = plan.allocations.emplace_back();
+    planned.kind = allocation->kind();
+    planned.size = allocation->size();
+    if (planned.kind == program::AllocationKind::Temporary) {
+      planned.offset = plan.temporary_bytes;
+      plan.temporary_bytes += Aligned(planned.size);
+    } else if (planned.kind == program::AllocationKind::Constant) {
+      planned.offset = plan.constant_bytes;
+      plan.constant_bytes += Aligned(planned.size);
+    }
+  }
+  for (const program::Parameter* parameter : *program.parameters()) {
+    ArrayShape shape = ToArrayShape(*parameter->shape());
+    const size_t bytes = shape.num_bytes();
+    const uint32_t allocation = parameter->slice()->allocation();
+    plan.allocations[allocation].parameter = static_cast<int>(plan.parameters.size());
+    plan.parameters.push_back({std::move(shape), allocation, bytes});
+  }
+  for (size_t i = 0; i < plan.allocations.size(); ++i) {
+    const Allocation& allocation = plan.allocations[i];
+    if (allocation.kind == program::AllocationKind::Parameter && allocation.parameter < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: allocation ", i, " of the Program belongs to no parameter"));
+    }
+  }
+  for (const program::Result* result : *program.results()) {
+    Result planned;
+    planned.shape = ToArrayShape(*result->shape());
+    planned.memory_kind = ToMemoryKind(result->memory_kind());
+    planned.allocation = result->slice()->allocation();
+    planned.offset = result->slice()->offset();
+    planned.bytes = planned.shape.num_bytes();
+    Allocation& allocation = plan.allocations[planned.allocation];
+    planned.is_copied = allocation.kind != program::AllocationKind::Result;
+    if (allocation.kind == program::AllocationKind::Parameter &&
+        result->alias_kind() != program::AliasKind::None &&
+        result->alias_parameter() == allocation.parameter) {
+      planned.is_copied = false;
+      allocation.is_written = true;
+    }
+    if (!planned.is_copied && !allocation.is_written) allocation.memory_kind = planned.memory_kind;
+    plan.results.push_back(std::move(planned));
+  }
+  plan.estimated_nanoseconds = Estimate(program);
+  return plan;
+}
+
+}  // namespace onexpu

@@ -1,0 +1,57 @@
+// What executing a Program takes, worked out once when it is loaded: shapes to check, where each allocation comes from,
+// which results take over an argument's memory.
+//
+// Immutable value; any thread.
+#ifndef PJRT_CORE_RUNTIME_PROGRAM_PLAN_H_
+#define PJRT_CORE_RUNTIME_PROGRAM_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "pjrt_core/program/program_generated.h"
+#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/runtime/device.h"
+
+namespace onexpu {
+
+ArrayShape ToArrayShape(const program::Shape& shape);
+
+struct ProgramPlan {
+  struct Allocation {
+    program::AllocationKind kind;
+    size_t size;
+    MemoryKind memory_kind = MemoryKind::kDevice;  // of results
+    size_t offset = 0;       // in the block of all temporaries, or of all constants
+    int parameter = -1;      // of Parameter
+    bool is_written = false;  // of Parameter: a result takes over its memory
+  };
+  struct Parameter {
+    ArrayShape shape;
+    uint32_t allocation;
+    size_t bytes;
+  };
+  struct Result {
+    ArrayShape shape;
+    MemoryKind memory_kind;
+    uint32_t allocation;
+    size_t offset;
+    size_t bytes;
+    // The memory is not the result's to give (a constant, an argument that it does not alias): copied out at the end.
+    bool is_copied;
+  };
+
+  static absl::StatusOr<ProgramPlan> Create(const program::Program& program);
+
+  std::vector<Parameter> parameters;
+  std::vector<Result> results;
+  std::vector<Allocation> allocations;
+  size_t temporary_bytes = 0;
+  size_t constant_bytes = 0;
+  int64_t estimated_nanoseconds = 0;
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_PROGRAM_PLAN_H_

@@ -1,0 +1,125 @@
+#include "pjrt_core/runtime/submission.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+
+absl::StatusOr<char*> Submission::Read(const DeviceBuffer& buffer) {
+  ONEXPU_ASSIGN_OR_RETURN(DeviceBuffer::Contents contents, buffer.Acquire());
+  return Read(contents);
+}
+
+char* Submission::Read(const DeviceBuffer::Contents& contents) {
+  const Definition& definition = contents.definition;
+  if (!definition.ready->IsReady()) {
+    undefined_.push_back(definition.ready);
+    DependOn(definition.ticket);
+  } else if (!definition.ready->status().ok()) {
+    if (poison_.ok()) poison_ = definition.ready->status();
+    if (contents.memory == nullptr) return nullptr;
+  }
+  memories_.push_back(contents.memory);
+  return contents.address();
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Allocate(MemoryKind kind, size_t bytes) {
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
+                          device_.Allocate(kind, bytes, &device_.compute()));
+  memories_.push_back(memory);
+  return memory;
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Donate(
+    const DeviceBuffer::Contents& contents, size_t bytes, MemoryKind kind) {
+  if (contents.memory == nullptr) return Copy(contents, bytes, kind);
+  const bool own = contents.memory->HasSingleOwner() && !contents.memory->is_external() &&
+                   contents.offset == 0 && contents.memory->size() >= bytes;
+  if (!own) return Copy(contents, bytes, kind);
+  Read(contents);
+  // Whoever still reads the old contents on another queue comes first.
+  for (TicketRef use : contents.memory->uses()) DependOn(use);
+  return contents.memory;
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Copy(
+    const DeviceBuffer::Contents& contents, size_t bytes, MemoryKind kind) {
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory, Allocate(kind, bytes));
+  const char* source = Read(contents);
+  if (source != nullptr && bytes > 0) copies_.push_back({memory->address(), source, bytes});
+  return memory;
+}
+
+void Submission::DependOn(TicketRef ticket) {
+  if (ticket.timeline == nullptr || ticket.timeline == &device_.compute()) return;
+  if (ticket.timeline->IsComplete(ticket.ticket)) return;
+  for (TicketRef& known : dependencies_) {
+    if (known.timeline == ticket.timeline) {
+      known.ticket = std::max(known.ticket, ticket.ticket);
+      return;
+    }
+  }
+  dependencies_.push_back(ticket);
+}
+
+bool Submission::GoesInline(const SubmitOptions& options) const {
+  if (options.blocking || device_.launcher().busy()) return false;
+  // Another device's launcher has yet to submit what this depends on.
+  for (TicketRef dependency : dependencies_) {
+    if (!dependency.timeline->IsCommitted(dependency.ticket)) return false;
+  }
+  return true;
+}
+
+Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
+  Timeline::Reservation reservation = device_.compute().Reserve(options.estimated_nanoseconds);
+  for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
+    memory->AddUse({&device_.compute(), reservation.ticket});
+  }
+  return reservation;
+}
+
+absl::Status Submission::Prepare(sycl::queue& queue) {
+  if (device_.health().lost()) return device_.health().status();
+  ONEXPU_RETURN_IF_ERROR(poison_);
+  for (const std::shared_ptr<Event>& input : undefined_) {
+    if (input->IsReady() && !input->status().ok()) return input->status();
+  }
+  if (!dependencies_.empty()) {
+    std::vector<sycl::event> events;
+    for (TicketRef dependency : dependencies_) {
+      dependency.timeline->WaitUntilCommitted(dependency.ticket);
+      std::optional<sycl::event> event = dependency.timeline->DependencyOn(dependency.ticket);
+      if (event.has_value()) events.push_back(*std::move(event));
+    }
+    if (!events.empty()) queue.ext_oneapi_submit_barrier(events);
+  }
+  for (const CopyCommand& copy : copies_) {
+    sycl::ext::oneapi::experimental::memcpy(queue, copy.destination, copy.source, copy.bytes);
+  }
+  return absl::OkStatus();
+}
+
+void Submission::Run(Ticket ticket, std::shared_ptr<const void> keep_alive,
+                     absl::FunctionRef<absl::Status(sycl::queue&)> body) {
+  Timeline& compute = device_.compute();
+  sycl::queue& queue = compute.queue();
+  absl::Status status = CatchLibraryErrors([&] {
+    ONEXPU_RETURN_IF_ERROR(Prepare(queue));
+    return body(queue);
+  });
+  // Work that failed halfway has submitted something all the same: its memory is in use until that is done.
+  std::optional<sycl::event> last;
+  absl::Status asked = CatchLibraryErrors([&] {
+    last = queue.ext_oneapi_get_last_event();
+    return absl::OkStatus();
+  });
+  if (status.ok()) status = std::move(asked);
+  compute.Commit(ticket, std::move(last), std::move(status), std::move(keep_alive));
+}
+
+}  // namespace onexpu

@@ -1,0 +1,203 @@
+#include "pjrt_core/runtime/sycl_device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/target_description.h"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+// What stays for the rest of the machine.
+constexpr double kCpuShareOfHost = 0.85;
+constexpr double kShareOfGpu = 0.92;
+constexpr double kPinnedShareOfHost = 0.5;
+// The CPU device's memory is the host's, and comes as it is touched: asking for more than is free would succeed, and the
+// process would be killed later.
+constexpr size_t kHostReserve = size_t{256} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+SyclDevice::SyclDevice(Client* client, Statistics* statistics, sycl::device device,
+                       sycl::context context, DeviceOptions options)
+    : client_(client),
+      statistics_(statistics),
+      device_(std::move(device)),
+      context_(std::move(context)),
+      options_(std::move(options)),
+      is_cpu_(device_.is_cpu()) {}
+
+SyclDevice::~SyclDevice() { Stop(); }
+
+absl::StatusOr<std::unique_ptr<SyclDevice>> SyclDevice::Create(Client* client,
+                                                               Statistics* statistics,
+                                                               sycl::device device,
+                                                               const sycl::context& context,
+                                                               const DeviceOptions& options) {
+  std::unique_ptr<SyclDevice> result(
+      new SyclDevice(client, statistics, std::move(device), context, options));
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->Initialize(); }));
+  return result;
+}
+
+absl::Status SyclDevice::Initialize() {
+  auto on_error = [this](sycl::exception_list errors) {
+    for (const std::exception_ptr& error : errors) {
+      health_.MarkLost(CatchLibraryErrors([&]() -> absl::Status { std::rethrow_exception(error); }));
+    }
+  };
+  auto timeline = [&](const char* name) {
+    sycl::queue queue(context_, device_, on_error, sycl::property::queue::in_order());
+    return std::make_unique<Timeline>(name, std::move(queue), &health_);
+  };
+  compute_ = timeline("compute");
+  host_to_device_ = timeline("host_to_device");
+  device_to_host_ = timeline("device_to_host");
+
+  const size_t host = HostMemoryBytes();
+  size_t limit = device_.get_info<sycl::info::device::global_mem_size>();
+  if (is_cpu_) {
+    limit = static_cast<size_t>(std::min(limit, host) * kCpuShareOfHost) / options_.devices_on_host;
+  } else {
+    limit = static_cast<size_t>(limit * kShareOfGpu);
+  }
+  if (options_.memory_limit.has_value()) limit = std::min(limit, *options_.memory_limit);
+  device_pool_ = MakePool(MemoryKind::kDevice, limit);
+  pinned_pool_ = MakePool(MemoryKind::kPinnedHost, static_cast<size_t>(host * kPinnedShareOfHost));
+
+  device_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kDevice, 2 * options_.id);
+  pinned_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kPinnedHost, 2 * options_.id + 1);
+  kernels_ = KernelLibrary::Create(device_, context_, options_.cache_directory);
+  target_ = DescribeTarget(device_, options_.schedules);
+  Describe();
+  return absl::OkStatus();
+}
+
+void SyclDevice::Describe() {
+  const std::string name = device_.get_info<sycl::info::device::name>();
+  kind_ = is_cpu_ ? absl::StrCat("oneAPI CPU: ", name) : name;
+  debug_string_ = absl::StrCat("xpu:", options_.id, " (", kind_, ")");
+  attributes_ = {
+      {"name", name},
+      {"vendor", device_.get_info<sycl::info::device::vendor>()},
+      {"driver_version", device_.get_info<sycl::info::device::driver_version>()},
+      {"backend", std::string(is_cpu_ ? "opencl" : "level_zero")},
+      {"compute_units",
+       static_cast<int64_t>(device_.get_info<sycl::info::device::max_compute_units>())},
+      {"memory_bytes",
+       static_cast<int64_t>(device_.get_info<sycl::info::device::global_mem_size>())},
+  };
+}
+
+std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
+  const bool on_host = is_cpu_ || kind == MemoryKind::kPinnedHost;
+  MemoryPool::Upstream upstream;
+  upstream.allocate = [this, kind, on_host](size_t bytes) -> void* {
+    if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) return nullptr;
+    void* memory = nullptr;
+    absl::Status status = CatchLibraryErrors([&] {
+      const auto usm = kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
+      memory = sycl::aligned_alloc(on_host ? kHugePage : 0, bytes, device_, context_, usm);
+      return absl::OkStatus();
+    });
+    return status.ok() ? memory : nullptr;
+  };
+  upstream.free = [this](void* memory) {
+    CatchLibraryErrors([&] {
+      sycl::free(memory, context_);
+      return absl::OkStatus();
+    }).IgnoreError();
+  };
+  return std::make_unique<MemoryPool>(
+      absl::StrCat("xpu:", options_.id, kind == MemoryKind::kDevice ? "" : " (pinned host memory)"),
+      limit, std::move(upstream));
+}
+
+absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, size_t bytes,
+                                                             MemoryUser user) {
+  absl::StatusOr<MemoryPool::Block*> block = pool.Allocate(bytes, user);
+  if (block.ok()) return block;
+  // Nothing is lost by waiting: what is committed completes by itself, and frees its blocks for any user.
+  for (Timeline* timeline : {&compute(), &host_to_device(), &device_to_host()}) {
+    timeline->WaitForCommitted();
+  }
+  pool.Trim();
+  block = pool.Allocate(bytes, user);
+  if (block.ok()) return block;
+  return pool.OutOfMemory(bytes);
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Allocate(MemoryKind kind, size_t bytes,
+                                                                   const Timeline* timeline) {
+  MemoryPool& pool = kind == MemoryKind::kDevice ? *device_pool_ : *pinned_pool_;
+  ONEXPU_ASSIGN_OR_RETURN(MemoryPool::Block * block,
+                          AllocateBlock(pool, bytes, MemoryUser{.timeline = timeline}));
+  return std::make_shared<DeviceMemory>(&pool, block);
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Scratch(size_t bytes) {
+  if (scratch_ != nullptr && scratch_->size() >= bytes) return scratch_;
+  scratch_.reset();  // its tickets keep it from others until the work that uses it is done
+  ONEXPU_ASSIGN_OR_RETURN(scratch_, Allocate(MemoryKind::kDevice, bytes, compute_.get()));
+  return scratch_;
+}
+
+Ticket SyclDevice::CurrentComputeTicket() const {
+  return launcher_.IsThisThread() ? launcher_ticket_.load() : compute_->reserved();
+}
+
+absl::StatusOr<void*> SyclDevice::AllocateOrdered(size_t bytes) {
+  // On the launcher, memory that later work frees must not be taken for the work at hand.
+  const MemoryUser user{.timeline = compute_.get(), .ticket = CurrentComputeTicket()};
+  ONEXPU_ASSIGN_OR_RETURN(MemoryPool::Block * block, AllocateBlock(*device_pool_, bytes, user));
+  absl::MutexLock lock(&ordered_mutex_);
+  ordered_[block->address] = block;
+  return block->address;
+}
+
+void SyclDevice::FreeOrdered(void* memory, size_t bytes) {
+  MemoryPool::Block* block;
+  {
+    absl::MutexLock lock(&ordered_mutex_);
+    auto found = ordered_.find(memory);
+    if (found == ordered_.end()) return;
+    block = found->second;
+    ordered_.erase(found);
+  }
+  TicketSet uses;
+  uses.Add({compute_.get(), CurrentComputeTicket()});
+  device_pool_->Free(block, uses);
+}
+
+MemoryStatistics SyclDevice::memory_statistics() const { return device_pool_->statistics(); }
+
+absl::Status SyclDevice::Synchronize() {
+  if (!launcher_.IsThisThread()) launcher_.Drain();
+  for (Timeline* timeline : {compute_.get(), host_to_device_.get(), device_to_host_.get()}) {
+    timeline->WaitForCommitted();
+  }
+  return health_.status();
+}
+
+void SyclDevice::ReleaseUnused() {
+  for (Timeline* timeline : {compute_.get(), host_to_device_.get(), device_to_host_.get()}) {
+    timeline->Poll();
+  }
+  device_pool_->Trim();
+  pinned_pool_->Trim();
+}
+
+void SyclDevice::Stop() {
+  launcher_.Stop();
+  for (Timeline* timeline : {compute_.get(), host_to_device_.get(), device_to_host_.get()}) {
+    if (timeline == nullptr) continue;
+    timeline->WaitForCommitted();
+    timeline->Stop();
+  }
+}
+
+}  // namespace onexpu

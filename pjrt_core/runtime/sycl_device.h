@@ -1,0 +1,143 @@
+// The runtime's side of a device: timelines, pools, launcher, kernel library, and the lock that orders submissions.
+//
+// Owned by the client, lives as long as the process. Thread-safe. What only the runtime may see of a Device is here;
+// everybody else has device.h.
+#ifndef PJRT_CORE_RUNTIME_SYCL_DEVICE_H_
+#define PJRT_CORE_RUNTIME_SYCL_DEVICE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/device.h"
+#include "pjrt_core/runtime/device_memory.h"
+#include "pjrt_core/runtime/environment.h"
+#include "pjrt_core/runtime/kernel_library.h"
+#include "pjrt_core/runtime/launcher.h"
+#include "pjrt_core/runtime/memory_pool.h"
+#include "pjrt_core/runtime/statistics.h"
+#include "pjrt_core/runtime/timeline.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+struct DeviceOptions {
+  int id = 0;
+  ScheduleChoice schedules = ScheduleChoice::kAuto;
+  std::optional<size_t> memory_limit;  // bytes; the device's own otherwise
+  int devices_on_host = 1;             // CPU devices that share the host's memory
+  std::string cache_directory;         // of native binaries; empty for none
+};
+
+class SyclDevice final : public Device {
+ public:
+  static absl::StatusOr<std::unique_ptr<SyclDevice>> Create(Client* client, Statistics* statistics,
+                                                            sycl::device device,
+                                                            const sycl::context& context,
+                                                            const DeviceOptions& options);
+  ~SyclDevice() override;
+
+  // Device:
+  Client* client() const override { return client_; }
+  int id() const override { return options_.id; }
+  absl::string_view kind() const override { return kind_; }
+  absl::string_view debug_string() const override { return debug_string_; }
+  absl::Span<const std::pair<std::string, AttributeValue>> attributes() const override {
+    return attributes_;
+  }
+  MemorySpace* memory(MemoryKind kind) const override {
+    return kind == MemoryKind::kDevice ? device_space_.get() : pinned_space_.get();
+  }
+  MemoryStatistics memory_statistics() const override;
+  absl::Span<const uint8_t> target_description() const override { return target_; }
+  absl::StatusOr<void*> AllocateOrdered(size_t bytes) override;
+  void FreeOrdered(void* memory, size_t bytes) override;
+  absl::Status Synchronize() override;
+
+  const sycl::device& sycl_device() const { return device_; }
+  const sycl::context& context() const { return context_; }
+  bool is_cpu() const { return is_cpu_; }
+  Statistics& statistics() const { return *statistics_; }
+  KernelLibrary& kernels() { return *kernels_; }
+  DeviceHealth& health() { return health_; }
+
+  Timeline& compute() { return *compute_; }
+  Timeline& host_to_device() { return *host_to_device_; }
+  Timeline& device_to_host() { return *device_to_host_; }
+
+  // Held while arguments are acquired and work is submitted or given to the launcher: queue order is the order of callers.
+  // Never while waiting for the device.
+  absl::Mutex& submission_mutex() { return submission_mutex_; }
+  Launcher& launcher() { return launcher_; }
+  // Never the same twice (DeviceMemory::mark).
+  uint64_t NewMark() ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_) { return ++last_mark_; }
+
+  // Memory whose first use is work of `timeline` that has not been submitted yet; with null, whatever uses it at once.
+  // Under pressure waits for committed work, trims and retries before it answers RESOURCE_EXHAUSTED.
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> Allocate(MemoryKind kind, size_t bytes,
+                                                         const Timeline* timeline);
+
+  // The arena of library scratch that all Programs of the device share (they follow one another on the compute queue).
+  // Grows, never shrinks. Call with submission_mutex() held.
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> Scratch(size_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_);
+
+  // Set by the launcher around its work: the ticket that its thread is submitting for.
+  void set_launcher_ticket(Ticket ticket) { launcher_ticket_.store(ticket); }
+
+  // Completes what is finished, frees what is cached.
+  void ReleaseUnused();
+  // Ends the threads, at the end of the process.
+  void Stop();
+
+ private:
+  SyclDevice(Client* client, Statistics* statistics, sycl::device device, sycl::context context,
+             DeviceOptions options);
+  absl::Status Initialize();
+  void Describe();
+  std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, size_t limit);
+  absl::StatusOr<MemoryPool::Block*> AllocateBlock(MemoryPool& pool, size_t bytes, MemoryUser user);
+  Ticket CurrentComputeTicket() const;
+
+  Client* const client_;
+  Statistics* const statistics_;
+  const sycl::device device_;
+  const sycl::context context_;
+  const DeviceOptions options_;
+  const bool is_cpu_;
+  std::string kind_;
+  std::string debug_string_;
+  std::vector<std::pair<std::string, AttributeValue>> attributes_;
+  std::vector<uint8_t> target_;
+  std::unique_ptr<MemorySpace> device_space_;
+  std::unique_ptr<MemorySpace> pinned_space_;
+
+  DeviceHealth health_;
+  std::unique_ptr<Timeline> compute_;
+  std::unique_ptr<Timeline> host_to_device_;
+  std::unique_ptr<Timeline> device_to_host_;
+  std::unique_ptr<MemoryPool> device_pool_;
+  std::unique_ptr<MemoryPool> pinned_pool_;
+  std::unique_ptr<KernelLibrary> kernels_;
+
+  absl::Mutex submission_mutex_;
+  Launcher launcher_;
+  std::atomic<Ticket> launcher_ticket_{0};
+  uint64_t last_mark_ ABSL_GUARDED_BY(submission_mutex_) = 0;
+  std::shared_ptr<DeviceMemory> scratch_ ABSL_GUARDED_BY(submission_mutex_);
+
+  absl::Mutex ordered_mutex_;
+  absl::flat_hash_map<void*, MemoryPool::Block*> ordered_ ABSL_GUARDED_BY(ordered_mutex_);
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_SYCL_DEVICE_H_

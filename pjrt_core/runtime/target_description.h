@@ -1,0 +1,25 @@
+// What the compiler may assume of a device, asked from the device. Pure functions; any thread.
+#ifndef PJRT_CORE_RUNTIME_TARGET_DESCRIPTION_H_
+#define PJRT_CORE_RUNTIME_TARGET_DESCRIPTION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/program/program_generated.h"
+#include "pjrt_core/runtime/environment.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+// A FlatBuffer whose root is program.TargetDescription.
+std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice schedules);
+
+// Whether a Program that was compiled for `wanted` runs on `device`: FAILED_PRECONDITION says what is missing.
+absl::Status CheckTarget(const program::TargetDescription& wanted,
+                         const program::TargetDescription& device);
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_TARGET_DESCRIPTION_H_
