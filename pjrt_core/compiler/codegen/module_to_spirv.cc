@@ -4,6 +4,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Support/raw_ostream.h"
 #include "pjrt_core/compiler/codegen/llvm_optimizer.h"
+#include "pjrt_core/compiler/codegen/spirv_validation.h"
 #include "pjrt_core/compiler/codegen/spirv_worker/spirv_client.h"
 #include "pjrt_core/program/status_macros.h"
 
@@ -24,8 +25,11 @@ absl::StatusOr<std::string> ModuleToSpirv(llvm::Module& module, llvm::TargetMach
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(module, stream);
-  return SpirvClient::ForWorker(worker).Emit(absl::string_view(bitcode.data(), bitcode.size()),
-                                             UsedSpirvExtensions(module, options));
+  ONEXPU_ASSIGN_OR_RETURN(std::string spirv,
+                          SpirvClient::ForWorker(worker).Emit(absl::string_view(bitcode.data(), bitcode.size()),
+                                                              UsedSpirvExtensions(module, options)));
+  ONEXPU_RETURN_IF_ERROR(ValidateSpirv(spirv));
+  return spirv;
 }
 
 }  // namespace onexpu::compiler
