@@ -1,0 +1,23 @@
+#include "tf_plugin/kernel_registration.h"
+
+#include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/on_demand_kernels.h"
+
+namespace onexpu::tf_plugin {
+
+void RegisterKernels() {
+  RegisterOnDemandKernels();
+  RegisterIteratorKernels();
+  RegisterHandleKernels();
+  RegisterShapeKernels();
+  RegisterTensorListReads();
+  RegisterTensorListWrites();
+  RegisterCheckNumericsKernel();
+  RegisterWhereKernel();
+  RegisterCropAndResizeKernels();
+  RegisterOnexpuKernelOps();
+  RegisterHandOverOps();
+  RegisterRunCounter();
+}
+
+}  // namespace onexpu::tf_plugin

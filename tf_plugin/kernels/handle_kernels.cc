@@ -1,0 +1,57 @@
+// Kernels that pass a tensor's handle on: nothing runs on the device.
+//
+// For most such ops TensorFlow has kernels for any device (DEVICE_DEFAULT) that do just that. Here
+// are those that it lacks, or that would read the handle as memory.
+#include <algorithm>
+#include <utility>
+
+#include "tensorflow/core/kernels/identity_op.h"
+#include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::PartialTensorShape;
+using ::tensorflow::TensorShape;
+
+// A stand-in for a value of the branch that was not taken: nobody reads its elements, but it may be
+// passed on and copied, so it is a tensor like any other. Open dimensions are empty.
+class FakeParamKernel final : public OpKernel {
+ public:
+  explicit FakeParamKernel(OpKernelConstruction* construction) : OpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
+    PartialTensorShape shape;
+    OP_REQUIRES_OK(construction, construction->GetAttr("shape", &shape));
+    if (shape.unknown_rank()) return;
+    for (const int64_t dimension : shape.dim_sizes()) {
+      OP_REQUIRES_OK(construction, shape_.AddDimWithStatus(std::max<int64_t>(dimension, 0)));
+    }
+  }
+
+  void Compute(OpKernelContext* context) override {
+    absl::StatusOr<OwnedBuffer> buffer = UninitializedBuffer(*context, type_, shape_);
+    OP_REQUIRES_OK(context, buffer.status());
+    OP_REQUIRES_OK(context, SetOutput(context, 0, shape_, std::move(*buffer)));
+  }
+
+ private:
+  tensorflow::DataType type_;
+  TensorShape shape_;
+};
+
+}  // namespace
+
+void RegisterHandleKernels() {
+  using tensorflow::IdentityOp;
+  Register<IdentityOp>(XpuKernel("Snapshot").TypeConstraint("T", kDeviceTypes));
+  // The debugger's Copy wants a value that stays, and a tensor's elements never change.
+  Register<IdentityOp>(XpuKernel("Copy").TypeConstraint("T", kDeviceTypes));
+  Register<FakeParamKernel>(XpuKernel("FakeParam").TypeConstraint("dtype", kDeviceTypes));
+}
+
+}  // namespace onexpu::tf_plugin

@@ -1,0 +1,144 @@
+// OnexpuKernel and OnexpuDynamicKernel inside compiled programs: a custom call to "onexpu.kernel".
+//
+// Registered for XLA_XPU_JIT, so they work in jit_compile=True and in automatic clusters. XLA's own
+// registry wants static registration; it happens when TensorFlow loads this library.
+#include <string>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensorflow/compiler/tf2xla/shape_util.h"
+#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
+#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tf_plugin/xla_backend.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::TensorShape;
+using ::tensorflow::XlaOpKernel;
+using ::tensorflow::XlaOpKernelContext;
+
+// An MLIR string literal.
+std::string Quoted(absl::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\' || c < ' ' || c > '~') {
+      absl::StrAppend(&quoted, "\\", absl::BytesToHexString(absl::string_view(&c, 1)));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+// An MLIR dense array; `array<i64>` when it is empty.
+template <typename Range>
+std::string Array(absl::string_view type, const Range& values) {
+  if (values.empty()) return absl::StrCat("array<", type, ">");
+  return absl::StrCat("array<", type, ": ", absl::StrJoin(values, ", "), ">");
+}
+
+class OnexpuKernelBase : public XlaOpKernel {
+ public:
+  explicit OnexpuKernelBase(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("kernel", &kernel_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("scalars", &scalars_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("local_size", &local_size_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("output_types", &output_types_));
+  }
+
+ protected:
+  absl::Status Call(XlaOpKernelContext* context, absl::Span<const TensorShape> shapes,
+                    absl::Span<const int64_t> global_size) const {
+    std::vector<xla::XlaOp> operands;
+    std::vector<TensorShape> operand_shapes;
+    TF_RETURN_IF_ERROR(context->InputList("inputs", &operands, &operand_shapes));
+    std::vector<xla::Shape> results(shapes.size());
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      TF_RETURN_IF_ERROR(
+          tensorflow::TensorShapeToXLAShape(output_types_[i], shapes[i], &results[i]));
+    }
+    const bool single = results.size() == 1;
+    const xla::XlaOp call = xla::CustomCall(
+        context->builder(), "onexpu.kernel", operands,
+        single ? results.front() : xla::ShapeUtil::MakeTupleShape(results), Attributes(global_size),
+        /*has_side_effect=*/false, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+        xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+    for (size_t i = 0; i < results.size(); ++i) {
+      context->SetOutput(static_cast<int>(i),
+                         single ? call : xla::GetTupleElement(call, static_cast<int64_t>(i)));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  std::string Attributes(absl::Span<const int64_t> global_size) const {
+    std::vector<int> bytes;
+    for (const char c : scalars_) bytes.push_back(static_cast<signed char>(c));
+    return absl::StrCat(
+        "{kernel = ", Quoted(kernel_), ", global_size = ", Array("i64", global_size),
+        ", local_size = ", Array("i64", local_size_), ", scalars = ", Array("i8", bytes), "}");
+  }
+
+  std::string kernel_;
+  std::string scalars_;
+  std::vector<int64_t> local_size_;
+  std::vector<DataType> output_types_;
+};
+
+class OnexpuKernel final : public OnexpuKernelBase {
+ public:
+  explicit OnexpuKernel(OpKernelConstruction* construction) : OnexpuKernelBase(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("global_size", &global_size_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("output_shapes", &shapes_));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Call(context, shapes_, global_size_));
+  }
+
+ private:
+  std::vector<int64_t> global_size_;
+  std::vector<TensorShape> shapes_;
+};
+
+class OnexpuDynamicKernel final : public OnexpuKernelBase {
+ public:
+  using OnexpuKernelBase::OnexpuKernelBase;
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, CallSized(context));
+  }
+
+ private:
+  absl::Status CallSized(XlaOpKernelContext* context) const {
+    int first = 0, last = 0;
+    TF_RETURN_IF_ERROR(
+        context->op_kernel_context()->op_kernel().InputRange("output_shapes", &first, &last));
+    std::vector<TensorShape> shapes(last - first);
+    for (int i = first; i < last; ++i) {
+      TF_RETURN_IF_ERROR(context->ConstantInputAsShape(i, &shapes[i - first]));
+    }
+    std::vector<int64_t> global_size;
+    TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector("global_size", &global_size));
+    return Call(context, shapes, global_size);
+  }
+};
+
+}  // namespace
+
+REGISTER_XLA_OP(Name("OnexpuKernel").Device(kCompilationDevice).CompilationOnly(), OnexpuKernel);
+REGISTER_XLA_OP(Name("OnexpuDynamicKernel")
+                    .Device(kCompilationDevice)
+                    .CompileTimeConstantInput("output_shapes")
+                    .CompileTimeConstantInput("global_size")
+                    .CompilationOnly(),
+                OnexpuDynamicKernel);
+
+}  // namespace onexpu::tf_plugin

@@ -1,0 +1,18 @@
+// Which ops of a graph run on the host and which inside of compiled clusters, for the placement
+// report.
+//
+// TensorFlow's executor does not tell what it runs. But every graph passes by here once, when it
+// has been placed, optimised, clustered and cut by device: that is where each op is assigned its
+// route. The pass notes that, and adds a node that counts how often the graph runs; nothing else of
+// the graph changes. (On-demand and SYCL kernels count themselves.)
+#ifndef TF_PLUGIN_PLACEMENT_PASS_H_
+#define TF_PLUGIN_PLACEMENT_PASS_H_
+
+namespace onexpu::tf_plugin {
+
+// Registers the pass with TensorFlow. Call once, before graphs are made.
+void RegisterPlacementPass();
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_PLACEMENT_PASS_H_
