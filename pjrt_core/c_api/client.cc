@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "pjrt_core/c_api/client_buffers.h"
 #include "pjrt_core/c_api/entry.h"
+#include "pjrt_core/c_api/plugin.h"
 #include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::c_api {
@@ -156,6 +157,7 @@ PJRT_Client::PJRT_Client(std::shared_ptr<onexpu::Client> core_client, onexpu::Or
 }
 
 absl::StatusOr<std::unique_ptr<PJRT_Client>> PJRT_Client::Create(onexpu::Origin origin) {
+  ONEXPU_RETURN_IF_ERROR(onexpu::c_api::RegisterBuiltinHandlers());
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<onexpu::Client> core, onexpu::Client::Get());
   return std::unique_ptr<PJRT_Client>(new PJRT_Client(std::move(core), origin));
 }

@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "custom_kernels/builtin_kernels.h"
+#include "custom_kernels/builtin_kernels.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/named_value.h"
+#include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/thunks/ffi_context.h"
 
 #ifndef ONEXPU_VERSION
@@ -61,7 +63,13 @@ absl::Status Attributes(PJRT_Plugin_Attributes_Args& args) {
 
 }  // namespace
 
-absl::string_view PlatformVersion() { return "onexpu " ONEXPU_VERSION; }
+absl::Status RegisterBuiltinHandlers() {
+  static const absl::Status* const status =
+      new absl::Status(RegisterBuiltinKernels(ProcessFfiApi()));
+  return *status;
+}
+
+absl::string_view PluginVersion() { return "onexpu " ONEXPU_VERSION; }
 
 void BindPlugin(PJRT_Api* api) {
   api->PJRT_Plugin_Initialize = Initialize;

@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<PJRT_TopologyDescription>> FromBytes(absl::string
   std::vector<uint8_t> target(bytes.begin(), bytes.end());
   if (!IsTargetDescription(target)) return corrupt;
   return std::make_unique<PJRT_TopologyDescription>(
-      PlatformVersion(), kind, static_cast<int>(num_devices), std::move(target));
+      PluginVersion(), kind, static_cast<int>(num_devices), std::move(target));
 }
 
 // "" and "xpu" mean the devices of this machine; other names are looked up in the catalog: "pvc",
@@ -73,7 +73,7 @@ absl::Status Create(PJRT_TopologyDescription_Create_Args& args) {
     return absl::OkStatus();
   }
   ONEXPU_ASSIGN_OR_RETURN(CatalogTarget target, FindTarget(name));
-  args.topology = new PJRT_TopologyDescription(PlatformVersion(), target.kind, target.num_devices,
+  args.topology = new PJRT_TopologyDescription(PluginVersion(), target.kind, target.num_devices,
                                                std::move(target.description));
   return absl::OkStatus();
 }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import pathlib
 
@@ -11,7 +10,6 @@ from jax._src import config
 
 PLATFORM = "xpu"
 
-_LIBRARY = pathlib.Path("lib") / "pjrt_plugin_xpu.so"
 _MESSAGE_BYTES = 4096
 
 
@@ -28,11 +26,8 @@ def wanted() -> bool:
 
 
 def find() -> pathlib.Path:
-    """Returns the path of the core's library in the installed ``onexpu`` package, which need not exist."""
-    spec = importlib.util.find_spec("onexpu")
-    if spec is None or not spec.submodule_search_locations:
-        return pathlib.Path(__file__).resolve().parents[2] / "onexpu" / _LIBRARY
-    return pathlib.Path(spec.submodule_search_locations[0]) / _LIBRARY
+    """Returns the path of the core's library, which need not exist: beside this package, in ``onexpu``."""
+    return pathlib.Path(__file__).resolve().parents[2] / "onexpu" / "lib" / "pjrt_plugin_xpu.so"
 
 
 def probe(path: pathlib.Path) -> str | None:

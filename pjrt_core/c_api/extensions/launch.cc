@@ -22,6 +22,7 @@
 #include "pjrt_core/c_api/extensions/launch_statistics.h"
 #include "pjrt_core/c_api/layout.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device_discovery.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/launch.h"
@@ -127,6 +128,7 @@ absl::Status CompileSyclSource(OnexpuCompileSyclArgs& args) {
   source.source = std::string(args.source, args.source_size);
   source.options.assign(args.options, args.options + args.num_options);
   source.kernel_names.assign(args.kernel_names, args.kernel_names + args.num_kernel_names);
+  LocateCpuDriver();  // the compiler wants a SYCL context, and there may be no client yet
   ONEXPU_ASSIGN_OR_RETURN(SpirvBinary binary, CompileSycl(source, CacheDirectory()));
   std::vector<const char*> entry_points;
   for (const std::string& entry_point : binary.entry_points) {
