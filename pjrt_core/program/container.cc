@@ -20,12 +20,12 @@ namespace onexpu::program {
 namespace {
 
 constexpr size_t kLargestFlatBuffer = FLATBUFFERS_MAX_BUFFER_SIZE;
-// A while inside a while costs three tables of depth; a program with this many nested loops does not exist.
+// A while inside a while costs three tables of depth; a program with this many nested loops does
+// not exist.
 constexpr uint32_t kLargestTableDepth = 512;
 
 absl::Status Damaged(const char* what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("onexpu: serialized program is damaged: ", what));
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: serialized program is damaged: ", what));
 }
 
 absl::Status CheckHeader(const Header& header, size_t bytes) {
@@ -34,9 +34,9 @@ absl::Status CheckHeader(const Header& header, size_t bytes) {
   }
   if (header.header_checksum != HeaderChecksum(header)) return Damaged("header checksum");
   if (header.format_version != kProgramFormatVersion) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "onexpu: serialized program has format version ", header.format_version,
-        ", this library reads version ", kProgramFormatVersion, "; compile it again"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: serialized program has format version ", header.format_version,
+                     ", this library reads version ", kProgramFormatVersion, "; compile it again"));
   }
   if (header.header_bytes != kHeaderBytes) return Damaged("header size");
   for (uint8_t reserved : header.reserved) {
@@ -92,8 +92,7 @@ absl::StatusOr<Container> Container::ParseInPlace(absl::Span<const uint8_t> byte
   std::memcpy(&header, bytes.data(), sizeof(header));
   ONEXPU_RETURN_IF_ERROR(CheckHeader(header, bytes.size()));
 
-  const absl::Span<const uint8_t> flatbuffer =
-      bytes.subspan(kHeaderBytes, header.flatbuffer_bytes);
+  const absl::Span<const uint8_t> flatbuffer = bytes.subspan(kHeaderBytes, header.flatbuffer_bytes);
   const absl::Span<const uint8_t> blobs = bytes.subspan(header.blobs_offset);
   if (Checksum(flatbuffer) != header.flatbuffer_checksum) return Damaged("checksum");
   if (Checksum(blobs) != header.blobs_checksum) return Damaged("checksum of the blobs");

@@ -1,8 +1,9 @@
-// The one table of element types: what an ElementType is called and how it is stored everywhere else.
+// The one table of element types: what an ElementType is called and how it is stored everywhere
+// else.
 //
-// program::ElementType has the values of xla::PrimitiveType and XLA_FFI_DataType, so those two conversions are casts.
-// Other rooms add their own column (LLVM, oneDNN, TensorFlow) next to the code that needs it, keyed by ElementType.
-// Pure functions of constants; any thread.
+// program::ElementType has the values of xla::PrimitiveType and XLA_FFI_DataType, so those two
+// conversions are casts. Other rooms add their own column (LLVM, oneDNN, TensorFlow) next to the
+// code that needs it, keyed by ElementType. Pure functions of constants; any thread.
 #ifndef PJRT_CORE_PROGRAM_ELEMENT_TYPE_H_
 #define PJRT_CORE_PROGRAM_ELEMENT_TYPE_H_
 
@@ -13,7 +14,15 @@
 
 namespace onexpu::program {
 
-enum class ElementClass : uint8_t { kNone, kPredicate, kSigned, kUnsigned, kFloat, kComplex, kToken };
+enum class ElementClass : uint8_t {
+  kNone,
+  kPredicate,
+  kSigned,
+  kUnsigned,
+  kFloat,
+  kComplex,
+  kToken
+};
 
 struct ElementTypeInfo {
   ElementType type;

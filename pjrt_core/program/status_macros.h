@@ -10,10 +10,10 @@
 #define ONEXPU_STATUS_CONCAT_INNER_(a, b) a##b
 #define ONEXPU_STATUS_CONCAT_(a, b) ONEXPU_STATUS_CONCAT_INNER_(a, b)
 
-#define ONEXPU_RETURN_IF_ERROR(expression)                         \
-  do {                                                             \
-    ::absl::Status onexpu_status_ = (expression);                  \
-    if (!onexpu_status_.ok()) return onexpu_status_;               \
+#define ONEXPU_RETURN_IF_ERROR(expression)           \
+  do {                                               \
+    ::absl::Status onexpu_status_ = (expression);    \
+    if (!onexpu_status_.ok()) return onexpu_status_; \
   } while (false)
 
 #define ONEXPU_ASSIGN_OR_RETURN_INNER_(statusor, target, expression) \
@@ -22,7 +22,7 @@
   target = std::move(statusor).value()
 
 // ONEXPU_ASSIGN_OR_RETURN(auto value, MakeValue());
-#define ONEXPU_ASSIGN_OR_RETURN(target, expression)                                             \
+#define ONEXPU_ASSIGN_OR_RETURN(target, expression)                                            \
   ONEXPU_ASSIGN_OR_RETURN_INNER_(ONEXPU_STATUS_CONCAT_(onexpu_statusor_, __COUNTER__), target, \
                                  expression)
 

@@ -1,5 +1,5 @@
-// What the FlatBuffer verifier cannot know: that indexes, slices, shapes and blobs of a Program fit each other.
-// Pure function; any thread.
+// What the FlatBuffer verifier cannot know: that indexes, slices, shapes and blobs of a Program fit
+// each other. Pure function; any thread.
 #ifndef PJRT_CORE_PROGRAM_VERIFIER_H_
 #define PJRT_CORE_PROGRAM_VERIFIER_H_
 

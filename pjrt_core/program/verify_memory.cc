@@ -50,9 +50,9 @@ absl::Status VerifySlice(const Program& program, const Slice& slice, absl::strin
   }
   const uint64_t size = program.allocations()->Get(slice.allocation())->size();
   if (slice.offset() > size || slice.size() > size - slice.offset()) {
-    return VerifyError(where, absl::StrCat("slice of ", slice.size(), " bytes at ", slice.offset(),
-                                           " leaves allocation ", slice.allocation(), " of ", size,
-                                           " bytes"));
+    return VerifyError(
+        where, absl::StrCat("slice of ", slice.size(), " bytes at ", slice.offset(),
+                            " leaves allocation ", slice.allocation(), " of ", size, " bytes"));
   }
   return absl::OkStatus();
 }

@@ -1,4 +1,5 @@
-// Checks of the memory that a Program names: slices, shapes, strided tensors. Parts of the verifier; pure, any thread.
+// Checks of the memory that a Program names: slices, shapes, strided tensors. Parts of the
+// verifier; pure, any thread.
 #ifndef PJRT_CORE_PROGRAM_VERIFY_MEMORY_H_
 #define PJRT_CORE_PROGRAM_VERIFY_MEMORY_H_
 
@@ -17,7 +18,8 @@ absl::Status VerifyError(absl::string_view where, absl::string_view what);
 // The slice lies inside its allocation.
 absl::Status VerifySlice(const Program& program, const Slice& slice, absl::string_view where);
 
-// A known element type, non-negative dimensions, a layout that is a permutation or empty; gives the bytes of the array.
+// A known element type, non-negative dimensions, a layout that is a permutation or empty; gives the
+// bytes of the array.
 absl::StatusOr<uint64_t> VerifyShape(const Shape& shape, absl::string_view where);
 
 // The array of `shape` fits its slice.

@@ -150,12 +150,11 @@ class ThunkVerifier {
     if (rank < 3 || rank > 5 || destination.size() != rank || weights.size() != rank + group_rank) {
       return VerifyError(where, "convolution operands differ in rank");
     }
-    for (const auto* window : {thunk.window_strides(), thunk.padding_low(), thunk.padding_high(),
-                               thunk.dilation()}) {
+    for (const auto* window :
+         {thunk.window_strides(), thunk.padding_low(), thunk.padding_high(), thunk.dilation()}) {
       if (window->size() != rank - 2) return VerifyError(where, "window of another rank");
     }
-    if (source[0] != destination[0] ||
-        source[1] != weights[group_rank + 1] * thunk.groups() ||
+    if (source[0] != destination[0] || source[1] != weights[group_rank + 1] * thunk.groups() ||
         destination[1] != weights[group_rank] * thunk.groups() ||
         (group_rank == 1 && weights[0] != thunk.groups())) {
       return VerifyError(where, "convolution channels differ");
@@ -192,7 +191,8 @@ class ThunkVerifier {
     const auto& dimensions = *thunk.operand()->dimensions();
     const uint32_t rank = dimensions.size();
     if (rank < 2 || dimensions[rank - 1] != dimensions[rank - 2] ||
-        thunk.result()->dimensions()->size() != rank || !BroadcastsTo(*thunk.operand(), *thunk.result())) {
+        thunk.result()->dimensions()->size() != rank ||
+        !BroadcastsTo(*thunk.operand(), *thunk.result())) {
       return VerifyError(where, "cholesky of a matrix that is not square");
     }
     return absl::OkStatus();

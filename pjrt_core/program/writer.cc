@@ -25,7 +25,8 @@ Blob Writer::AddBlob(absl::Span<const uint8_t> bytes) {
   const std::pair<uint32_t, uint64_t> key(Checksum(bytes), bytes.size());
   const auto [first, last] = known_.equal_range(key);
   for (auto known = first; known != last; ++known) {
-    if (bytes.empty() || std::memcmp(blobs_.data() + known->second, bytes.data(), bytes.size()) == 0) {
+    if (bytes.empty() ||
+        std::memcmp(blobs_.data() + known->second, bytes.data(), bytes.size()) == 0) {
       return Blob(known->second, bytes.size());
     }
   }
@@ -59,8 +60,8 @@ absl::StatusOr<AlignedBytes> Writer::Finish(flatbuffers::Offset<Program> root) {
   }
   const auto parsed = Container::ParseInPlace(bytes.span());
   if (!parsed.ok()) {
-    return absl::InternalError(absl::StrCat("onexpu: the compiler wrote a program that does not verify: ",
-                                            parsed.status().message()));
+    return absl::InternalError(absl::StrCat(
+        "onexpu: the compiler wrote a program that does not verify: ", parsed.status().message()));
   }
   return bytes;
 }

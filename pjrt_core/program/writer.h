@@ -1,6 +1,7 @@
 // Builds the bytes of a Program: blobs first, then the FlatBuffer that names them.
 //
-// The caller builds tables with builder(), adds blobs as it goes and hands over the root. Thread-compatible; used once.
+// The caller builds tables with builder(), adds blobs as it goes and hands over the root.
+// Thread-compatible; used once.
 #ifndef PJRT_CORE_PROGRAM_WRITER_H_
 #define PJRT_CORE_PROGRAM_WRITER_H_
 
@@ -24,7 +25,8 @@ class Writer {
   // Copies the bytes. Equal bytes are stored once and get the same Blob.
   Blob AddBlob(absl::Span<const uint8_t> bytes);
 
-  // The finished container. The result is verified as a reader would, so a compiler's mistake shows here.
+  // The finished container. The result is verified as a reader would, so a compiler's mistake shows
+  // here.
   absl::StatusOr<AlignedBytes> Finish(flatbuffers::Offset<Program> root);
 
  private:

@@ -1,0 +1,113 @@
+#include "pjrt_core/compiler/compile.h"
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/dump/debug_options.h"
+#include "pjrt_core/compiler/dump/dump.h"
+#include "pjrt_core/compiler/dump/xla_flags.h"
+#include "pjrt_core/compiler/emit/program_emitter.h"
+#include "pjrt_core/compiler/fingerprint.h"
+#include "pjrt_core/compiler/frontend/load_module.h"
+#include "pjrt_core/compiler/frontend/shardings.h"
+#include "pjrt_core/compiler/passes/alias_info.h"
+#include "pjrt_core/compiler/pipeline/pipeline.h"
+#include "pjrt_core/compiler/target.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/pjrt/proto/compile_options.pb.h"
+#include "xla/service/buffer_assignment.h"
+
+namespace onexpu::compiler {
+namespace {
+
+constexpr absl::string_view kVersion = "0.1.0";
+
+absl::StatusOr<xla::CompileOptionsProto> ParseOptions(absl::string_view bytes) {
+  xla::CompileOptionsProto options;
+  if (!options.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError(
+        "onexpu: the compile options do not parse as xla.CompileOptionsProto");
+  }
+  return options;
+}
+
+absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& request) {
+  ReadXlaFlagsWithoutUnknown();
+  ONEXPU_ASSIGN_OR_RETURN(const program::TargetDescription* description,
+                          ParseTarget(request.target));
+  ONEXPU_ASSIGN_OR_RETURN(const xla::CompileOptionsProto options,
+                          ParseOptions(request.compile_options));
+  const xla::DebugOptions debug_options =
+      MakeDebugOptions(XlaFlagsOfProcess(), options.executable_build_options().debug_options());
+  ONEXPU_ASSIGN_OR_RETURN(LoadedModule loaded,
+                          LoadModule(request.code, request.format, options, debug_options));
+  xla::HloModule& module = *loaded.module;
+  const ModuleDumper dumper(module);
+  dumper.DumpModule("before_optimizations");
+
+  const ModuleShardings shardings = CollectShardings(module);
+  const Target target = ToTarget(*description);
+  const InPlaceAliasInfo alias_info;
+  ONEXPU_RETURN_IF_ERROR(RunPipeline(target, alias_info, module));
+  dumper.DumpModule("after_optimizations");
+  ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<xla::BufferAssignment> assignment,
+                          AssignBuffers(alias_info, module));
+  dumper.DumpText("buffer-assignment.txt", [&] { return assignment->ToString(); });
+
+  CodegenOptions codegen_options;
+  codegen_options.target = target;
+  codegen_options.spirv_worker = request.spirv_worker;
+  codegen_options.keep_ir = dumper.enabled();
+  ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCodegen> codegen,
+                          KernelCodegen::Create(module, *assignment, std::move(codegen_options)));
+
+  ProgramDescription program;
+  program.target = description;
+  program.compiler_version = CompilerVersion();
+  program.fingerprint =
+      Fingerprint({request.code, request.compile_options, request.target, CompilerVersion()});
+  program.compile_options = request.compile_options;
+  program.parameter_memory = std::move(loaded.parameter_memory);
+  program.result_memory = std::move(loaded.result_memory);
+  program.parameter_shardings = shardings.parameters;
+  program.result_shardings = shardings.results;
+  ONEXPU_ASSIGN_OR_RETURN(EmittedProgram emitted,
+                          EmitProgram(module, *assignment, *codegen, program));
+  dumper.DumpKernels(emitted.kernels);
+  dumper.DumpText("thunk_sequence.txt", [&] { return emitted.thunk_sequence; });
+  return std::move(emitted.bytes);
+}
+
+}  // namespace
+
+absl::StatusOr<program::AlignedBytes> Compile(const CompileRequest& request) {
+  // Nothing below throws by intent; a bad_alloc must not cross the C entry.
+  try {
+    absl::StatusOr<program::AlignedBytes> bytes = CompileRequested(request);
+    if (bytes.ok()) return bytes;
+    const absl::Status& status = bytes.status();
+    if (absl::StartsWith(status.message(), "onexpu:")) return status;
+    return absl::Status(status.code(), absl::StrCat("onexpu: ", status.message()));
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("onexpu: the compiler ran out of host memory");
+  } catch (const std::exception& exception) {
+    return absl::InternalError(absl::StrCat("onexpu: compiler: ", exception.what()));
+  }
+}
+
+const std::string& CompilerVersion() {
+  static const auto* version = new std::string(
+      absl::StrCat("onexpu ", kVersion, ", XLA of TensorFlow " ONEXPU_TENSORFLOW_VERSION));
+  return *version;
+}
+
+}  // namespace onexpu::compiler

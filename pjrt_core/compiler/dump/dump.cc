@@ -1,0 +1,38 @@
+#include "pjrt_core/compiler/dump/dump.h"
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/dump/disassemble.h"
+#include "xla/service/dump.h"
+#include "xla/xla.pb.h"
+
+namespace onexpu::compiler {
+
+ModuleDumper::ModuleDumper(const xla::HloModule& module)
+    : module_(module),
+      enabled_(!module.config().debug_options().xla_dump_to().empty() &&
+               xla::DumpingEnabledForHloModule(module.name(), module.config().debug_options())) {}
+
+void ModuleDumper::DumpModule(absl::string_view stage) const {
+  if (enabled_) xla::DumpHloModuleIfEnabled(module_, stage);
+}
+
+void ModuleDumper::DumpText(absl::string_view suffix, absl::FunctionRef<std::string()> text) const {
+  if (enabled_) xla::DumpToFileInDirOrStdout(module_, "", suffix, text());
+}
+
+void ModuleDumper::DumpKernels(const CompiledKernels& kernels) const {
+  if (!enabled_ || kernels.spirv.empty()) return;
+  DumpText("ir-no-opt.ll", [&] { return kernels.ir_before; });
+  DumpText("ir-with-opt.ll", [&] { return kernels.ir_after; });
+  // Binary: not for a terminal.
+  xla::DumpToFileInDir(module_, "", "spv", kernels.spirv);
+  DumpText("spvasm", [&] { return DisassembleSpirv(kernels.spirv); });
+}
+
+}  // namespace onexpu::compiler

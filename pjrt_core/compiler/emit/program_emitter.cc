@@ -1,0 +1,101 @@
+#include "pjrt_core/compiler/emit/program_emitter.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "pjrt_core/compiler/emit/memory_map.h"
+#include "pjrt_core/compiler/emit/thunk_emitter.h"
+#include "pjrt_core/compiler/emit/thunk_printer.h"
+#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/program/writer.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/service/hlo_cost_analysis.h"
+
+namespace onexpu::compiler {
+namespace {
+
+absl::Span<const uint8_t> Bytes(absl::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+absl::StatusOr<std::unique_ptr<program::CostT>> EstimateCost(const xla::HloModule& module) {
+  xla::HloCostAnalysis analysis;
+  ONEXPU_RETURN_IF_ERROR(module.entry_computation()->Accept(&analysis));
+  auto cost = std::make_unique<program::CostT>();
+  cost->flops = analysis.flop_count();
+  cost->bytes_accessed = analysis.bytes_accessed();
+  cost->transcendentals = analysis.transcendental_count();
+  cost->optimal_seconds = analysis.optimal_seconds();
+  return cost;
+}
+
+void Describe(const ProgramDescription& description, const xla::HloModule& module,
+              program::Writer& writer, program::ProgramT& program) {
+  program.name = module.name();
+  program.compiler_version = description.compiler_version;
+  program.fingerprint = description.fingerprint;
+  program.target.reset(description.target->UnPack());
+  program.num_replicas = static_cast<int32_t>(module.config().replica_count());
+  program.num_partitions = static_cast<int32_t>(module.config().num_partitions());
+  program.compile_options =
+      std::make_unique<program::Blob>(writer.AddBlob(Bytes(description.compile_options)));
+}
+
+template <typename Table>
+void SetMemoryKinds(const std::vector<program::MemoryKind>& kinds,
+                    std::vector<std::unique_ptr<Table>>& tables) {
+  // The lists differ in length only when arguments are nested; those have no memory kinds.
+  if (kinds.size() != tables.size()) return;
+  for (size_t i = 0; i < kinds.size(); ++i) tables[i]->memory_kind = kinds[i];
+}
+
+template <typename Table>
+void SetShardings(const std::vector<std::string>& shardings,
+                  std::vector<std::unique_ptr<Table>>& tables) {
+  if (shardings.size() != tables.size()) return;
+  for (size_t i = 0; i < shardings.size(); ++i) {
+    tables[i]->sharding.assign(shardings[i].begin(), shardings[i].end());
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
+                                           const xla::BufferAssignment& assignment,
+                                           KernelCodegen& codegen,
+                                           const ProgramDescription& description) {
+  program::Writer writer;
+  program::ProgramT program;
+  Describe(description, module, writer, program);
+  ONEXPU_ASSIGN_OR_RETURN(MemoryMap memory, MemoryMap::Create(module, assignment, writer, program));
+  SetMemoryKinds(description.parameter_memory, program.parameters);
+  SetMemoryKinds(description.result_memory, program.results);
+  SetShardings(description.parameter_shardings, program.parameters);
+  SetShardings(description.result_shardings, program.results);
+
+  ONEXPU_RETURN_IF_ERROR(ThunkEmitter(module, memory, codegen, program).EmitEntry());
+  EmittedProgram emitted;
+  ONEXPU_ASSIGN_OR_RETURN(emitted.kernels, codegen.Finish());
+  if (!program.kernels.empty()) {
+    program.modules.push_back(writer.AddBlob(Bytes(emitted.kernels.spirv)));
+    program.generated_code_bytes = emitted.kernels.spirv.size();
+  }
+  ONEXPU_ASSIGN_OR_RETURN(program.cost, EstimateCost(module));
+  xla::HloModuleProtoWithConfig proto;
+  module.ToProtoWithConfig(&proto);
+  program.hlo_proto =
+      std::make_unique<program::Blob>(writer.AddBlob(Bytes(proto.SerializeAsString())));
+  emitted.thunk_sequence = PrintThunks(program);
+  ONEXPU_ASSIGN_OR_RETURN(emitted.bytes,
+                          writer.Finish(program::Program::Pack(writer.builder(), &program)));
+  return emitted;
+}
+
+}  // namespace onexpu::compiler

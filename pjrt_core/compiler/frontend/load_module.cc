@@ -1,0 +1,174 @@
+#include "pjrt_core/compiler/frontend/load_module.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/frontend/mlir_module.h"
+#include "pjrt_core/compiler/frontend/module_layouts.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/layout.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/service/hlo_module_config.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+absl::Status InvalidModule(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: this is no valid HLO module: ", what));
+}
+
+template <typename Proto>
+absl::StatusOr<Proto> ParseProto(absl::string_view code, absl::string_view name) {
+  Proto proto;
+  if (!proto.ParseFromArray(code.data(), static_cast<int>(code.size()))) {
+    return InvalidModule(absl::StrCat("the bytes do not parse as ", name));
+  }
+  return proto;
+}
+
+// What XLA would take for granted with a failed CHECK.
+absl::Status CheckProto(const xla::HloModuleProto& proto) {
+  if (!proto.has_host_program_shape()) return InvalidModule("it has no program shape");
+  bool has_entry = false;
+  for (const xla::HloComputationProto& computation : proto.computations()) {
+    has_entry = has_entry || computation.id() == proto.entry_computation_id();
+    if (computation.instructions().empty()) {
+      return InvalidModule(absl::StrCat("computation ", computation.name(), " is empty"));
+    }
+  }
+  if (!has_entry) return InvalidModule("it has no entry computation");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<xla::HloModuleConfig> MakeConfig(const xla::HloModuleProto& proto,
+                                                const xla::CompileOptionsProto& options,
+                                                const xla::DebugOptions& debug_options) {
+  ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config,
+                          xla::HloModule::CreateModuleConfigFromProto(proto, debug_options));
+  const auto& build = options.executable_build_options();
+  if (build.num_replicas() > 0) config.set_replica_count(build.num_replicas());
+  if (build.num_partitions() > 0) config.set_num_partitions(build.num_partitions());
+  config.set_use_spmd_partitioning(build.use_spmd_partitioning());
+  config.mutable_entry_computation_layout()->SetToDefaultLayout();
+  return config;
+}
+
+std::vector<program::MemoryKind> MemoryKinds(const std::vector<int>& spaces) {
+  std::vector<program::MemoryKind> kinds;
+  for (const int space : spaces) {
+    kinds.push_back(space == xla::Layout::kHostMemorySpace ? program::MemoryKind::PinnedHost
+                                                           : program::MemoryKind::Device);
+  }
+  return kinds;
+}
+
+absl::StatusOr<std::unique_ptr<xla::HloModule>> CreateModule(const xla::HloModuleProto& proto,
+                                                             const xla::HloModuleConfig& config) {
+  auto module = xla::HloModule::CreateFromProto(proto, config, /*prohibit_empty_literal=*/true,
+                                                /*comp_envs=*/nullptr,
+                                                /*preserve_instruction_ids=*/false);
+  if (!module.ok()) return InvalidModule(module.status().message());
+  return module;
+}
+
+absl::StatusOr<LoadedModule> LoadMlir(absl::string_view code,
+                                      const xla::CompileOptionsProto& options,
+                                      const xla::DebugOptions& debug_options) {
+  ONEXPU_ASSIGN_OR_RETURN(const ConvertedMlirModule converted, ConvertMlirModule(code));
+  ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config,
+                          MakeConfig(converted.proto, options, debug_options));
+  xla::ComputationLayout& layout = *config.mutable_entry_computation_layout();
+  if (static_cast<int>(converted.argument_layouts.size()) != layout.parameter_count()) {
+    return InvalidModule("its main function and its entry computation differ in arguments");
+  }
+  ONEXPU_RETURN_IF_ERROR(
+      ApplyLayoutModes(converted.argument_layouts, converted.result_layouts, layout));
+  ONEXPU_RETURN_IF_ERROR(ApplyOptionLayouts(options, layout));
+  LoadedModule loaded;
+  ONEXPU_ASSIGN_OR_RETURN(loaded.module, CreateModule(converted.proto, config));
+  loaded.parameter_memory = MemoryKinds(converted.argument_memory_spaces);
+  loaded.result_memory = MemoryKinds(converted.result_memory_spaces);
+  return loaded;
+}
+
+absl::StatusOr<LoadedModule> LoadHlo(absl::string_view code,
+                                     const xla::CompileOptionsProto& options,
+                                     const xla::DebugOptions& debug_options) {
+  ONEXPU_ASSIGN_OR_RETURN(const auto proto,
+                          ParseProto<xla::HloModuleProto>(code, "HloModuleProto"));
+  ONEXPU_RETURN_IF_ERROR(CheckProto(proto));
+  ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config, MakeConfig(proto, options, debug_options));
+  ONEXPU_RETURN_IF_ERROR(ApplyOptionLayouts(options, *config.mutable_entry_computation_layout()));
+  LoadedModule loaded;
+  ONEXPU_ASSIGN_OR_RETURN(loaded.module, CreateModule(proto, config));
+  return loaded;
+}
+
+absl::StatusOr<LoadedModule> LoadHloWithConfig(absl::string_view code,
+                                               const xla::DebugOptions& debug_options) {
+  ONEXPU_ASSIGN_OR_RETURN(
+      auto proto, ParseProto<xla::HloModuleProtoWithConfig>(code, "HloModuleProtoWithConfig"));
+  ONEXPU_RETURN_IF_ERROR(CheckProto(proto.hlo_module()));
+  *proto.mutable_config()->mutable_debug_options() = debug_options;
+  auto module = xla::HloModule::CreateFromProtoWithConfig(proto, /*prohibit_empty_literal=*/true,
+                                                          /*comp_envs=*/nullptr,
+                                                          /*preserve_instruction_ids=*/false);
+  if (!module.ok()) return InvalidModule(module.status().message());
+  LoadedModule loaded;
+  loaded.module = *std::move(module);
+  return loaded;
+}
+
+// Shapes that nothing behind the entry can hold.
+absl::Status CheckEntryShape(const xla::Shape& entry, absl::string_view what) {
+  absl::Status status = absl::OkStatus();
+  xla::ShapeUtil::ForEachSubshape(entry, [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+    if (shape.IsTuple() || shape.IsToken()) return;
+    if (!shape.IsArray() || shape.is_dynamic()) {
+      status =
+          absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString()));
+    }
+  });
+  return status;
+}
+
+absl::Status CheckModule(const xla::HloModule& module) {
+  const xla::ComputationLayout& layout = module.entry_computation_layout();
+  for (int64_t i = 0; i < layout.parameter_count(); ++i) {
+    ONEXPU_RETURN_IF_ERROR(
+        CheckEntryShape(layout.parameter_shape(i), absl::StrCat("argument ", i)));
+  }
+  ONEXPU_RETURN_IF_ERROR(CheckEntryShape(layout.result_shape(), "a result"));
+  if (module.config().num_partitions() > 1) {
+    return absl::UnimplementedError(absl::StrCat("onexpu: a program of ",
+                                                 module.config().num_partitions(),
+                                                 " partitions (module ", module.name(), ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedModule> LoadModule(absl::string_view code, absl::string_view format,
+                                        const xla::CompileOptionsProto& options,
+                                        const xla::DebugOptions& debug_options) {
+  absl::StatusOr<LoadedModule> loaded = absl::InvalidArgumentError(absl::StrCat(
+      "onexpu: unknown program format \"", format, "\"; known are mlir, hlo and hlo_with_config"));
+  if (format == "mlir") loaded = LoadMlir(code, options, debug_options);
+  if (format == "hlo") loaded = LoadHlo(code, options, debug_options);
+  if (format == "hlo_with_config") loaded = LoadHloWithConfig(code, debug_options);
+  if (!loaded.ok()) return loaded;
+  ONEXPU_RETURN_IF_ERROR(CheckModule(*loaded->module));
+  return loaded;
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,88 @@
+#include "pjrt_core/compiler/passes/fusible.h"
+
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+bool IsFree(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kDomain:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsFusible(const HloInstruction& instruction) {
+  if (!instruction.shape().IsArray()) {
+    return instruction.opcode() == HloOpcode::kReduce || instruction.opcode() == HloOpcode::kFusion;
+  }
+  if (instruction.HasSideEffect()) return false;
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      return !instruction.IsCustomFusion();
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kConstant:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kIota:
+    case HloOpcode::kPad:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return instruction.IsElementwise();
+  }
+}
+
+bool IsFusibleProducer(const HloInstruction& instruction) {
+  if (!IsFusible(instruction) || !instruction.shape().IsArray()) return false;
+  switch (instruction.opcode()) {
+    // Whole kernels: as producers they would be computed again for every reader, or lose their
+    // schedule.
+    case HloOpcode::kFusion:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kConvolution:
+      return false;
+    case HloOpcode::kConstant:
+      return xla::ShapeUtil::IsEffectiveScalar(instruction.shape());
+    default:
+      return true;
+  }
+}
+
+const HloInstruction& RootOf(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root()
+                                                    : instruction;
+}
+
+HloInstruction::FusionKind FusionKindOf(const HloInstruction& root) {
+  return root.opcode() == HloOpcode::kReduce ? HloInstruction::FusionKind::kInput
+                                             : HloInstruction::FusionKind::kLoop;
+}
+
+}  // namespace onexpu::compiler

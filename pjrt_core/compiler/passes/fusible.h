@@ -1,0 +1,33 @@
+// Which instructions can be part of a kernel, and what they are there. One place for all fusion
+// passes. Pure functions.
+#ifndef PJRT_CORE_COMPILER_PASSES_FUSIBLE_H_
+#define PJRT_CORE_COMPILER_PASSES_FUSIBLE_H_
+
+#include <cstdint>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// A kernel takes at most this many pointers: OpenCL guarantees 1024 bytes of arguments.
+inline constexpr int64_t kLargestKernelArguments = 96;
+
+// Code generation has it as a part of a fusion.
+bool IsFusible(const xla::HloInstruction& instruction);
+
+// Its elements are computed by whoever reads them; a fusion in which it is not the root is
+// possible.
+bool IsFusibleProducer(const xla::HloInstruction& instruction);
+
+// Computes nothing at run time and needs no kernel: parameters, tuples, bitcasts, ...
+bool IsFree(const xla::HloInstruction& instruction);
+
+// kLoop or kInput (reductions), by the operation at the root.
+xla::HloInstruction::FusionKind FusionKindOf(const xla::HloInstruction& root);
+
+// A fusion's root, or the instruction itself.
+const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_PASSES_FUSIBLE_H_

@@ -1,0 +1,132 @@
+#include "pjrt_core/compiler/passes/producer_fusion.h"
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/fusible.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/service/instruction_fusion.h"
+#include "xla/shape_util.h"
+#include "xla/window_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::FusionDecision;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Below this many elements a launch costs more than computing an element again.
+constexpr int64_t kTinyElements = 1024;
+
+bool IsExpensiveHere(const HloInstruction& instruction) {
+  // Dots that are still here are small or of a type that no library has; each element is a loop.
+  return instruction.opcode() == HloOpcode::kDot || instruction.opcode() == HloOpcode::kGather ||
+         xla::InstructionFusion::IsExpensive(instruction);
+}
+
+// Operations whose every result element reads many elements of an operand.
+bool ReadsManyPerElement(const HloInstruction& consumer) {
+  switch (consumer.opcode()) {
+    case HloOpcode::kDot:
+    case HloOpcode::kConvolution:
+      return true;
+    case HloOpcode::kReduceWindow:
+      return xla::window_util::HasOverlappingWindow(consumer.window());
+    default:
+      return false;
+  }
+}
+
+bool IsDataMovement(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConstant:
+    case HloOpcode::kConvert:
+    case HloOpcode::kIota:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The operand whose memory an in-place operation changes must stay memory.
+bool IsUpdatedOperand(const HloInstruction& consumer, int64_t operand_index) {
+  if (consumer.opcode() == HloOpcode::kDynamicUpdateSlice) return operand_index == 0;
+  if (consumer.opcode() != HloOpcode::kFusion) return false;
+  const HloInstruction& root = RootOf(consumer);
+  return root.opcode() == HloOpcode::kDynamicUpdateSlice &&
+         root.operand(0) == consumer.fused_parameter(operand_index);
+}
+
+}  // namespace
+
+ProducerFusion::ProducerFusion(const xla::AliasInfo* alias_info)
+    : InstructionFusion(IsExpensiveHere, alias_info, /*may_duplicate=*/true) {}
+
+FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t operand_index) {
+  HloInstruction* producer = consumer->mutable_operand(operand_index);
+  if (!IsFusibleProducer(*producer)) return FusionDecision::Forbid("producer is a kernel");
+  if (!IsFusible(*consumer) || consumer->opcode() == HloOpcode::kConstant) {
+    return FusionDecision::Forbid("consumer is no kernel");
+  }
+  if (IsUpdatedOperand(*consumer, operand_index)) {
+    return FusionDecision::Forbid("the updated operand");
+  }
+  if (consumer->operand_count() + producer->operand_count() > kLargestKernelArguments) {
+    return FusionDecision::Forbid("too many arguments");
+  }
+  // A bitcast alone is no kernel; fused into one it may save nothing, but never costs.
+  if (consumer->opcode() == HloOpcode::kBitcast) {
+    return FusionDecision::Forbid("consumer is a bitcast");
+  }
+  const HloInstruction& root = RootOf(*consumer);
+  const bool tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
+  if (ReadsManyPerElement(*consumer) && !IsDataMovement(*producer) && !tiny) {
+    return FusionDecision::Forbid("would be computed again for every reader");
+  }
+  if (consumer->opcode() == HloOpcode::kFusion && ReadsManyPerElement(root) &&
+      !IsDataMovement(*producer) && !tiny) {
+    return FusionDecision::Forbid("would be computed again for every reader");
+  }
+  if (const FusionDecision decision = InstructionFusion::ShouldFuse(consumer, operand_index);
+      !decision) {
+    return decision;
+  }
+  if (consumer->opcode() != HloOpcode::kFusion) return FusionDecision::Allow();
+  const auto evaluation = evaluations_.try_emplace(consumer, consumer).first;
+  if (evaluation->second.CodeDuplicationTooHigh(producer)) {
+    return FusionDecision::Forbid("code would grow too much");
+  }
+  return FusionDecision::Allow();
+}
+
+HloInstruction::FusionKind ProducerFusion::ChooseKind(const HloInstruction* producer,
+                                                      const HloInstruction* consumer) {
+  return FusionKindOf(RootOf(*consumer));
+}
+
+HloInstruction* ProducerFusion::FuseInstruction(HloInstruction* fusion, HloInstruction* producer) {
+  const auto evaluation = evaluations_.try_emplace(fusion, fusion).first;
+  const auto users = evaluation->second.RemoveFusionOperand(producer);
+  HloInstruction* fused = InstructionFusion::FuseInstruction(fusion, producer);
+  evaluation->second.UpdateEvaluationCache(fused, users);
+  return fused;
+}
+
+absl::StatusOr<bool> ProducerFusion::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  evaluations_.clear();
+  return InstructionFusion::RunImpl(module, execution_threads);
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,70 @@
+#include "pjrt_core/compiler/passes/sibling_fusion.h"
+
+#include <cstdint>
+
+#include "pjrt_core/compiler/passes/fusible.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Any of the results; they all have the same dimensions and layout.
+const HloInstruction& OneRoot(const HloInstruction& instruction) {
+  const HloInstruction& root = RootOf(instruction);
+  return root.opcode() == HloOpcode::kTuple ? *root.operand(0) : root;
+}
+
+bool IsPlainLoopRoot(const HloInstruction& root) {
+  switch (root.opcode()) {
+    // In place or with a schedule of their own: not to be mixed with others.
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+bool SiblingFusion::ShapesCompatibleForFusion(HloInstruction* first, HloInstruction* second) {
+  return xla::Shape::Equal().IgnoreElementType()(OneRoot(*first).shape(), OneRoot(*second).shape());
+}
+
+bool SiblingFusion::IsFusible(HloInstruction* instruction) {
+  if (instruction->opcode() != HloOpcode::kFusion || !instruction->IsLoopFusion()) return false;
+  const HloInstruction& root = RootOf(*instruction);
+  if (root.opcode() != HloOpcode::kTuple) return IsPlainLoopRoot(root);
+  for (const HloInstruction* result : root.operands()) {
+    if (!IsPlainLoopRoot(*result)) return false;
+  }
+  return true;
+}
+
+int64_t SiblingFusion::GetProfit(HloInstruction* first, HloInstruction* second) {
+  int64_t shared_bytes = 0;
+  for (const HloInstruction* operand : first->operands()) {
+    if (second->OperandIndices(operand).empty() || !operand->shape().IsArray()) continue;
+    shared_bytes += xla::ShapeUtil::ByteSizeOf(operand->shape());
+  }
+  return shared_bytes;
+}
+
+bool SiblingFusion::LegalToFuse(HloInstruction* first, HloInstruction* second) {
+  const int64_t results =
+      xla::ShapeUtil::GetLeafCount(first->shape()) + xla::ShapeUtil::GetLeafCount(second->shape());
+  const int64_t arguments = first->operand_count() + second->operand_count() + results;
+  return arguments <= kLargestKernelArguments && MultiOutputFusion::LegalToFuse(first, second);
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,22 @@
+// Merges instructions into kernels. Afterwards every instruction that computes is a fusion, a
+// library call, control flow, or one of the operations that code generation takes bare.
+
+#include "pjrt_core/compiler/passes/fusion_wrapper.h"
+#include "pjrt_core/compiler/passes/producer_fusion.h"
+#include "pjrt_core/compiler/passes/sibling_fusion.h"
+#include "pjrt_core/compiler/pipeline/stages.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/service/hlo_cse.h"
+
+namespace onexpu::compiler {
+
+void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<ProducerFusion>(&context.alias_info);
+  pipeline.AddPass<xla::HloDCE>();
+  pipeline.AddPass<SiblingFusion>(&context.alias_info);
+  pipeline.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
+  pipeline.AddPass<xla::HloDCE>();
+  pipeline.AddPass<FusionWrapper>();
+}
+
+}  // namespace onexpu::compiler

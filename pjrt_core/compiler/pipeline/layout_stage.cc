@@ -1,0 +1,32 @@
+// Gives every array a layout, and makes of layout changes what is cheapest: nothing (a bitcast) or
+// a copy.
+
+#include "pjrt_core/compiler/pipeline/algebraic_options.h"
+#include "pjrt_core/compiler/pipeline/stages.h"
+#include "xla/hlo/pass/hlo_pass_fix.h"
+#include "xla/hlo/transforms/expanders/reduce_decomposer.h"
+#include "xla/hlo/transforms/expanders/reshape_decomposer.h"
+#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
+#include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/while_loop_trip_count_annotator.h"
+#include "xla/service/hlo_cse.h"
+#include "xla/service/layout_assignment.h"
+
+namespace onexpu::compiler {
+
+void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
+                     xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<xla::LayoutAssignment>(module.mutable_entry_computation_layout());
+  // A reshape that moves data becomes a bitcast and a copy.
+  pipeline.AddPass<xla::ReshapeDecomposer>();
+  auto& fixed_point = pipeline.AddPass<xla::HloPassFix<xla::HloPassPipeline>>("simplify-layouts");
+  fixed_point.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/true));
+  fixed_point.AddPass<xla::HloDCE>();
+  fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
+  pipeline.AddPass<xla::ReduceDecomposer>();
+  pipeline.AddPass<xla::ConditionalCanonicalizer>();
+  pipeline.AddPass<xla::WhileLoopTripCountAnnotator>();
+}
+
+}  // namespace onexpu::compiler

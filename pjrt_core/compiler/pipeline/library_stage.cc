@@ -1,0 +1,13 @@
+// Hands to oneDNN what it does better than a kernel of our own: custom calls that emit/ turns into
+// thunks.
+
+#include "pjrt_core/compiler/pipeline/stages.h"
+#include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+
+namespace onexpu::compiler {
+
+void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<xla::HloDCE>();
+}
+
+}  // namespace onexpu::compiler

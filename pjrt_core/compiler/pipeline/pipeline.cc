@@ -1,0 +1,57 @@
+#include "pjrt_core/compiler/pipeline/pipeline.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/pipeline/stages.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/pass/hlo_pass_pipeline.h"
+#include "xla/service/hlo_verifier.h"
+
+namespace onexpu::compiler {
+namespace {
+
+absl::Status Prefixed(const absl::Status& status, absl::string_view pipeline) {
+  if (status.ok() || absl::StartsWith(status.message(), "onexpu:")) return status;
+  return absl::Status(status.code(), absl::StrCat("onexpu: ", pipeline, ": ", status.message()));
+}
+
+template <typename AddPasses>
+absl::Status RunStage(absl::string_view name, xla::HloModule& module, AddPasses add_passes) {
+  xla::HloPassPipeline pipeline{std::string(name)};
+  add_passes(pipeline);
+  return Prefixed(pipeline.Run(&module).status(), name);
+}
+
+// Whatever the frontends let through is checked before passes take it for granted.
+absl::Status VerifyInput(xla::HloModule& module) {
+  xla::HloVerifier verifier(/*layout_sensitive=*/false, /*allow_mixed_precision=*/true);
+  const absl::Status status = verifier.Run(&module).status();
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: invalid module: ", status.message()));
+}
+
+}  // namespace
+
+absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
+                         xla::HloModule& module) {
+  const StageContext context{target, alias_info};
+  using Pipeline = xla::HloPassPipeline;
+  ONEXPU_RETURN_IF_ERROR(VerifyInput(module));
+  ONEXPU_RETURN_IF_ERROR(RunStage(
+      "expansion", module, [&](Pipeline& pipeline) { AddExpansionPasses(context, pipeline); }));
+  ONEXPU_RETURN_IF_ERROR(RunStage("simplification", module, [&](Pipeline& pipeline) {
+    AddSimplificationPasses(context, pipeline);
+  }));
+  ONEXPU_RETURN_IF_ERROR(RunStage(
+      "libraries", module, [&](Pipeline& pipeline) { AddLibraryPasses(context, pipeline); }));
+  ONEXPU_RETURN_IF_ERROR(RunStage(
+      "layout", module, [&](Pipeline& pipeline) { AddLayoutPasses(context, module, pipeline); }));
+  ONEXPU_RETURN_IF_ERROR(
+      RunStage("fusion", module, [&](Pipeline& pipeline) { AddFusionPasses(context, pipeline); }));
+  return RunStage("buffers", module,
+                  [&](Pipeline& pipeline) { AddBufferPasses(context, pipeline); });
+}
+
+}  // namespace onexpu::compiler
