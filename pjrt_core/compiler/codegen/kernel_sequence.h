@@ -42,6 +42,9 @@ class KernelSequence {
   absl::StatusOr<std::unique_ptr<FusionContext>> Begin(absl::string_view suffix = "");
   absl::Status End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch);
 
+  // One more launch of the `kernel`-th of kernels(), after those so far.
+  void LaunchAgain(int64_t kernel) { kernels_.push_back(Kernel(kernels_[kernel])); }
+
   // Takes back everything that was begun, after an error or when nothing needs computing.
   void Discard(std::unique_ptr<FusionContext> kernel = nullptr);
 

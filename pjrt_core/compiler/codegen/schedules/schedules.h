@@ -19,6 +19,9 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 // kRngGetAndUpdateState: one work-item and 128 bits of state.
 absl::Status EmitRngState(KernelSequence& sequence);
 
+// kSort: any comparator, any dimension; always stable.
+absl::Status EmitSort(KernelSequence& sequence);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_

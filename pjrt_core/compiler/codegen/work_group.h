@@ -1,0 +1,27 @@
+// What work-items of one work-group share: their numbers, local memory and barriers. Used by schedules that let several
+// work-items compute one result. Functions on the kernel that is being written; thread-compatible.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_WORK_GROUP_H_
+#define PJRT_CORE_COMPILER_CODEGEN_WORK_GROUP_H_
+
+#include <cstdint>
+
+#include "llvm/IR/IRBuilder.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "xla/shape.h"
+
+namespace onexpu::compiler {
+
+// i64, in dimension 0 of OpenCL (the last of SYCL's).
+llvm::Value* LocalId(FusionContext& kernel);
+llvm::Value* GroupId(FusionContext& kernel);
+
+// Waits for every work-item of the group; all their writes to local and global memory are seen after it. To be reached
+// by all of them or by none.
+void Barrier(FusionContext& kernel);
+
+// `count` elements of a type in memory that the work-group shares.
+Array LocalArray(FusionContext& kernel, xla::PrimitiveType type, int64_t count);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_WORK_GROUP_H_
