@@ -242,7 +242,7 @@ llvm::AllocaInst* FusionContext::Slot(llvm::Type* type, llvm::Value* initial) {
   return slot;
 }
 
-llvm::Value* FusionContext::GlobalId() {
+llvm::Value* FusionContext::GlobalId(int dimension) {
   llvm::FunctionCallee callee =
       module().getOrInsertFunction("_Z13get_global_idj", llvm::FunctionType::get(builder_.getInt64Ty(),
                                                                                  {builder_.getInt32Ty()}, false));
@@ -251,7 +251,7 @@ llvm::Value* FusionContext::GlobalId() {
   function->setDoesNotThrow();
   function->setDoesNotAccessMemory();
   function->addFnAttr(llvm::Attribute::WillReturn);
-  llvm::CallInst* call = builder_.CreateCall(callee, {builder_.getInt32(0)});
+  llvm::CallInst* call = builder_.CreateCall(callee, {builder_.getInt32(dimension)});
   call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   return call;
 }
@@ -265,6 +265,39 @@ absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(int64_t count, WorkI
   } else {
     TF_RETURN_IF_ERROR(If(builder_.CreateICmpULT(id, builder_.getInt64(count)), [&] { return body(id); }));
   }
+  return launch;
+}
+
+absl::StatusOr<LaunchDimensions> FusionContext::PerElement(const xla::Shape& shape, WorkItemCost cost, bool by_rows,
+                                                           absl::FunctionRef<absl::Status(const Index&)> body) {
+  constexpr int64_t kShortestRow = 16;
+  const int64_t count = xla::ShapeUtil::ElementsIn(shape);
+  const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);
+  const int64_t columns = shape.dimensions().empty() ? 1 : shape.dimensions(minor);
+  if (!by_rows || columns < kShortestRow || columns == count) {
+    return PerWorkItem(count, cost, [&](llvm::Value* id) { return body(index_math_.Delinearize(id, shape)); });
+  }
+  const int64_t rows = count / columns;
+  LaunchDimensions launch = ChooseRowLaunch(rows, columns, cost, target_);
+  llvm::Value* row = GlobalId(1);
+  llvm::Value* column = GlobalId(0);
+  xla::Shape row_shape = shape;
+  row_shape.set_dimensions(minor, 1);
+  auto at_element = [&]() -> absl::Status {
+    std::vector<llvm::Value*> values = index_math_.Delinearize(row, row_shape).values();
+    values[minor] = index_math_.ToIndexType(column);
+    llvm::Value* start = builder_.CreateNSWMul(row, builder_.getInt64(columns));
+    return body(Index(std::move(values), builder_.CreateNSWAdd(start, column), shape));
+  };
+  llvm::Value* inside = nullptr;
+  auto guard = [&](llvm::Value* id, uint64_t launched, int64_t wanted) {
+    if (launched == static_cast<uint64_t>(wanted)) return;
+    llvm::Value* fits = builder_.CreateICmpULT(id, builder_.getInt64(wanted));
+    inside = inside ? builder_.CreateAnd(inside, fits) : fits;
+  };
+  guard(row, launch.global[0], rows);
+  guard(column, launch.global[1], columns);
+  TF_RETURN_IF_ERROR(inside ? If(inside, at_element) : at_element());
   return launch;
 }
 

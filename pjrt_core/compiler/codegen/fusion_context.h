@@ -95,11 +95,15 @@ class FusionContext {
   // A private variable, allocated in the entry block (it becomes a register).
   llvm::AllocaInst* Slot(llvm::Type* type, llvm::Value* initial = nullptr);
 
-  // The flat global id (i64) of this work-item.
-  llvm::Value* GlobalId();
+  // The global id (i64) of this work-item in OpenCL's numbering: 0 is the fastest dimension.
+  llvm::Value* GlobalId(int dimension = 0);
   // Runs `body` in work-items 0 to count-1 with the work-item's number (i64).
   absl::StatusOr<LaunchDimensions> PerWorkItem(int64_t count, WorkItemCost cost,
                                                absl::FunctionRef<absl::Status(llvm::Value*)> body);
+  // The same for every element of `shape`, with its index. `by_rows`: one launch dimension for the most minor dimension of
+  // the shape, for bodies that look at more than the place in memory.
+  absl::StatusOr<LaunchDimensions> PerElement(const xla::Shape& shape, WorkItemCost cost, bool by_rows,
+                                              absl::FunctionRef<absl::Status(const Index&)> body);
 
   // Set up by KernelSequence.
   void AddResult(Array array) { results_.push_back(std::move(array)); }

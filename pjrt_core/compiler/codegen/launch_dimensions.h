@@ -23,6 +23,10 @@ enum class WorkItemCost {
 // One dimension with at least `count` work-items. When the result has more than `count`, the kernel must guard its tail.
 LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& target);
 
+// Two dimensions, rows by columns, so that the position in a row needs no division. Both entries of `global` may be
+// greater than asked for: the kernel then guards that side.
+LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost, const Target& target);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_LAUNCH_DIMENSIONS_H_

@@ -134,11 +134,34 @@ bool HasSerialLoop(const HloInstruction& instruction) {
   return false;
 }
 
+// True when elements are only read at their own place in memory (or are scalars): the index itself is not needed then.
+bool ReadsInPlace(const FusionContext& kernel, const HloInstruction& instruction, const xla::Shape& shape,
+                  absl::flat_hash_set<const HloInstruction*>& visited) {
+  if (!visited.insert(&instruction).second) return true;
+  if (instruction.shape().IsArray() && instruction.shape().dimensions().empty()) return true;
+  if (!xla::ShapeUtil::EqualIgnoringElementType(instruction.shape(), shape)) return false;
+  if (kernel.FindArray(instruction)) return true;
+  if (instruction.opcode() == HloOpcode::kBroadcast && instruction.operand(0)->shape().dimensions().empty()) return true;
+  if (!instruction.IsElementwise()) return false;
+  for (const HloInstruction* operand : instruction.operands()) {
+    if (!ReadsInPlace(kernel, *operand, shape, visited)) return false;
+  }
+  return true;
+}
+
+bool NeedsIndex(const FusionContext& kernel, const Group& group) {
+  absl::flat_hash_set<const HloInstruction*> visited;
+  for (const Output& output : group.outputs) {
+    const xla::Shape& shape = kernel.results()[group.outputs[0].number].shape;
+    if (!ReadsInPlace(kernel, *output.instruction, shape, visited)) return true;
+  }
+  return false;
+}
+
 absl::StatusOr<LaunchDimensions> EmitElements(FusionContext& kernel, const Group& group) {
   const xla::Shape& shape = kernel.results()[group.outputs[0].number].shape;
   const WorkItemCost cost = HasSerialLoop(kernel.instruction()) ? WorkItemCost::kLoop : WorkItemCost::kElement;
-  return kernel.PerWorkItem(xla::ShapeUtil::ElementsIn(shape), cost, [&](Value* id) -> absl::Status {
-    const Index index = kernel.index_math().Delinearize(id, shape);
+  return kernel.PerElement(shape, cost, NeedsIndex(kernel, group), [&](const Index& index) -> absl::Status {
     // Everything is read before anything is written: a result may be an operand's memory.
     std::vector<Value*> values;
     for (const Output& output : group.outputs) {
@@ -156,8 +179,7 @@ absl::StatusOr<LaunchDimensions> EmitUpdate(FusionContext& kernel, const Group& 
   const HloInstruction& update_slice = *group.in_place_update;
   const HloInstruction& update = *update_slice.operand(1);
   const WorkItemCost cost = HasSerialLoop(kernel.instruction()) ? WorkItemCost::kLoop : WorkItemCost::kElement;
-  return kernel.PerWorkItem(xla::ShapeUtil::ElementsIn(update.shape()), cost, [&](Value* id) -> absl::Status {
-    const Index index = kernel.index_math().Delinearize(id, update.shape());
+  return kernel.PerElement(update.shape(), cost, /*by_rows=*/true, [&](const Index& index) -> absl::Status {
     TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
                         EmitClampedStarts(kernel, update_slice, 2, update_slice.shape(), update.shape()));
     TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(update, index));
