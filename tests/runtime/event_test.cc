@@ -1,0 +1,66 @@
+#include "pjrt_core/runtime/event.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace onexpu {
+namespace {
+
+TEST(Event, CallbacksRunOnceInOrderWithTheStatus) {
+  auto event = Event::Create();
+  std::vector<int> order;
+  event->OnReady([&](const absl::Status& status) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kAborted);
+    order.push_back(1);
+  });
+  event->OnReady([&](const absl::Status&) { order.push_back(2); });
+  EXPECT_FALSE(event->IsReady());
+  event->Complete(absl::AbortedError("x"));
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+  event->OnReady([&](const absl::Status&) { order.push_back(3); });
+  EXPECT_EQ(order.back(), 3);
+}
+
+TEST(Event, FirstCompletionCounts) {
+  auto event = Event::Create();
+  event->Complete(absl::OkStatus());
+  event->Complete(absl::InternalError("late"));
+  EXPECT_TRUE(event->Await().ok());
+}
+
+TEST(Event, AwaitBlocksUntilAnotherThreadCompletes) {
+  auto event = Event::Create();
+  std::thread completer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    event->Complete(absl::DataLossError("x"));
+  });
+  EXPECT_EQ(event->Await().code(), absl::StatusCode::kDataLoss);
+  completer.join();
+}
+
+// A source completes its ticket when somebody asks, and only then.
+class LazySource final : public EventSource {
+ public:
+  void Watch(uint64_t ticket, bool may_block) override {
+    ++asked;
+    if (may_block) event->Complete(absl::OkStatus());
+  }
+  std::shared_ptr<Event> event;
+  int asked = 0;
+};
+
+TEST(Event, TellsItsSourceThatSomebodyWaits) {
+  LazySource source;
+  source.event = std::make_shared<Event>(&source, 7);
+  bool called = false;
+  source.event->OnReady([&](const absl::Status&) { called = true; });
+  EXPECT_EQ(source.asked, 1);
+  EXPECT_FALSE(called);
+  EXPECT_TRUE(source.event->Await().ok());
+  EXPECT_TRUE(called);
+  EXPECT_EQ(source.asked, 2);
+}
+
+}  // namespace
+}  // namespace onexpu

@@ -1,0 +1,172 @@
+#include "pjrt_core/runtime/memory_pool.h"
+
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pjrt_core/runtime/timeline.h"
+#include "tests/runtime/test_program.h"
+
+namespace onexpu {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Host memory stands in for the device's, and is counted.
+struct Fixture {
+  explicit Fixture(size_t limit)
+      : pool("test", limit,
+             {.allocate =
+                  [this](size_t bytes) {
+                    if (failures > 0 && failures-- > 0) return static_cast<void*>(nullptr);
+                    taken += bytes;
+                    void* memory = std::aligned_alloc(MemoryPool::kAlignment, bytes);
+                    sizes[memory] = bytes;
+                    return memory;
+                  },
+              .free =
+                  [this](void* memory) {
+                    taken -= sizes[memory];
+                    std::free(memory);
+                  }}) {}
+  size_t taken = 0;
+  int failures = 0;
+  std::map<void*, size_t> sizes;
+  MemoryPool pool;
+};
+
+sycl::queue TestQueue() {
+  static sycl::queue queue(sycl::cpu_selector_v, sycl::property::queue::in_order());
+  return queue;
+}
+
+TEST(MemoryPool, ReusesSplitsAndCoalesces) {
+  Fixture f(64 * kMiB);
+  MemoryPool::Block* a = f.pool.Allocate(1000, {}).value();
+  MemoryPool::Block* b = f.pool.Allocate(1000, {}).value();
+  MemoryPool::Block* c = f.pool.Allocate(1000, {}).value();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a->address) % MemoryPool::kAlignment, 0);
+  EXPECT_EQ(b->address, a->address + 1024);
+  char* const first = a->address;
+  f.pool.Free(a, {});
+  f.pool.Free(c, {});
+  f.pool.Free(b, {});
+  EXPECT_EQ(f.pool.Allocate(3000, {}).value()->address, first);
+  EXPECT_EQ(f.taken, 4 * kMiB);  // one region served all
+}
+
+TEST(MemoryPool, TrimGivesBackWhatIsUnused) {
+  Fixture f(256 * kMiB);
+  MemoryPool::Block* small = f.pool.Allocate(100, {}).value();
+  MemoryPool::Block* large = f.pool.Allocate(100 * kMiB, {}).value();
+  f.pool.Free(large, {});
+  EXPECT_EQ(f.taken, 104 * kMiB);
+  f.pool.Trim();
+  EXPECT_EQ(f.taken, 4 * kMiB);
+  f.pool.Free(small, {});
+  f.pool.Trim();
+  EXPECT_EQ(f.taken, 0);
+  EXPECT_EQ(f.pool.statistics().bytes_in_use, 0);
+  EXPECT_GE(f.pool.statistics().peak_bytes_in_use, static_cast<int64_t>(100 * kMiB));
+}
+
+TEST(MemoryPool, TrimsUnderPressure) {
+  Fixture f(100 * kMiB);
+  MemoryPool::Block* block = f.pool.Allocate(60 * kMiB, {}).value();
+  f.pool.Free(block, {});
+  EXPECT_TRUE(f.pool.Allocate(90 * kMiB, {}).ok());
+}
+
+TEST(MemoryPool, TriesSmallerRegionsNearTheLimit) {
+  Fixture f(10 * kMiB);
+  EXPECT_TRUE(f.pool.Allocate(6 * kMiB, {}).ok());  // a region of 64 MiB would not fit
+  EXPECT_TRUE(f.pool.Allocate(1 * kMiB, {}).ok());
+}
+
+TEST(MemoryPool, ExhaustionSaysWhatThereWas) {
+  Fixture f(10 * kMiB);
+  MemoryPool::Block* block = f.pool.Allocate(6 * kMiB, {}).value();
+  EXPECT_EQ(f.pool.Allocate(6 * kMiB, {}).status().code(), absl::StatusCode::kResourceExhausted);
+  absl::Status status = f.pool.OutOfMemory(6 * kMiB);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(status.message(), HasSubstr("6291456 bytes requested"));
+  EXPECT_THAT(status.message(), HasSubstr("limit 10485760"));
+  f.pool.Free(block, {});
+  EXPECT_TRUE(f.pool.Allocate(6 * kMiB, {}).ok());  // nothing was lost
+}
+
+TEST(MemoryPool, PendingMemoryGoesToItsOwnTimelineOnly) {
+  constexpr size_t kSize = 64 * kMiB;
+  Fixture f(256 * kMiB);
+  DeviceHealth health;
+  Timeline compute("compute", TestQueue(), &health);
+  Timeline copies("copies", TestQueue(), &health);
+  Timeline::Reservation work = compute.Reserve(0);  // never done until it is committed below
+  Timeline::Reservation later = compute.Reserve(0);
+
+  TicketSet uses;
+  uses.Add({&compute, work.ticket});
+  MemoryPool::Block* block = f.pool.Allocate(kSize, {}).value();
+  char* const address = block->address;
+  f.pool.Free(block, uses);
+  MemoryPool::Block* other = f.pool.Allocate(kSize, {.timeline = &copies}).value();
+  EXPECT_NE(other->address, address);
+  MemoryPool::Block* own = f.pool.Allocate(kSize, {.timeline = &compute}).value();
+  EXPECT_EQ(own->address, address);
+
+  // Freed by later work: not for work that comes before it.
+  uses.clear();
+  uses.Add({&compute, later.ticket});
+  f.pool.Free(own, uses);
+  MemoryPool::Block* earlier =
+      f.pool.Allocate(kSize, {.timeline = &compute, .ticket = work.ticket}).value();
+  EXPECT_NE(earlier->address, address);
+
+  for (const auto& reservation : {work, later}) {
+    compute.Commit(reservation.ticket, std::nullopt, absl::OkStatus(), nullptr);
+  }
+  compute.Wait(later.ticket);
+  EXPECT_EQ(f.pool.Allocate(kSize, {.timeline = &copies}).value()->address, address);
+}
+
+TEST(MemoryPool, RandomUseNeverOverlaps) {
+  Fixture f(512 * kMiB);
+  std::mt19937 random(1);
+  std::vector<MemoryPool::Block*> live;
+  for (int i = 0; i < 20000; ++i) {
+    if (live.size() < 50 || random() % 2 == 0) {
+      const size_t size = size_t{1} << (random() % 22);
+      absl::StatusOr<MemoryPool::Block*> block = f.pool.Allocate(size + random() % size, {});
+      ASSERT_TRUE(block.ok());
+      live.push_back(*block);
+      continue;
+    }
+    const size_t index = random() % live.size();
+    f.pool.Free(live[index], {});
+    live[index] = live.back();
+    live.pop_back();
+  }
+  std::map<char*, size_t> extents;
+  int64_t bytes = 0;
+  for (MemoryPool::Block* block : live) {
+    extents[block->address] = block->size;
+    bytes += static_cast<int64_t>(block->size);
+  }
+  char* end = nullptr;
+  for (auto [address, size] : extents) {
+    EXPECT_GE(address, end);
+    end = address + size;
+  }
+  EXPECT_EQ(f.pool.statistics().bytes_in_use, bytes);
+  for (MemoryPool::Block* block : live) f.pool.Free(block, {});
+  f.pool.Trim();
+  EXPECT_EQ(f.taken, 0);  // everything coalesced
+}
+
+}  // namespace
+}  // namespace onexpu
