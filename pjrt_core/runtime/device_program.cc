@@ -30,18 +30,11 @@ struct DeviceProgram::Execution {
     bool is_donated = false;
     bool is_read_twice = false;  // another argument is the same memory
   };
-  struct ResultCopy {
-    void* destination;
-    const void* source;
-    size_t bytes;
-  };
 
   absl::InlinedVector<Argument, 8> arguments;  // by parameter
   absl::InlinedVector<void*, 24> addresses;
   absl::InlinedVector<ContentVersion, 24> versions;
-  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 24> memories;      // of what becomes a result
-  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 2> copied_results;  // by result, null if not copied
-  absl::InlinedVector<ResultCopy, 1> result_copies;
+  absl::InlinedVector<std::shared_ptr<DeviceMemory>, 24> memories;  // of what becomes a result
   void* scratch = nullptr;
 };
 
@@ -220,13 +213,6 @@ absl::Status DeviceProgram::AllocateMemory(Submission& submission, Execution& ex
       execution.addresses[i] = execution.memories[i]->address();
     }
   }
-  execution.copied_results.resize(plan_.results.size());
-  for (size_t i = 0; i < plan_.results.size(); ++i) {
-    const ProgramPlan::Result& result = plan_.results[i];
-    if (!result.is_copied) continue;
-    ONEXPU_ASSIGN_OR_RETURN(execution.copied_results[i],
-                            submission.Allocate(result.memory_kind, result.bytes));
-  }
   return absl::OkStatus();
 }
 
@@ -248,13 +234,6 @@ absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& exe
                                      : submission.Copy(argument.contents, bytes, kind));
     execution.addresses[index] = execution.memories[index]->address();
   }
-  for (size_t i = 0; i < plan_.results.size(); ++i) {
-    const ProgramPlan::Result& result = plan_.results[i];
-    if (!result.is_copied || result.bytes == 0) continue;
-    execution.result_copies.push_back(
-        {execution.copied_results[i]->address(),
-         static_cast<char*>(execution.addresses[result.allocation]) + result.offset, result.bytes});
-  }
   return absl::OkStatus();
 }
 
@@ -262,11 +241,8 @@ std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
     const Execution& execution, const Definition& definition) const {
   std::vector<std::shared_ptr<Buffer>> results;
   results.reserve(plan_.results.size());
-  for (size_t i = 0; i < plan_.results.size(); ++i) {
-    const ProgramPlan::Result& result = plan_.results[i];
-    DeviceBuffer::Contents contents{
-        result.is_copied ? execution.copied_results[i] : execution.memories[result.allocation],
-        result.is_copied ? 0 : result.offset, definition};
+  for (const ProgramPlan::Result& result : plan_.results) {
+    DeviceBuffer::Contents contents{execution.memories[result.allocation], 0, definition};
     contents.definition.version = NewContentVersion();
     results.push_back(std::make_shared<DeviceBuffer>(
         result.shape, device_.memory(result.memory_kind), std::move(contents)));
@@ -310,8 +286,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
   Definition definition = submission.Submit(
       submit_options,
       [this, addresses = std::move(execution.addresses), versions = std::move(execution.versions),
-       copies = std::move(execution.result_copies), scratch = execution.scratch,
-       user_data = options.ffi_user_data, run_id = options.launch_id](sycl::queue& queue) {
+       scratch = execution.scratch, user_data = options.ffi_user_data,
+       run_id = options.launch_id](sycl::queue& queue) {
         const ExecuteContext context{.queue = queue,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
@@ -321,11 +297,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
                                      .statistics = device_.statistics(),
                                      .ffi_user_data = user_data,
                                      .run_id = run_id};
-        ONEXPU_RETURN_IF_ERROR(thunks_.Execute(context));
-        for (const Execution::ResultCopy& copy : copies) {
-          sycl::ext::oneapi::experimental::memcpy(queue, copy.destination, copy.source, copy.bytes);
-        }
-        return absl::OkStatus();
+        return thunks_.Execute(context);
       });
   ExecuteResult result;
   result.results = MakeResults(execution, definition);

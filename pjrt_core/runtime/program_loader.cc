@@ -72,7 +72,7 @@ class LoadedProgramImpl final : public LoadedProgram {
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
                                                            std::vector<SyclDevice*> devices) {
   ONEXPU_ASSIGN_OR_RETURN(program::Container container, program::Container::Parse(bytes));
-  ONEXPU_ASSIGN_OR_RETURN(ProgramPlan plan, ProgramPlan::Create(container.program()));
+  ProgramPlan plan = ProgramPlan::Create(container.program());
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Get());
   auto source = std::make_shared<const DeviceProgram::Source>(
       DeviceProgram::Source{std::move(container), std::move(plan)});

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
-
 namespace onexpu {
 namespace {
 
@@ -65,7 +63,7 @@ ArrayShape ToArrayShape(const program::Shape& shape) {
   return result;
 }
 
-absl::StatusOr<ProgramPlan> ProgramPlan::Create(const program::Program& program) {
+ProgramPlan ProgramPlan::Create(const program::Program& program) {
   ProgramPlan plan;
   for (const program::Allocation* allocation : *program.allocations()) {
     Allocation& planned = plan.allocations.emplace_back();
@@ -86,29 +84,17 @@ absl::StatusOr<ProgramPlan> ProgramPlan::Create(const program::Program& program)
     plan.allocations[allocation].parameter = static_cast<int>(plan.parameters.size());
     plan.parameters.push_back({std::move(shape), allocation, bytes});
   }
-  for (size_t i = 0; i < plan.allocations.size(); ++i) {
-    const Allocation& allocation = plan.allocations[i];
-    if (allocation.kind == program::AllocationKind::Parameter && allocation.parameter < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("onexpu: allocation ", i, " of the Program belongs to no parameter"));
-    }
-  }
   for (const program::Result* result : *program.results()) {
     Result planned;
     planned.shape = ToArrayShape(*result->shape());
     planned.memory_kind = ToMemoryKind(result->memory_kind());
     planned.allocation = result->slice()->allocation();
-    planned.offset = result->slice()->offset();
-    planned.bytes = planned.shape.num_bytes();
     Allocation& allocation = plan.allocations[planned.allocation];
-    planned.is_copied = allocation.kind != program::AllocationKind::Result;
-    if (allocation.kind == program::AllocationKind::Parameter &&
-        result->alias_kind() != program::AliasKind::None &&
-        result->alias_parameter() == allocation.parameter) {
-      planned.is_copied = false;
+    if (allocation.kind == program::AllocationKind::Parameter) {
       allocation.is_written = true;
+    } else {
+      allocation.memory_kind = planned.memory_kind;
     }
-    if (!planned.is_copied && !allocation.is_written) allocation.memory_kind = planned.memory_kind;
     plan.results.push_back(std::move(planned));
   }
   plan.estimated_nanoseconds = Estimate(program);

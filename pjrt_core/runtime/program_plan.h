@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/runtime/buffer.h"
 #include "pjrt_core/runtime/device.h"
@@ -35,14 +34,10 @@ struct ProgramPlan {
   struct Result {
     ArrayShape shape;
     MemoryKind memory_kind;
-    uint32_t allocation;
-    size_t offset;
-    size_t bytes;
-    // The memory is not the result's to give (a constant, an argument that it does not alias): copied out at the end.
-    bool is_copied;
+    uint32_t allocation;  // its own, or the parameter's that it takes over
   };
 
-  static absl::StatusOr<ProgramPlan> Create(const program::Program& program);
+  static ProgramPlan Create(const program::Program& program);
 
   std::vector<Parameter> parameters;
   std::vector<Result> results;
