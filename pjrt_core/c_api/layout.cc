@@ -69,14 +69,15 @@ absl::Span<const int64_t> Strides(const PJRT_Buffer_MemoryLayout_Strides& stride
   return absl::MakeConstSpan(strides.byte_strides, strides.num_byte_strides);
 }
 
+// The inner structs have sizes of their own, which XLA's callers leave unset: the outer one counts.
 absl::StatusOr<Dimensions> ToMinorToMajor(const PJRT_Buffer_MemoryLayout* layout,
                                           const ArrayShape& shape) {
   if (layout == nullptr) return RowMajorOrder(shape.dimensions.size());
   const PJRT_Buffer_MemoryLayout whole = ReadStruct(*layout);
   if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
-    return FromStrides(Strides(ReadStruct(whole.strides)), shape);
+    return FromStrides(Strides(whole.strides), shape);
   }
-  return FromTiled(ReadStruct(whole.tiled), shape.dimensions.size());
+  return FromTiled(whole.tiled, shape.dimensions.size());
 }
 
 }  // namespace
@@ -133,7 +134,7 @@ absl::StatusOr<HostLayout> ToHostLayout(const PJRT_Buffer_MemoryLayout* layout,
   if (layout != nullptr) {
     const PJRT_Buffer_MemoryLayout whole = ReadStruct(*layout);
     if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
-      const absl::Span<const int64_t> strides = Strides(ReadStruct(whole.strides));
+      const absl::Span<const int64_t> strides = Strides(whole.strides);
       if (strides.size() != shape.dimensions.size()) {
         return absl::InvalidArgumentError(absl::StrCat("onexpu: ", strides.size(),
                                                        " byte strides for an array of rank ",

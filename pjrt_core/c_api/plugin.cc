@@ -7,11 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "custom_kernels/builtin_kernels.h"
-#include "custom_kernels/builtin_kernels.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/named_value.h"
 #include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/thunks/ffi_context.h"
 
 #ifndef ONEXPU_VERSION
 #define ONEXPU_VERSION "0.1.0"
@@ -42,9 +40,7 @@ const NamedValues& PluginAttributes() {
 PJRT_Error* Initialize(PJRT_Plugin_Initialize_Args* args) {
   if (args != nullptr && args->struct_size >= PJRT_Plugin_Initialize_Args_STRUCT_SIZE &&
       args->struct_size < 4096) {
-    // Registers the same handlers again when the second framework comes, which is harmless.
-    return ToError(
-        WithoutExceptions([] { return RegisterBuiltinKernels(FfiApi(XLA_FFI_API_MINOR)); }));
+    return ToError(WithoutExceptions(RegisterBuiltinHandlers));
   }
   return ToError(absl::FailedPreconditionError(absl::StrCat(
       "onexpu: this plugin speaks PJRT C API ", PJRT_API_MAJOR, ".", PJRT_API_MINOR,

@@ -27,7 +27,7 @@ def wanted() -> bool:
 
 def find() -> pathlib.Path:
     """Returns the path of the core's library, which need not exist: beside this package, in ``onexpu``."""
-    return pathlib.Path(__file__).resolve().parents[2] / "onexpu" / "lib" / "pjrt_plugin_xpu.so"
+    return pathlib.Path(__file__).absolute().parents[2] / "onexpu" / "lib" / "pjrt_plugin_xpu.so"
 
 
 def probe(path: pathlib.Path) -> str | None:
