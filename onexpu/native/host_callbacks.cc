@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "pjrt_core/program/element_type.h"
 #include "pybind11/numpy.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
@@ -88,19 +87,41 @@ ffi::ErrorOr<std::unique_ptr<BoundFunction>> Instantiate(uint64_t number) {
   return std::make_unique<BoundFunction>(std::move(function));
 }
 
-// numpy's type object of an element type; ml_dtypes has those that numpy lacks.
+// What numpy, or ml_dtypes for those that numpy lacks, calls the element types.
+const char* NumpyName(ffi::DataType type) {
+  static constexpr std::pair<ffi::DataType, const char*> kNames[] = {
+      {ffi::DataType::PRED, "bool"},
+      {ffi::DataType::S8, "int8"},
+      {ffi::DataType::S16, "int16"},
+      {ffi::DataType::S32, "int32"},
+      {ffi::DataType::S64, "int64"},
+      {ffi::DataType::U8, "uint8"},
+      {ffi::DataType::U16, "uint16"},
+      {ffi::DataType::U32, "uint32"},
+      {ffi::DataType::U64, "uint64"},
+      {ffi::DataType::F16, "float16"},
+      {ffi::DataType::F32, "float32"},
+      {ffi::DataType::F64, "float64"},
+      {ffi::DataType::BF16, "bfloat16"},
+      {ffi::DataType::C64, "complex64"},
+      {ffi::DataType::C128, "complex128"},
+      {ffi::DataType::F8E5M2, "float8_e5m2"},
+      {ffi::DataType::F8E4M3FN, "float8_e4m3fn"},
+      {ffi::DataType::S4, "int4"},
+      {ffi::DataType::U4, "uint4"},
+  };
+  for (const auto& [known, name] : kNames) {
+    if (known == type) return name;
+  }
+  throw py::type_error("onexpu: callbacks take no arrays of element type " +
+                       std::to_string(static_cast<int>(type)));
+}
+
 py::dtype ToDtype(ffi::DataType type) {
-  const program::ElementTypeInfo* info =
-      program::FindElementType(static_cast<program::ElementType>(type));
-  if (info == nullptr || info->numpy_name[0] == '\0') {
-    throw py::type_error("onexpu: numpy has no type for element type " +
-                         std::to_string(static_cast<int>(type)));
-  }
+  const char* name = NumpyName(type);
   const py::module_ ml_dtypes = py::module_::import("ml_dtypes");
-  if (py::hasattr(ml_dtypes, info->numpy_name)) {
-    return py::dtype::from_args(ml_dtypes.attr(info->numpy_name));
-  }
-  return py::dtype(std::string(info->numpy_name));
+  if (py::hasattr(ml_dtypes, name)) return py::dtype::from_args(ml_dtypes.attr(name));
+  return py::dtype(std::string(name));
 }
 
 bool IsToken(const ffi::AnyBuffer& buffer) { return buffer.element_type() == ffi::DataType::TOKEN; }
@@ -172,28 +193,6 @@ ffi::Error Execute(BoundFunction* bound, ffi::RemainingArgs args, ffi::Remaining
   return ffi::Error::Success();
 }
 
-template <typename Extension>
-const Extension* FindExtension(const PJRT_Api& api, PJRT_Extension_Type type) {
-  for (const PJRT_Extension_Base* base = api.extension_start; base != nullptr; base = base->next) {
-    if (base->type == type) return reinterpret_cast<const Extension*>(base);
-  }
-  return nullptr;
-}
-
-void ThrowIfError(const PJRT_Api& api, PJRT_Error* error) {
-  if (error == nullptr) return;
-  PJRT_Error_Message_Args message{};
-  message.struct_size = PJRT_Error_Message_Args_STRUCT_SIZE;
-  message.error = error;
-  api.PJRT_Error_Message(&message);
-  const std::string text(message.message, message.message_size);
-  PJRT_Error_Destroy_Args destroy{};
-  destroy.struct_size = PJRT_Error_Destroy_Args_STRUCT_SIZE;
-  destroy.error = error;
-  api.PJRT_Error_Destroy(&destroy);
-  throw std::runtime_error(text);
-}
-
 XLA_FFI_DEFINE_HANDLER(kInstantiate, Instantiate,
                        ffi::Ffi::BindInstantiate().Attr<uint64_t>("callback"));
 XLA_FFI_DEFINE_HANDLER(
@@ -213,12 +212,10 @@ void BindHostCallbacks(py::module_& module) {
 }
 
 void RegisterHostCallbackTarget(const PJRT_Api& api) {
-  const auto* types = FindExtension<PJRT_FFI_Extension>(api, PJRT_Extension_Type_FFI);
-  const auto* launch = FindExtension<OnexpuLaunchExtension>(
-      api, static_cast<PJRT_Extension_Type>(ONEXPU_LAUNCH_EXTENSION_TYPE));
-  if (types == nullptr || launch == nullptr) {
-    throw std::runtime_error(
-        "onexpu: the core offers no FFI or launch extension; reinstall onexpu");
+  const auto* types = reinterpret_cast<const PJRT_FFI_Extension*>(
+      FindExtension(api, PJRT_Extension_Type_FFI));
+  if (types == nullptr) {
+    throw std::runtime_error("onexpu: the core offers no FFI extension; reinstall onexpu");
   }
   PJRT_FFI_Type_Info info{};
   info.deleter = [](void* bound) { delete static_cast<BoundFunction*>(bound); };
@@ -227,7 +224,7 @@ void RegisterHostCallbackTarget(const PJRT_Api& api) {
   type.type_name = kTypeName;
   type.type_name_size = sizeof(kTypeName) - 1;
   type.type_info = &info;
-  ThrowIfError(api, types->type_register(&type));
+  ThrowIfError(types->type_register(&type));
   BoundFunction::id.type_id = type.type_id;
 
   OnexpuHandler handler{};
@@ -236,7 +233,7 @@ void RegisterHostCallbackTarget(const PJRT_Api& api) {
   handler.instantiate = kInstantiate;
   handler.execute = kExecute;
   handler.traits = ONEXPU_HANDLER_HOST_OPERANDS;
-  ThrowIfError(api, launch->register_handler(&handler));
+  ThrowIfError(LaunchExtension().register_handler(&handler));
 }
 
 }  // namespace onexpu::native

@@ -1,0 +1,332 @@
+"""What a kernel is: source, parameters, and how a call of it becomes a launch. Knows no framework."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from onexpu import _signature
+from onexpu._errors import SyclCompileError
+from onexpu._shapes import Array, Like, Operand, resolve
+from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
+
+Range = int | Sequence[int] | Callable[..., Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class CompiledKernel:
+    """A kernel for certain element types, compiled and known to the core.
+
+    Attributes
+    ----------
+    key : str
+        Under which the core knows it.
+    spirv : bytes
+    entry_point : str
+    """
+
+    key: str
+    spirv: bytes
+    entry_point: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """One call of a kernel, worked out.
+
+    Attributes
+    ----------
+    kernel : CompiledKernel
+    results : tuple of (shape, dtype)
+    global_size, local_size : tuple
+        Work-items, slowest dimension first; an empty local size leaves it to the device.
+    scalars : bytes
+        Packed scalar arguments.
+    """
+
+    kernel: CompiledKernel
+    results: tuple[tuple[tuple[Any, ...], str], ...]
+    global_size: tuple[Any, ...]
+    local_size: tuple[int, ...]
+    scalars: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scalar:
+    name: str
+    dtype: str
+    is_size: bool  # not an attribute: the number of work-items
+
+
+class Definition:
+    """The parameters of `onexpu.sycl_kernel`, checked.
+
+    Thread-safe. Compiles once per combination of element types.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        inputs: Sequence[str],
+        outputs: Mapping[str, Like | Array],
+        attributes: Mapping[str, Any],
+        dtypes: Mapping[str, Sequence[Any]],
+        range: Range | None,
+        local_size: Range | None,
+        name: str | None,
+        options: Sequence[str],
+    ) -> None:
+        self.source = source
+        self.inputs = tuple(inputs)
+        self.outputs = dict(outputs)
+        self.dtypes = {key: tuple(dtype_name(d) for d in allowed) for key, allowed in dtypes.items()}
+        self._range = range
+        self._local_size = local_size
+        self._options = list(options)
+        self._signature = self._find(name)
+        self.name = name or self._signature.name
+        self._check_outputs()
+        self._scalars = self._read_scalars(attributes)
+        self.attributes = tuple(s.name for s in self._scalars if not s.is_size)
+        self._compiled: dict[tuple[str, ...], CompiledKernel] = {}
+        self._lock = threading.Lock()
+
+    # -- The definition ------------------------------------------------------------------------
+
+    def _find(self, name: str | None) -> _signature.Signature:
+        kernels = _signature.find_kernels(self.source)
+        if not kernels:
+            raise ValueError(
+                "onexpu: the source defines no kernel: `ONEXPU_KERNEL void name(parameters) { ... }`"
+            )
+        if name is None:
+            if len(kernels) > 1:
+                found = ", ".join(k.name for k in kernels)
+                raise ValueError(f"onexpu: the source defines several kernels; name= chooses one of {found}")
+            return kernels[0]
+        for kernel in kernels:
+            if kernel.name == name.rpartition("::")[2]:
+                return kernel
+        found = ", ".join(k.name for k in kernels)
+        raise ValueError(f"onexpu: the source defines no kernel '{name}'; it defines {found}")
+
+    def _check_outputs(self) -> None:
+        names = [*self.inputs, *self.outputs]
+        if not self.outputs:
+            raise ValueError(f"onexpu: kernel '{self.name}' has no outputs")
+        if len(set(names)) != len(names):
+            raise ValueError(f"onexpu: kernel '{self.name}' has two operands of one name: {', '.join(names)}")
+        for output, specification in self.outputs.items():
+            if not isinstance(specification, Like | Array):
+                raise TypeError(
+                    f"onexpu: output '{output}' of kernel '{self.name}' is described by onexpu.like or "
+                    f"onexpu.array, not by {specification!r}"
+                )
+            if isinstance(specification, Like) and specification.input not in self.inputs:
+                raise ValueError(
+                    f"onexpu: output '{output}' of kernel '{self.name}' is like '{specification.input}', "
+                    f"which is no input"
+                )
+        pointers = self._signature.pointers
+        if len(pointers) != len(names) or self._signature.parameters[: len(names)] != pointers:
+            raise ValueError(
+                f"onexpu: kernel '{self.name}' takes pointers for inputs and outputs ({', '.join(names)}), "
+                f"then scalars; its parameters are {', '.join(p.name for p in self._signature.parameters)}"
+            )
+        unknown = set(self.dtypes) - set(self._signature.template_parameters)
+        if unknown:
+            raise ValueError(
+                f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, which are no "
+                "template parameters of it"
+            )
+
+    def _read_scalars(self, attributes: Mapping[str, Any]) -> tuple[_Scalar, ...]:
+        scalars = []
+        for parameter in self._signature.scalars:
+            is_size = parameter.name not in attributes
+            dtype = parameter.dtype
+            if dtype is None and not is_size and attributes[parameter.name] is not None:
+                dtype = dtype_name(attributes[parameter.name])
+            if is_size and (dtype != "uint64" or parameter is not self._signature.scalars[-1]):
+                raise ValueError(
+                    f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' is neither an input, an "
+                    "output nor an attribute (only a last `size_t` may be: the number of work-items)"
+                )
+            if dtype is None:
+                raise TypeError(
+                    f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' has the type "
+                    f"{parameter.element}; attributes are numbers"
+                )
+            scalars.append(_Scalar(parameter.name, dtype, is_size))
+        missing = set(attributes) - {s.name for s in scalars}
+        if missing:
+            raise ValueError(
+                f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is no parameter of it"
+            )
+        return tuple(scalars)
+
+    # -- A call --------------------------------------------------------------------------------
+
+    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Launch:
+        """Works out a call: checks it, compiles when the element types are new.
+
+        Raises
+        ------
+        TypeError
+            Wrong number of operands, wrong attributes, a wrong element type.
+        ValueError
+            Shapes or a range that do not fit.
+        SyclCompileError
+            The source does not compile.
+        """
+        results = tuple(self._result(name, operands) for name in self.outputs)
+        types = self._template_types(operands, results)
+        kernel = self.compile(types)
+        global_size = self._sizes("range", self._range, operands)
+        if not global_size:
+            global_size = (Operand("", *results[0]).size,)
+        local_size = self._sizes("local_size", self._local_size, operands)
+        self._check_launch(global_size, local_size, results)
+        return Launch(kernel, results, global_size, local_size, self._pack(attributes, global_size))
+
+    def check_arity(self, count: int) -> None:
+        """Raises TypeError when a call has the wrong number of operands."""
+        if count != len(self.inputs):
+            raise TypeError(
+                f"onexpu: kernel '{self.name}' takes {len(self.inputs)} operands "
+                f"({', '.join(self.inputs)}), got {count}"
+            )
+
+    def _result(self, name: str, operands: Sequence[Operand]) -> tuple[tuple[Any, ...], str]:
+        shape, dtype = resolve(self.outputs[name], operands)
+        for dimension in shape:
+            if isinstance(dimension, int | np.integer) and dimension < 0:
+                raise ValueError(f"onexpu: output '{name}' of kernel '{self.name}' has the shape {shape}")
+        return shape, dtype
+
+    def _template_types(
+        self, operands: Sequence[Operand], results: Sequence[tuple[tuple[Any, ...], str]]
+    ) -> tuple[str, ...]:
+        """Checks element types against the parameters; returns what the template parameters stand for."""
+        buffers = [(o.name, o.dtype) for o in operands]
+        buffers += [(name, dtype) for name, (_, dtype) in zip(self.outputs, results, strict=True)]
+        types: dict[str, tuple[str, str]] = {}
+        for parameter, (name, dtype) in zip(self._signature.pointers, buffers, strict=True):
+            if dtype not in CPP_NAMES:
+                raise TypeError(f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, which kernels lack")
+            if parameter.element in self._signature.template_parameters:
+                other, expected = types.setdefault(parameter.element, (name, dtype))
+                if dtype != expected:
+                    raise TypeError(
+                        f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, but '{other}' has "
+                        f"{expected}, and both are {parameter.element}"
+                    )
+            elif parameter.dtype is not None and parameter.dtype != dtype:
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; the kernel takes "
+                    f"{parameter.dtype} ({parameter.element}*)"
+                )
+        for template, (name, dtype) in types.items():
+            allowed = self.dtypes.get(template)
+            if allowed is not None and dtype not in allowed:
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; {template} is one of "
+                    f"{', '.join(allowed)}"
+                )
+        missing = [t for t in self._signature.template_parameters if t not in types]
+        if missing:
+            raise TypeError(
+                f"onexpu: template parameter {', '.join(missing)} of kernel '{self.name}' is the type of no operand"
+            )
+        return tuple(types[t][1] for t in self._signature.template_parameters)
+
+    def _sizes(self, what: str, value: Range | None, operands: Sequence[Operand]) -> tuple[Any, ...]:
+        if callable(value):
+            value = value(*operands)
+        if value is None:
+            return ()
+        if not isinstance(value, list | tuple):
+            value = (value,)
+        if not 1 <= len(value) <= 3:
+            raise ValueError(f"onexpu: the {what} of kernel '{self.name}' has 1 to 3 dimensions, not {len(value)}")
+        return tuple(int(v) if isinstance(v, int | float | np.integer) else v for v in value)
+
+    def _check_launch(
+        self,
+        global_size: tuple[Any, ...],
+        local_size: tuple[Any, ...],
+        results: Sequence[tuple[tuple[Any, ...], str]],
+    ) -> None:
+        if not all(isinstance(v, int) for v in (*global_size, *local_size)):
+            return  # known when the graph runs; the core checks then
+        text = f"kernel '{self.name}', range {list(global_size)}, local size {list(local_size)}"
+        if any(v < 0 for v in global_size) or any(v < 1 for v in local_size):
+            raise ValueError(f"onexpu: {text}: sizes must be positive")
+        if local_size and len(local_size) != len(global_size):
+            raise ValueError(f"onexpu: {text}: both need the same number of dimensions")
+        if any(g % v for g, v in zip(global_size, local_size, strict=False)):
+            raise ValueError(f"onexpu: {text}: the range must be a multiple of the local size")
+        sizes = [Operand("", *result).size for result in results]
+        if 0 in global_size and any(sizes):
+            raise ValueError(f"onexpu: {text}: a range of zero leaves the outputs undefined")
+
+    def _pack(self, attributes: Mapping[str, Any], global_size: tuple[Any, ...]) -> bytes:
+        expected = set(self.attributes)
+        if set(attributes) != expected:
+            missing, unknown = expected - set(attributes), set(attributes) - expected
+            problem = f"lacks {', '.join(sorted(missing))}" if missing else f"got {', '.join(sorted(unknown))}"
+            raise TypeError(
+                f"onexpu: kernel '{self.name}' has the attributes ({', '.join(self.attributes)}); the call {problem}"
+            )
+        packed = b""
+        for scalar in self._scalars:
+            value = Operand("", global_size, "").size if scalar.is_size else attributes[scalar.name]
+            packed += self._pack_one(scalar, value)
+        return packed
+
+    def _pack_one(self, scalar: _Scalar, value: Any) -> bytes:
+        dtype = numpy_dtype(scalar.dtype)
+        if not isinstance(value, int | float | complex | np.generic):
+            raise TypeError(
+                f"onexpu: '{scalar.name}' of kernel '{self.name}' is a number that is known when the kernel is "
+                f"called, not {type(value).__name__}; pass values of the computation as operands"
+            )
+        if dtype.kind in "iub" and isinstance(value, float | np.floating) and value != int(value):
+            raise TypeError(f"onexpu: '{scalar.name}' of kernel '{self.name}' is a {scalar.dtype}, not {value}")
+        if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+            raise ValueError(f"onexpu: {scalar.name}={value} of kernel '{self.name}' does not fit into {scalar.dtype}")
+        return np.asarray(value).astype(dtype).tobytes()
+
+    # -- Compilation ---------------------------------------------------------------------------
+
+    def compile(self, types: tuple[str, ...]) -> CompiledKernel:
+        """Returns the kernel for the element types of its template parameters, compiled and registered."""
+        with self._lock:
+            kernel = self._compiled.get(types)
+            if kernel is None:
+                kernel = self._compiled[types] = self._compile(types)
+            return kernel
+
+    def _compile(self, types: tuple[str, ...]) -> CompiledKernel:
+        from onexpu import _native
+
+        instance = self.name
+        if types:
+            instance += f"<{', '.join(CPP_NAMES[t] for t in types)}>"
+        preamble = _native.kernel_preamble(f"{self.name}.cpp")
+        if any(t.startswith("complex") for t in types):
+            preamble = "#include <complex>\n" + preamble
+        try:
+            spirv, entry_points = _native.compile_sycl(preamble + self.source, self._options, [instance])
+        except ValueError as error:
+            raise SyclCompileError(self.name, str(error)) from None
+        sizes = [numpy_dtype(s.dtype).itemsize for s in self._scalars]
+        digest = hashlib.sha256(spirv + entry_points[0].encode() + repr(sizes).encode()).hexdigest()
+        key = f"{self.name}{'<' + ','.join(types) + '>' if types else ''}-{digest[:24]}"
+        _native.register_kernel(key, entry_points[0], spirv, sizes)
+        return CompiledKernel(key, spirv, entry_points[0])

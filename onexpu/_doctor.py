@@ -1,0 +1,226 @@
+"""`onexpu.doctor`: what is installed, what is found, and what to do about what is not."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import os
+import pathlib
+import platform
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from onexpu._library import library_directory
+
+if TYPE_CHECKING:
+    import rich.console
+
+_WHEELS = (
+    "onexpu",
+    "jax",
+    "jaxlib",
+    "tensorflow",
+    "tensorflow-cpu",
+    "numpy",
+    "intel-sycl-rt",
+    "intel-opencl-rt",
+    "onednn",
+    "onemkl-sycl-blas",
+)
+# Versions that fit together, by wheel; the oneAPI ones are bound to each other.
+_PINNED = {
+    "jax": "0.10.2",
+    "jaxlib": "0.10.2",
+    "tensorflow": "2.21.",
+    "tensorflow-cpu": "2.21.",
+    "intel-sycl-rt": "2026.1.2",
+    "intel-opencl-rt": "2026.1.2",
+    "onednn": "2026.0.2",
+    "onemkl-sycl-blas": "2026.1.0",
+}
+_VARIABLES = (
+    "ONEXPU_DEVICE",
+    "ONEXPU_NUM_CPU_DEVICES",
+    "ONEXPU_SCHEDULES",
+    "ONEXPU_CACHE_DIR",
+    "ONEXPU_LOG_LEVEL",
+    "ONEXPU_MEMORY_LIMIT",
+    "ONEXPU_COMPILE",
+    "ONEAPI_DEVICE_SELECTOR",
+    "ZE_AFFINITY_MASK",
+    "OCL_ICD_FILENAMES",
+    "XLA_FLAGS",
+    "JAX_PLATFORMS",
+    "PJRT_NAMES_AND_LIBRARY_PATHS",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One line of a report.
+
+    Attributes
+    ----------
+    section, name, value : str
+    advice : str
+        What to do about it; empty when it is well.
+    """
+
+    section: str
+    name: str
+    value: str
+    advice: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What `doctor` found.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+    """
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs attention."""
+        return not any(finding.advice for finding in self.findings)
+
+    def __rich__(self) -> rich.console.Group:
+        import rich.console
+        import rich.table
+        import rich.text
+
+        tables = []
+        for section in dict.fromkeys(f.section for f in self.findings):
+            table = rich.table.Table(title=section, title_justify="left", show_header=False)
+            table.add_column("name", no_wrap=True)
+            table.add_column("value", overflow="fold")
+            for finding in self.findings:
+                if finding.section != section:
+                    continue
+                value = rich.text.Text(finding.value)
+                if finding.advice:
+                    value.append(f"\n→ {finding.advice}", style="bold yellow")
+                table.add_row(finding.name, value)
+            tables.append(table)
+        tables.append(rich.text.Text("All is well." if self.ok else "See the lines marked →."))
+        return rich.console.Group(*tables)
+
+    def __str__(self) -> str:
+        from onexpu._statistics import render
+
+        return render(self)
+
+
+def _versions() -> list[Finding]:
+    findings = [Finding("Versions", "Python", platform.python_version())]
+    installed: dict[str, str] = {}
+    for wheel in _WHEELS:
+        try:
+            installed[wheel] = importlib.metadata.version(wheel)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    for wheel in _WHEELS:
+        version, pinned = installed.get(wheel), _PINNED.get(wheel)
+        if version is None:
+            if wheel == "onexpu" or (wheel.startswith("tensorflow") and any(w.startswith("tensorflow") for w in installed)):
+                continue
+            findings.append(Finding("Versions", wheel, "not installed", f"pip install {_requirement(wheel)}"))
+        elif pinned is not None and not version.startswith(pinned):
+            findings.append(
+                Finding("Versions", wheel, version, f"onexpu is built for {pinned}: pip install {_requirement(wheel)}")
+            )
+        else:
+            findings.append(Finding("Versions", wheel, version))
+    return findings
+
+
+def _requirement(wheel: str) -> str:
+    pinned = _PINNED.get(wheel, "")
+    return f"'{wheel}=={pinned}*'" if pinned.endswith(".") else f"{wheel}=={pinned}"
+
+
+def _libraries() -> list[Finding]:
+    findings = []
+    ours = library_directory()
+    for name in ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv"):
+        found = (ours / name).exists()
+        findings.append(Finding("Libraries", name, str(ours) if found else "missing", "" if found else "reinstall onexpu"))
+    plugin = ours.parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
+    findings.append(
+        Finding(
+            "Libraries", plugin.name, str(plugin.parent) if plugin.exists() else "missing",
+            "" if plugin.exists() else "reinstall onexpu",
+        )
+    )
+    oneapi = library_directory("oneapi")
+    wheels = {"libsycl.so.9": "intel-sycl-rt", "libintelocl.so": "intel-opencl-rt", "libsycl-jit.so": "intel-sycl-rt"}
+    for name, wheel in wheels.items():
+        found = (oneapi / name).exists()
+        findings.append(
+            Finding("Libraries", name, str(oneapi) if found else "missing",
+                    "" if found else f"pip install {_requirement(wheel)}")
+        )
+    return findings
+
+
+def _devices() -> list[Finding]:
+    from onexpu import _native
+
+    findings = []
+    for index, device in enumerate(_native.devices()):
+        findings.append(Finding("Devices", f"xpu:{index}", device["kind"]))
+        for name, value in device["attributes"].items():
+            findings.append(Finding("Devices", f"  {name}", str(value)))
+        memory = _native.memory_stats(index)
+        findings.append(
+            Finding(
+                "Devices", "  memory",
+                f"{memory['bytes_in_use']:,} of {memory.get('bytes_limit', 0):,} bytes in use",
+            )
+        )
+    return findings
+
+
+def _environment() -> list[Finding]:
+    findings = [Finding("Environment", name, os.environ[name]) for name in _VARIABLES if name in os.environ]
+    cache = os.environ.get("ONEXPU_CACHE_DIR") or str(
+        pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "onexpu"
+    )
+    size = sum(f.stat().st_size for f in pathlib.Path(cache).rglob("*") if f.is_file()) if pathlib.Path(cache).exists() else 0
+    findings.append(Finding("Environment", "cache", f"{cache}, {size:,} bytes"))
+    return findings
+
+
+def doctor() -> Report:
+    """Looks at versions, libraries, devices and environment.
+
+    Returns
+    -------
+    Report
+        Printed, it says what is there, and for what is not, what to do. It never raises.
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> report = onexpu.doctor()
+    >>> sorted({finding.section for finding in report.findings})
+    ['Devices', 'Environment', 'Libraries', 'Versions']
+    """
+    findings: list[Finding] = []
+    sections: dict[str, Callable[[], list[Finding]]] = {
+        "Versions": _versions,
+        "Libraries": _libraries,
+        "Devices": _devices,
+        "Environment": _environment,
+    }
+    for section, look in sections.items():
+        try:
+            findings += look()
+        except Exception as error:
+            text = str(error)
+            findings.append(Finding(section, "error", type(error).__name__, text or repr(error)))
+    return Report(tuple(findings))

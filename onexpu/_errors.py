@@ -1,0 +1,20 @@
+"""Exceptions of the package."""
+
+from __future__ import annotations
+
+
+class SyclCompileError(ValueError):
+    """The source of a kernel does not compile.
+
+    Attributes
+    ----------
+    kernel : str
+        The kernel's name.
+    log : str
+        What the compiler says; lines and columns count from the start of the source string.
+    """
+
+    def __init__(self, kernel: str, log: str) -> None:
+        super().__init__(f"onexpu: the source of kernel '{kernel}' does not compile:\n{log}")
+        self.kernel = kernel
+        self.log = log

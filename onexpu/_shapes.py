@@ -1,0 +1,119 @@
+"""Shapes of a kernel's operands and results, as its definition speaks of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from onexpu._types import dtype_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Operand:
+    """An operand as ``range`` and shape functions see it.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple
+        Integers. In a TensorFlow graph whose shapes are not known, scalar int64 tensors stand in for them.
+    dtype : str
+        numpy's name.
+    """
+
+    name: str
+    shape: tuple[Any, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+
+Shape = Sequence[Any] | Callable[..., Sequence[Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Like:
+    """A result with the shape, the type or both of an input. Made by `like`."""
+
+    input: str
+    dtype: str | None = None
+    shape: Shape | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Array:
+    """A result of a shape of its own. Made by `array`."""
+
+    shape: Shape
+    dtype: str
+
+
+def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
+    """Describes a result of a kernel by one of its inputs.
+
+    Parameters
+    ----------
+    input : str
+        The input's name.
+    dtype : dtype, optional
+        Another element type than the input's.
+    shape : sequence of int, or callable, optional
+        Another shape; a callable gets the inputs as `Operand` and returns it.
+
+    Returns
+    -------
+    Like
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> onexpu.like("x", dtype="float32").dtype
+    'float32'
+    """
+    return Like(input, None if dtype is None else dtype_name(dtype), shape)
+
+
+def array(shape: Shape, dtype: Any) -> Array:
+    """Describes a result of a kernel by its shape and element type.
+
+    Parameters
+    ----------
+    shape : sequence of int, or callable
+        A callable gets the inputs as `Operand` and returns it.
+    dtype : dtype
+        The element type.
+
+    Returns
+    -------
+    Array
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> onexpu.array((2, 3), "int32").shape
+    (2, 3)
+    """
+    return Array(shape if callable(shape) else tuple(shape), dtype_name(dtype))
+
+
+def resolve(specification: Like | Array, operands: Sequence[Operand]) -> tuple[tuple[Any, ...], str]:
+    """Returns the shape and the element type of a result."""
+    if isinstance(specification, Array):
+        shape, dtype = specification.shape, specification.dtype
+    else:
+        operand = next(o for o in operands if o.name == specification.input)
+        shape = operand.shape if specification.shape is None else specification.shape
+        dtype = specification.dtype or operand.dtype
+    if callable(shape):
+        shape = shape(*operands)
+    return tuple(shape), dtype
