@@ -1,0 +1,45 @@
+"""Runs a function on xpu and on JAX's CPU backend and compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+# Relative to the largest element, in units of the type's rounding error: other orders of summation and other
+# polynomials for elementary functions differ by some units; a chain of a few hundred operations by some dozen.
+ULPS = 64
+
+
+def on(device: jax.Device, function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function with its arguments and default device on `device`; returns numpy arrays."""
+    with jax.default_device(device):
+        result = function(*jax.device_put(args, device))
+    for leaf in jax.tree.leaves(result):
+        if isinstance(leaf, jax.Array):
+            assert leaf.devices() == {device}
+    return jax.tree.map(np.asarray, result)
+
+
+def assert_same(actual: Any, expected: Any, ulps: float = ULPS) -> None:
+    """Compares trees of arrays: integers exactly, floats to `ulps` rounding errors of the largest element."""
+    assert jax.tree.structure(actual) == jax.tree.structure(expected)
+    for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+        assert (a.shape, a.dtype) == (e.shape, e.dtype)
+        if not jax.numpy.issubdtype(a.dtype, jax.numpy.inexact):
+            np.testing.assert_array_equal(a, e)
+            continue
+        wide = np.complex128 if jax.numpy.issubdtype(a.dtype, np.complexfloating) else np.float64
+        finite = e.astype(wide)[np.isfinite(e.astype(wide))]
+        scale = float(np.max(np.abs(finite))) if finite.size else 1.0
+        tolerance = ulps * float(jax.numpy.finfo(a.dtype).eps) * max(scale, 1e-30)
+        np.testing.assert_allclose(a.astype(wide), e.astype(wide), rtol=0, atol=tolerance)
+
+
+def check(
+    xpu: jax.Device, cpu: jax.Device, function: Callable[..., Any], *args: Any, ulps: float = ULPS
+) -> None:
+    """Asserts that `function` gives the same on both devices."""
+    assert_same(on(xpu, function, *args), on(cpu, function, *args), ulps)

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import jax
+import pytest
+
+# Both widths are tested; what is 32 bits wide says so.
+jax.config.update("jax_enable_x64", True)
+
+
+@pytest.fixture(scope="session")
+def xpu() -> jax.Device:
+    """The device under test."""
+    return jax.devices("xpu")[0]
+
+
+@pytest.fixture(scope="session")
+def cpu() -> jax.Device:
+    """JAX's own CPU backend, which every result is compared with."""
+    return jax.devices("cpu")[0]

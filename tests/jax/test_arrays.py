@@ -1,0 +1,139 @@
+"""Arrays: to the device and back, their memory, donation."""
+
+from __future__ import annotations
+
+import gc
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax.experimental.layout import Format, Layout
+from jax.sharding import SingleDeviceSharding
+
+DTYPES = [
+    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128,
+    ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, ml_dtypes.uint4,
+]  # fmt: skip
+
+
+def _array(dtype, shape=(4, 6, 5)) -> np.ndarray:
+    return (np.arange(np.prod(shape)) % 7).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: np.dtype(dtype).name)
+def test_every_type_goes_there_and_back(xpu, dtype) -> None:
+    array = _array(dtype)
+    there = jax.device_put(array, xpu)
+    assert there.devices() == {xpu} and there.dtype == array.dtype
+    np.testing.assert_array_equal(jax.device_get(there), array)
+
+
+@pytest.mark.parametrize(
+    "view", [lambda a: a.T, lambda a: a[::2, ::-1], np.asfortranarray, lambda a: a[:, :0]]
+)
+def test_numpy_views_go_there_and_back(xpu, view) -> None:
+    array = view(_array(np.float32))
+    np.testing.assert_array_equal(np.asarray(jax.device_put(array, xpu)), array)
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
+def test_arrays_in_other_layouts(xpu, order) -> None:
+    array = _array(np.float32)
+    layout = Format(Layout(order), SingleDeviceSharding(xpu))
+    there = jax.device_put(array, layout)
+    assert there.format.layout.major_to_minor == order
+    np.testing.assert_array_equal(np.asarray(there), array)
+    doubled = jax.jit(lambda x: x * 2, in_shardings=layout, out_shardings=layout)(there)
+    assert doubled.format.layout.major_to_minor == order
+    np.testing.assert_array_equal(np.asarray(doubled), array * 2)
+
+
+def test_the_memories_of_a_device(xpu) -> None:
+    assert [memory.kind for memory in xpu.addressable_memories()] == ["device", "pinned_host"]
+    array = _array(np.float32)
+    pinned = SingleDeviceSharding(xpu, memory_kind="pinned_host")
+    there = jax.device_put(array, pinned)
+    assert there.sharding.memory_kind == "pinned_host"
+    back = jax.device_put(there, SingleDeviceSharding(xpu, memory_kind="device"))
+    np.testing.assert_array_equal(np.asarray(back), array)
+
+
+def test_copies_are_copies(xpu) -> None:
+    array = jax.device_put(_array(np.float32), xpu)
+    copy = jnp.array(array, copy=True)
+    assert copy.unsafe_buffer_pointer() != array.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(np.asarray(copy), np.asarray(array))
+
+
+def test_cpu_and_xpu_exchange_arrays(xpu, cpu) -> None:
+    array = _array(np.float32)
+    there = jax.device_put(jax.device_put(array, cpu), xpu)
+    back = jax.device_put(there, cpu)
+    assert (there.devices(), back.devices()) == ({xpu}, {cpu})
+    np.testing.assert_array_equal(np.asarray(back), array)
+
+
+def test_donation_reuses_the_address(xpu) -> None:
+    step = jax.jit(lambda x: x + 1, donate_argnums=0, device=None)
+    array = jax.device_put(np.zeros(4096, np.float32), xpu)
+    address = array.unsafe_buffer_pointer()
+    for i in range(3):
+        previous, array = array, step(array)
+        assert previous.is_deleted()
+        assert array.unsafe_buffer_pointer() == address
+        assert float(array[0]) == i + 1
+
+
+def test_a_donated_array_cannot_be_used_again(xpu) -> None:
+    array = jax.device_put(np.zeros(4096, np.float32), xpu)
+    keep = jax.device_put(np.ones(3, np.float32), xpu)
+    jax.jit(lambda x: x * 2, donate_argnums=0)(array)
+    with pytest.raises(RuntimeError, match="deleted or donated"):
+        np.asarray(array)
+    with pytest.raises((RuntimeError, ValueError), match="deleted or donated"):
+        jax.jit(lambda x: x + 1)(array)
+    np.testing.assert_array_equal(np.asarray(keep), np.ones(3))
+
+
+def test_deletion(xpu) -> None:
+    array = jax.device_put(np.zeros(16, np.float32), xpu)
+    array.delete()
+    assert array.is_deleted()
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(array)
+
+
+def test_memory_stats_follow_arrays(xpu) -> None:
+    gc.collect()
+    before = xpu.memory_stats()
+    array = jax.device_put(np.zeros(1 << 20, np.float32), xpu)
+    array.block_until_ready()
+    after = xpu.memory_stats()
+    assert after["bytes_in_use"] - before["bytes_in_use"] >= 4 << 20
+    assert after["peak_bytes_in_use"] >= after["bytes_in_use"]
+    assert after["bytes_limit"] > 0
+    del array
+    gc.collect()
+    assert xpu.memory_stats()["bytes_in_use"] <= before["bytes_in_use"]
+
+
+def test_live_arrays(xpu) -> None:
+    array = jax.device_put(np.zeros((3, 1, 4, 1, 5), np.float32), xpu)
+    assert any(live is array for live in jax.live_arrays("xpu"))
+
+
+def test_an_allocation_beyond_memory_is_an_error_and_harms_nobody(xpu) -> None:
+    array = jax.device_put(_array(np.float32), xpu)
+    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
+        jnp.zeros((1 << 44,), jnp.float32).block_until_ready()
+    np.testing.assert_array_equal(np.asarray(array), _array(np.float32))
+    np.testing.assert_array_equal(np.asarray(array + 1), _array(np.float32) + 1)
+
+
+def test_an_error_of_an_operation_that_is_not_there_names_it(xpu) -> None:
+    """Nothing falls back in silence: what cannot be compiled says so, with its shape."""
+    with jax.default_device(xpu), pytest.raises(Exception, match=r"(?i)unimplemented|not found|schur"):
+        jax.scipy.linalg.schur(jnp.eye(4))
