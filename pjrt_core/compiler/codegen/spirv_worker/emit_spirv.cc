@@ -28,10 +28,11 @@ void LLVMInitializeSPIRVAsmPrinter();
 namespace onexpu::compiler::spirv_worker {
 namespace {
 
-// The back end reads these from LLVM's command line only. CodeGenPrepare is off because it forms integer widths that the
-// back end does not know, after our legaliser has run.
+// The back end reads these from LLVM's command line only. Two passes are off that run after our legaliser: CodeGenPrepare
+// forms integer widths that the back end does not know; loop strength reduction forms truncations that it selects into
+// operands of the wrong width (an invalid module).
 bool SetBackEndOptions(const std::string& extensions, std::string* error) {
-  std::vector<std::string> arguments = {"onexpu-spirv", "--disable-cgp"};
+  std::vector<std::string> arguments = {"onexpu-spirv", "--disable-cgp", "--disable-lsr"};
   if (!extensions.empty()) arguments.push_back("--spirv-ext=" + extensions);
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
