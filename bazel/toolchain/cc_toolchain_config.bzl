@@ -70,8 +70,14 @@ def _config_impl(ctx):
                 "-Wl,--build-id=sha1",
                 "-pthread",
             ]),
-            _flags(_SHARED_LINK_ACTIONS, ["-Wl,-z,defs"]),
         ],
+    )
+
+    # A Python extension module turns this off: the interpreter brings what it lacks.
+    no_undefined = feature(
+        name = "no_undefined",
+        enabled = True,
+        flag_sets = [_flags(_SHARED_LINK_ACTIONS, ["-Wl,-z,defs"])],
     )
 
     # After the libraries' own flags, because clang and not clang++ is the driver.
@@ -93,6 +99,7 @@ def _config_impl(ctx):
         abi_libc_version = "glibc",
         features = [
             defaults,
+            no_undefined,
             standard_libraries,
             feature(name = "supports_pic", enabled = True),
             feature(name = "supports_dynamic_linker", enabled = True),

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "onexpu/native/core.h"
 #include "pybind11/numpy.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
