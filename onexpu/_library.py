@@ -24,7 +24,8 @@ def library_directory(of: str = "onexpu") -> pathlib.Path:
     True
     """
     if of == "onexpu":
-        return pathlib.Path(__file__).resolve().parent / "lib"
+        # Not resolved: a development install links the sources, and keeps the libraries to itself.
+        return pathlib.Path(__file__).absolute().parent / "lib"
     if of == "oneapi":
         return pathlib.Path(sys.prefix) / "lib"  # where the wheels put them
     raise ValueError(f"onexpu: there are libraries of 'onexpu' and of 'oneapi', not of {of!r}")

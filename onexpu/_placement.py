@@ -6,9 +6,10 @@ import ctypes
 import dataclasses
 import functools
 import os
-import pathlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
+
+from onexpu._library import library_directory
 
 if TYPE_CHECKING:
     import rich.table
@@ -70,7 +71,7 @@ class PlacementReport:
 @functools.cache
 def _library() -> ctypes.CDLL | None:
     """Returns the plugin that TensorFlow has loaded, None when it has not."""
-    path = pathlib.Path(__file__).resolve().parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
+    path = library_directory().parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
     try:
         return ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     except OSError:

@@ -90,6 +90,7 @@ class TensorFlowCalls:
     def __init__(self, kernel: SyclKernel, definition: Definition) -> None:
         self._kernel = kernel
         self._definition = definition
+        self._launches: dict[Any, Launch] = {}  # of known shapes, by signature
 
     def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[tf.Tensor]:
         """Calls the kernel; see `SyclKernel.__call__`."""
@@ -108,8 +109,22 @@ class TensorFlowCalls:
 
         return call(*tensors)
 
-    def _call(self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any]) -> Sequence[tf.Tensor]:
+    def _call(
+        self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any]
+    ) -> Sequence[tf.Tensor]:
+        if not all(x.shape.is_fully_defined() for x in operands):
+            return _run(operands, self._launch(operands, attributes))
+        key = (tuple((x.shape, x.dtype) for x in operands), tuple(attributes.items()))
+        try:
+            launch = self._launches.get(key)
+        except TypeError:  # an attribute that is no number: Definition.launch says which
+            launch = None
+        if launch is None:
+            launch = self._launches[key] = self._launch(operands, attributes)
+        return _run(operands, launch)
+
+    def _launch(self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any]) -> Launch:
         described = [
             _describe(name, x) for name, x in zip(self._definition.inputs, operands, strict=True)
         ]
-        return _run(operands, self._definition.launch(described, attributes))
+        return self._definition.launch(described, attributes)
