@@ -69,11 +69,12 @@ absl::Span<const int64_t> Strides(const PJRT_Buffer_MemoryLayout_Strides& stride
   return absl::MakeConstSpan(strides.byte_strides, strides.num_byte_strides);
 }
 
-// The inner structs have sizes of their own, which XLA's callers leave unset: the outer one counts.
+// XLA's callers leave the sizes of a layout unset, the outer one and those inside: nothing is read by
+// them.
 absl::StatusOr<Dimensions> ToMinorToMajor(const PJRT_Buffer_MemoryLayout* layout,
                                           const ArrayShape& shape) {
   if (layout == nullptr) return RowMajorOrder(shape.dimensions.size());
-  const PJRT_Buffer_MemoryLayout whole = ReadStruct(*layout);
+  const PJRT_Buffer_MemoryLayout& whole = *layout;
   if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
     return FromStrides(Strides(whole.strides), shape);
   }
@@ -132,7 +133,7 @@ absl::StatusOr<HostLayout> ToHostLayout(const PJRT_Buffer_MemoryLayout* layout,
   HostLayout result;
   result.num_bytes = static_cast<size_t>(shape.num_bytes());
   if (layout != nullptr) {
-    const PJRT_Buffer_MemoryLayout whole = ReadStruct(*layout);
+    const PJRT_Buffer_MemoryLayout& whole = *layout;
     if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
       const absl::Span<const int64_t> strides = Strides(whole.strides);
       if (strides.size() != shape.dimensions.size()) {

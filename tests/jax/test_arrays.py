@@ -91,9 +91,9 @@ def test_a_donated_array_cannot_be_used_again(xpu) -> None:
     array = jax.device_put(np.zeros(4096, np.float32), xpu)
     keep = jax.device_put(np.ones(3, np.float32), xpu)
     jax.jit(lambda x: x * 2, donate_argnums=0)(array)
-    with pytest.raises(RuntimeError, match="deleted or donated"):
+    with pytest.raises(RuntimeError, match="deleted"):
         np.asarray(array)
-    with pytest.raises((RuntimeError, ValueError), match="deleted or donated"):
+    with pytest.raises((RuntimeError, ValueError), match="deleted"):
         jax.jit(lambda x: x + 1)(array)
     np.testing.assert_array_equal(np.asarray(keep), np.ones(3))
 

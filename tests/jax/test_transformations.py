@@ -44,9 +44,9 @@ CASES = {
     "reduce": (jax.jit(lambda x: (x.sum(0), x.max(1), x.mean(), jnp.argmax(x, 1))), X),
     "transpose and reshape": (jax.jit(lambda x: x.T.reshape(4, 32)[::-1, ::3]), X),
     "gather": (jax.jit(lambda x, i: x[i]), X, np.array([3, -1, 0, 7])),
-    "dynamic slice": (jax.jit(lambda x, i: jax.lax.dynamic_slice(x, (i, 0), (3, 16))), X, np.int32(6)),
+    "dynamic slice": (jax.jit(lambda x, i: jax.lax.dynamic_slice_in_dim(x, i, 3)), X, np.int32(6)),
     "dynamic update": (
-        jax.jit(lambda x, i: jax.lax.dynamic_update_slice(x, x[:2] * 0, (i, 0))), X, np.int32(3),
+        jax.jit(lambda x, i: jax.lax.dynamic_update_slice_in_dim(x, x[:2] * 0, i, 0)), X, np.int32(3),
     ),
     "scatter": (jax.jit(lambda x, i: x.at[i].add(1.0)), X, np.array([1, 1, 5])),
     "sort": (jax.jit(lambda v: (jnp.sort(v), jnp.argsort(v))), V),
@@ -75,7 +75,7 @@ def test_the_same_as_on_the_cpu(xpu, cpu, name: str) -> None:
         lambda key: jax.random.uniform(key, (100,), jnp.float32),
         lambda key: jax.random.randint(key, (100,), -5, 17),
         lambda key: jax.random.permutation(key, 50),
-        lambda key: jax.random.split(key, 5),
+        lambda key: jax.random.key_data(jax.random.split(key, 5)),
     ],
     ids=["bits", "uniform", "randint", "permutation", "split"],
 )
@@ -84,7 +84,7 @@ def test_random_numbers_are_the_cpus(xpu, cpu, draw, generator: str) -> None:
     """Bit for bit: the generators are integer arithmetic."""
 
     def run():
-        return jax.jit(draw)(jax.random.PRNGKey(7, impl=generator))
+        return jax.jit(draw)(jax.random.key(7, impl=generator))
 
     actual, expected = on(xpu, run), on(cpu, run)
     np.testing.assert_array_equal(actual, expected)
