@@ -22,6 +22,9 @@ absl::Status EmitRngState(KernelSequence& sequence);
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 
+// kScatter: any combiner, any number of operands; in place where the operand's memory is the result's.
+absl::Status EmitScatter(KernelSequence& sequence);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_

@@ -1,0 +1,214 @@
+#include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
+
+#include "absl/algorithm/container.h"
+#include "pjrt_core/compiler/codegen/atomic_word.h"
+#include "pjrt_core/compiler/codegen/types.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+using xla::HloOpcode;
+
+// An element's storage form as one integer, and back.
+Value* StorageToBits(Value* stored, llvm::IRBuilder<>& b) {
+  llvm::Type* type = stored->getType();
+  if (!type->isStructTy()) return b.CreateBitCast(stored, b.getIntNTy(type->getPrimitiveSizeInBits()));
+  Value* re = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 0), b.getInt32Ty()), b.getInt64Ty());
+  Value* im = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 1), b.getInt32Ty()), b.getInt64Ty());
+  return b.CreateOr(re, b.CreateShl(im, 32));
+}
+
+Value* BitsToStorage(Value* bits, llvm::Type* type, llvm::IRBuilder<>& b) {
+  if (!type->isStructTy()) return b.CreateBitCast(bits, type);
+  Value* re = b.CreateBitCast(b.CreateTrunc(bits, b.getInt32Ty()), b.getFloatTy());
+  Value* im = b.CreateBitCast(b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty()), b.getFloatTy());
+  return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(type), re, 0), im, 1);
+}
+
+struct NativeAtomic {
+  HloOpcode opcode;
+  llvm::AtomicRMWInst::BinOp for_signed;
+  llvm::AtomicRMWInst::BinOp for_unsigned;
+};
+
+constexpr NativeAtomic kNativeAtomics[] = {
+    {HloOpcode::kAdd, llvm::AtomicRMWInst::Add, llvm::AtomicRMWInst::Add},
+    {HloOpcode::kAnd, llvm::AtomicRMWInst::And, llvm::AtomicRMWInst::And},
+    {HloOpcode::kOr, llvm::AtomicRMWInst::Or, llvm::AtomicRMWInst::Or},
+    {HloOpcode::kXor, llvm::AtomicRMWInst::Xor, llvm::AtomicRMWInst::Xor},
+    {HloOpcode::kMaximum, llvm::AtomicRMWInst::Max, llvm::AtomicRMWInst::UMax},
+    {HloOpcode::kMinimum, llvm::AtomicRMWInst::Min, llvm::AtomicRMWInst::UMin},
+};
+
+bool CombinesItsParameters(const xla::HloInstruction& root) {
+  return root.operand_count() == 2 && root.operand(0)->opcode() == HloOpcode::kParameter &&
+         root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1);
+}
+
+// BAD_BINOP when there is no such instruction.
+llvm::AtomicRMWInst::BinOp FindNative(const xla::HloInstruction& root) {
+  const xla::PrimitiveType type = root.shape().element_type();
+  if (!CombinesItsParameters(root)) return llvm::AtomicRMWInst::BAD_BINOP;
+  if (type == xla::F32 || type == xla::F64) {
+    return root.opcode() == HloOpcode::kAdd ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::BAD_BINOP;
+  }
+  const int64_t bytes = xla::primitive_util::IsIntegralType(type) ? StorageBytes(type) : 0;
+  if (bytes != 4 && bytes != 8) return llvm::AtomicRMWInst::BAD_BINOP;
+  for (const NativeAtomic& native : kNativeAtomics) {
+    if (native.opcode != root.opcode()) continue;
+    return xla::primitive_util::IsSignedIntegralType(type) ? native.for_signed : native.for_unsigned;
+  }
+  return llvm::AtomicRMWInst::BAD_BINOP;
+}
+
+}  // namespace
+
+ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)
+    : updates_(&scatter.scatter_updates()[0]->shape()) {
+  const xla::ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
+  const xla::Shape& operand = scatter.operand(0)->shape();
+  const auto contains = [](const auto& list, int64_t value) { return absl::c_linear_search(list, value); };
+  for (int64_t i = 0; i < static_cast<int64_t>(updates_->dimensions().size()); ++i) {
+    if (!contains(numbers.update_window_dims(), i)) index_dimensions_.push_back(i);
+  }
+  std::vector<bool> is_apart(updates_->dimensions().size(), false);
+  int64_t next_window = 0;
+  for (int64_t d = 0; d < static_cast<int64_t>(operand.dimensions().size()); ++d) {
+    window_.push_back(1);
+    source_.push_back(-1);
+    if (contains(numbers.inserted_window_dims(), d)) continue;
+    if (const auto batch = absl::c_find(numbers.input_batching_dims(), d); batch != numbers.input_batching_dims().end()) {
+      // The batch of an index is its place along a dimension of the indices.
+      int64_t of_indices = numbers.scatter_indices_batching_dims(batch - numbers.input_batching_dims().begin());
+      if (of_indices > numbers.index_vector_dim()) --of_indices;
+      source_.back() = index_dimensions_[of_indices];
+      is_apart[source_.back()] = true;
+      continue;
+    }
+    source_.back() = numbers.update_window_dims(next_window++);
+    window_.back() = updates_->dimensions(source_.back());
+    // Windows that begin at different places along this dimension overlap; those that fill it begin at 0.
+    const bool moves = contains(numbers.scatter_dims_to_operand_dims(), d) && window_.back() != operand.dimensions(d);
+    is_apart[source_.back()] = !moves;
+  }
+  // Indices before elements of a window: the order that updates are applied in.
+  for (const bool of_indices : {true, false}) {
+    for (size_t i = 0; i < is_apart.size(); ++i) {
+      if (contains(index_dimensions_, i) == of_indices) (is_apart[i] ? apart_ : meeting_).push_back(i);
+    }
+  }
+}
+
+std::vector<int64_t> ScatterDimensions::Extents(absl::Span<const int64_t> dimensions) const {
+  std::vector<int64_t> extents;
+  for (int64_t dimension : dimensions) extents.push_back(updates_->dimensions(dimension));
+  return extents;
+}
+
+bool ScatterKernel::CanBeAtomic(const xla::HloScatterInstruction& scatter, const Target& target) {
+  if (scatter.scatter_operand_count() != 1) return false;
+  const int64_t bytes = StorageBytes(scatter.scatter_operands()[0]->shape().element_type());
+  return bytes <= 4 || (bytes == 8 && target.has_int64_atomics);
+}
+
+// Where the window begins along the operand's dimension that `component` of the index stands for (i64).
+absl::StatusOr<Value*> ScatterKernel::Start(absl::Span<Value* const> update_index, int64_t component) {
+  const xla::ScatterDimensionNumbers& numbers = scatter_.scatter_dimension_numbers();
+  const xla::HloInstruction& indices = *scatter_.scatter_indices();
+  std::vector<Value*> position;
+  for (int64_t dimension : dimensions_.index_dimensions()) position.push_back(update_index[dimension]);
+  const int64_t rank = indices.shape().dimensions().size();
+  if (numbers.index_vector_dim() < rank) {
+    position.insert(position.begin() + numbers.index_vector_dim(), kernel_.index_math().Constant(component));
+  }
+  TF_ASSIGN_OR_RETURN(Value * start, kernel_.Element(indices, Index(std::move(position))));
+  const bool is_signed = xla::primitive_util::IsSignedIntegralType(indices.shape().element_type());
+  llvm::IRBuilder<>& b = kernel_.b();
+  return is_signed ? b.CreateSExt(start, b.getInt64Ty()) : b.CreateZExt(start, b.getInt64Ty());
+}
+
+absl::Status ScatterKernel::Update(absl::Span<Value* const> update_index, bool atomic) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  IndexMath& math = kernel_.index_math();
+  const xla::Shape& operand = scatter_.operand(0)->shape();
+  const xla::ScatterDimensionNumbers& numbers = scatter_.scatter_dimension_numbers();
+  std::vector<Value*> starts(operand.dimensions().size(), nullptr);
+  Value* in_bounds = b.getTrue();
+  for (int64_t i = 0; i < numbers.scatter_dims_to_operand_dims_size(); ++i) {
+    const int64_t dimension = numbers.scatter_dims_to_operand_dims(i);
+    TF_ASSIGN_OR_RETURN(starts[dimension], Start(update_index, i));
+    const int64_t last = operand.dimensions(dimension) - dimensions_.window(dimension);
+    if (last < 0) return absl::OkStatus();  // no window fits
+    // As unsigned numbers negative ones are too large as well.
+    in_bounds = b.CreateAnd(in_bounds, b.CreateICmpULE(starts[dimension], b.getInt64(last)));
+  }
+  return kernel_.If(in_bounds, [&]() -> absl::Status {
+    std::vector<Value*> place;
+    for (size_t d = 0; d < starts.size(); ++d) {
+      Value* within = dimensions_.source(d) >= 0 ? update_index[dimensions_.source(d)] : math.Constant(0);
+      place.push_back(starts[d] == nullptr ? within : math.Add(math.ToIndexType(starts[d]), within));
+    }
+    const Index from(std::vector<Value*>(update_index.begin(), update_index.end()));
+    std::vector<Value*> updates;
+    for (const xla::HloInstruction* update : scatter_.scatter_updates()) {
+      TF_ASSIGN_OR_RETURN(updates.emplace_back(), kernel_.Element(*update, from));
+    }
+    const Index to(std::move(place));
+    return atomic ? CombineAtomically(to, updates[0]) : Combine(to, updates);
+  });
+}
+
+absl::Status ScatterKernel::Combine(const Index& place, const std::vector<Value*>& updates) {
+  std::vector<Value*> arguments;
+  for (const Array& result : kernel_.results()) {
+    TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Load(result, place));
+  }
+  arguments.insert(arguments.end(), updates.begin(), updates.end());
+  TF_ASSIGN_OR_RETURN(std::vector<Value*> combined, kernel_.EmitReducer(*scatter_.to_apply(), arguments));
+  for (size_t i = 0; i < combined.size(); ++i) TF_RETURN_IF_ERROR(kernel_.Store(i, place, combined[i]));
+  return absl::OkStatus();
+}
+
+absl::Status ScatterKernel::CombineAtomically(const Index& place, Value* update) {
+  const xla::HloInstruction& root = *scatter_.to_apply()->root_instruction();
+  // Replacing needs no more than a store: one of those that meet remains.
+  if (&root == scatter_.to_apply()->parameter_instruction(1)) return kernel_.Store(0, place, update);
+  const llvm::AtomicRMWInst::BinOp native = FindNative(root);
+  if (native == llvm::AtomicRMWInst::BAD_BINOP) return CompareAndExchange(place, update);
+  const Array& result = kernel_.results()[0];
+  Value* pointer = kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
+  kernel_.b().CreateAtomicRMW(native, pointer, update, llvm::Align(StorageBytes(result.shape.element_type())),
+                              llvm::AtomicOrdering::Monotonic, DeviceScope(kernel_.llvm_context()));
+  return absl::OkStatus();
+}
+
+absl::Status ScatterKernel::CompareAndExchange(const Index& place, Value* update) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  const Array& result = kernel_.results()[0];
+  const xla::PrimitiveType type = result.shape.element_type();
+  Value* pointer = kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
+  AtomicWord word(b, pointer, 8 * StorageBytes(type));
+  llvm::AllocaInst* seen = kernel_.Slot(word.word_type(), word.Load());
+  llvm::AllocaInst* done = kernel_.Slot(b.getInt1Ty(), b.getFalse());
+  const auto goes_on = [&]() -> absl::StatusOr<Value*> { return b.CreateNot(b.CreateLoad(b.getInt1Ty(), done)); };
+  return kernel_.While(goes_on, [&]() -> absl::Status {
+    Value* before = b.CreateLoad(word.word_type(), seen);
+    Value* stored = BitsToStorage(word.Extract(before), StorageType(type, kernel_.llvm_context()), b);
+    Value* current = FromStorage(stored, type, kernel_.target(), b);
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> combined, kernel_.EmitReducer(*scatter_.to_apply(), {current, update}));
+    Value* bits = StorageToBits(ToStorage(combined[0], type, kernel_.target(), b), b);
+    const AtomicWord::Exchange exchange = word.CompareExchange(before, word.Replace(before, bits));
+    b.CreateStore(exchange.seen, seen);
+    b.CreateStore(exchange.done, done);
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace onexpu::compiler
