@@ -49,6 +49,16 @@ absl::StatusOr<DeviceBuffer::Contents> DeviceBuffer::Acquire() const {
   return contents_;
 }
 
+void DeviceBuffer::WaitIfLight() const {
+  TicketRef made;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!deleted_) made = contents_.definition.ticket;
+  }
+  if (made.ticket == 0 || made.timeline->IsComplete(made.ticket)) return;
+  made.timeline->WaitIfLight(made.ticket);
+}
+
 std::shared_ptr<Event> DeviceBuffer::ready() {
   absl::MutexLock lock(&mutex_);
   return deleted_ ? Event::Completed(DeletedError()) : contents_.definition.ready;

@@ -27,7 +27,7 @@ struct Definition {
   uint64_t version = 0;          // thunk.h's ContentVersion; 0: somebody else may write
 
   // The error that the bytes are, if it is known by now.
-  absl::Status poison() const { return ready->IsReady() ? ready->status() : absl::OkStatus(); }
+  absl::Status poison() const { return ready->IsKnown() ? ready->status() : absl::OkStatus(); }
 };
 
 // Never the same twice.
@@ -48,6 +48,9 @@ class DeviceBuffer final : public Buffer {
 
   // The memory, for work that is submitted next (hold the device's submission lock). INVALID_ARGUMENT once deleted.
   absl::StatusOr<Contents> Acquire() const;
+
+  // Waits for the work that defines it if that takes some microseconds at most.
+  void WaitIfLight() const;
 
   SyclDevice& sycl_device() const { return *static_cast<SyclDevice*>(memory_space_->device()); }
 

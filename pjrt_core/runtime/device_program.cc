@@ -88,7 +88,7 @@ absl::Status DeviceProgram::FillMemory() {
     });
     last = filled.ticket;
     memory.AddUse({&timeline, filled.ticket});
-    return filled.done->IsReady() ? filled.done->status() : absl::OkStatus();
+    return filled.done->IsKnown() ? filled.done->status() : absl::OkStatus();
   };
 
   const size_t count = plan_.allocations.size();
@@ -281,7 +281,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
   ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
 
   const SubmitOptions submit_options{.blocking = blocking_,
-                                     .estimated_nanoseconds = plan_.estimated_nanoseconds,
+                                     .estimated_nanoseconds = weight_.nanoseconds(),
+                                     .weight = &weight_,
                                      .keep_alive = shared_from_this()};
   Definition definition = submission.Submit(
       submit_options,

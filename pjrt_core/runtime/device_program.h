@@ -42,7 +42,10 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   struct Execution;
 
   DeviceProgram(std::shared_ptr<const Source> source, SyclDevice& device)
-      : source_(std::move(source)), plan_(source_->plan), device_(device) {}
+      : source_(std::move(source)),
+        plan_(source_->plan),
+        device_(device),
+        weight_(plan_.estimated_nanoseconds) {}
 
   const program::Program& program() const { return source_->container.program(); }
 
@@ -62,6 +65,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   const std::shared_ptr<const Source> source_;
   const ProgramPlan& plan_;
   SyclDevice& device_;
+  Timeline::Weight weight_;
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;
   bool blocking_ = false;

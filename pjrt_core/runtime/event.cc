@@ -20,8 +20,8 @@ std::shared_ptr<Event> Event::Completed(absl::Status status) {
 }
 
 absl::Status Event::Await() {
-  if (!IsReady() && source_ != nullptr) source_->Watch(ticket_, /*may_block=*/true);
-  if (!IsReady()) {
+  if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kLong);
+  if (!IsKnown()) {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
         +[](std::atomic<bool>* ready) { return ready->load(std::memory_order_acquire); }, &ready_));
@@ -30,10 +30,10 @@ absl::Status Event::Await() {
 }
 
 void Event::OnReady(Callback callback) {
-  if (!IsReady() && source_ != nullptr) source_->Watch(ticket_, /*may_block=*/false);
-  if (!IsReady()) {
+  if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kShort);
+  if (!IsKnown()) {
     absl::MutexLock lock(&mutex_);
-    if (!IsReady()) {
+    if (!IsKnown()) {
       callbacks_.push_back(std::move(callback));
       return;
     }
@@ -45,7 +45,7 @@ void Event::Complete(absl::Status status) {
   absl::InlinedVector<Callback, 1> callbacks;
   {
     absl::MutexLock lock(&mutex_);
-    if (IsReady()) return;
+    if (IsKnown()) return;
     status_ = std::move(status);
     ready_.store(true, std::memory_order_release);
     callbacks = std::move(callbacks_);

@@ -21,11 +21,13 @@ namespace onexpu {
 // Completes events in the order of its tickets. Outlives its events.
 class EventSource {
  public:
+  // How long the one who asks will wait: not at all, some microseconds, or as long as it takes (and lends its thread).
+  enum class Patience { kNone, kShort, kLong };
+
   virtual ~EventSource() = default;
 
-  // Somebody waits for `ticket`. With `may_block` the caller has nothing else to do: the call may return only when the
-  // ticket is complete, and lends its thread to the work. Without, it blocks for some microseconds at most.
-  virtual void Watch(uint64_t ticket, bool may_block) = 0;
+  // Somebody wants to know of `ticket`, which from now on completes as soon as it can.
+  virtual void Watch(uint64_t ticket, Patience patience) = 0;
 };
 
 class Event {
@@ -38,7 +40,13 @@ class Event {
   static std::shared_ptr<Event> Create() { return std::make_shared<Event>(); }
   static std::shared_ptr<Event> Completed(absl::Status status);
 
-  bool IsReady() const { return ready_.load(std::memory_order_acquire); }
+  // What is known by now, without asking: for errors, and for work that may as well be ordered behind it.
+  bool IsKnown() const { return ready_.load(std::memory_order_acquire); }
+  // For somebody who would like to know.
+  bool IsReady() const {
+    if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kNone);
+    return IsKnown();
+  }
   // Valid once ready.
   const absl::Status& status() const { return status_; }
   // Blocks the caller.

@@ -158,7 +158,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
 
   // The call's own failure is known when it was made here; a poisoned operand only poisons the
   // results.
-  if (poison.ok() && definition.ready->IsReady() && !definition.ready->status().ok()) {
+  if (poison.ok() && definition.ready->IsKnown() && !definition.ready->status().ok()) {
     return definition.ready->status();
   }
   for (size_t i = 0; i < result_types.size(); ++i) {

@@ -16,7 +16,7 @@ absl::StatusOr<char*> Submission::Read(const DeviceBuffer& buffer) {
 
 char* Submission::Read(const DeviceBuffer::Contents& contents) {
   const Definition& definition = contents.definition;
-  if (!definition.ready->IsReady()) {
+  if (!definition.ready->IsKnown()) {
     undefined_.push_back(definition.ready);
     DependOn(definition.ticket);
   } else if (!definition.ready->status().ok()) {
@@ -76,7 +76,8 @@ bool Submission::GoesInline(const SubmitOptions& options) const {
 }
 
 Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
-  Timeline::Reservation reservation = device_.compute().Reserve(options.estimated_nanoseconds);
+  Timeline::Reservation reservation =
+      device_.compute().Reserve(options.estimated_nanoseconds, options.weight);
   for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
     memory->AddUse({&device_.compute(), reservation.ticket});
   }
@@ -87,7 +88,7 @@ absl::Status Submission::Prepare(sycl::queue& queue) {
   if (device_.health().lost()) return device_.health().status();
   ONEXPU_RETURN_IF_ERROR(poison_);
   for (const std::shared_ptr<Event>& input : undefined_) {
-    if (input->IsReady() && !input->status().ok()) return input->status();
+    if (input->IsKnown() && !input->status().ok()) return input->status();
   }
   if (!dependencies_.empty()) {
     std::vector<sycl::event> events;

@@ -33,6 +33,7 @@ namespace onexpu {
 struct SubmitOptions {
   bool blocking = false;                // waits for the device or the host: through the launcher
   int64_t estimated_nanoseconds = 0;    // of device time; what is small is waited for without a thread hop
+  Timeline::Weight* weight = nullptr;   // learns from experience; owned by keep_alive
   std::shared_ptr<const void> keep_alive;  // until the work is complete
 };
 

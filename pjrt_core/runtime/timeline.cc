@@ -1,5 +1,7 @@
 #include "pjrt_core/runtime/timeline.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,8 +12,13 @@ namespace {
 
 // Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it waits for it.
 constexpr int64_t kLightNanoseconds = 40'000;
-// Light work that nobody asks about is completed in batches of this size, so that what it keeps alive goes.
-constexpr size_t kUnwatchedEntries = 64;
+// Work that nobody asks about is completed in batches of this size, so that what it keeps alive goes.
+constexpr size_t kBatch = 64;
+// How far ahead of the first incomplete ticket the waiter thread waits.
+constexpr int64_t kLookAheadNanoseconds = 1'000'000;
+// An estimate that was this wrong so many times in a row counts no more. Once may be a busy machine.
+constexpr int64_t kSurpriseNanoseconds = 1'000'000;
+constexpr int kSurprises = 3;
 
 }  // namespace
 
@@ -25,6 +32,14 @@ void DeviceHealth::MarkLost(absl::Status status) {
 absl::Status DeviceHealth::status() const {
   absl::MutexLock lock(&mutex_);
   return status_;
+}
+
+void Timeline::Weight::Learn(int64_t waited) {
+  if (waited < kSurpriseNanoseconds) {
+    surprises_.store(0, std::memory_order_relaxed);
+  } else if (surprises_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
+    nanoseconds_.store(waited, std::memory_order_relaxed);
+  }
 }
 
 Timeline::Timeline(std::string name, sycl::queue queue, DeviceHealth* health)
@@ -43,13 +58,14 @@ void Timeline::Stop() {
   if (waiter.joinable()) waiter.join();
 }
 
-Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds) {
+Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight) {
   absl::MutexLock lock(&mutex_);
   const Ticket ticket = reserved_.load(std::memory_order_relaxed) + 1;
   reserved_.store(ticket, std::memory_order_release);
   Entry& entry = entries_.emplace_back();
   entry.done = std::make_shared<Event>(this, ticket);
   entry.estimated_nanoseconds = estimated_nanoseconds;
+  entry.weight = weight;
   return {ticket, entry.done};
 }
 
@@ -66,12 +82,9 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
       committed.status = status;
     }
     committed_.store(ticket, std::memory_order_release);
-    if (PendingNanoseconds(ticket) > kLightNanoseconds || entries_.size() > kUnwatchedEntries ||
-        !committed.callbacks.empty()) {
-      WakeWaiter(ticket);
-    }
+    if (committed.is_observed) WakeWaiter(ticket);
+    if (ticket - first_ticket_ >= 2 * kBatch) WakeWaiter(ticket - kBatch);
     commit_changed_.SignalAll();
-    if (watched_ >= ticket) watch_changed_.Signal();
   }
   // Whoever depends on failed work learns it at once; its memory stays in use until the ticket is complete.
   if (failed != nullptr) failed->Complete(std::move(status));
@@ -111,6 +124,7 @@ void Timeline::WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback) 
     absl::MutexLock lock(&mutex_);
     if (ticket >= first_ticket_) {
       entry(ticket).callbacks.push_back(std::move(callback));
+      entry(ticket).is_observed = true;
       if (IsCommitted(ticket)) WakeWaiter(ticket);
       return;
     }
@@ -203,22 +217,41 @@ void Timeline::Wait(Ticket ticket) {
   WaitForDevice(std::move(last), ticket);
 }
 
-void Timeline::Watch(uint64_t ticket, bool may_block) {
-  if (may_block) return Wait(ticket);
+void Timeline::WaitIfLight(Ticket ticket) {
   std::optional<sycl::event> last;
+  Weight* weight;
+  std::shared_ptr<const void> keep_alive;  // of the weight
   {
     absl::MutexLock lock(&mutex_);
-    if (ticket < first_ticket_) return;
-    if (!IsCommitted(ticket)) {
-      // The launcher has it; Commit wakes the waiter because of this callback.
-      entry(ticket).callbacks.push_back([] {});
-      return;
-    }
-    if (watched_ >= ticket) return;
-    if (PendingNanoseconds(ticket) > kLightNanoseconds) return WakeWaiter(ticket);
+    if (ticket < first_ticket_ || !IsCommitted(ticket)) return;
+    if (PendingNanoseconds(ticket) > kLightNanoseconds) return;
     last = EventFor(ticket);
+    weight = entry(ticket).weight;
+    keep_alive = entry(ticket).keep_alive;
   }
+  const auto start = std::chrono::steady_clock::now();
   WaitForDevice(std::move(last), ticket);
+  if (weight != nullptr) weight->Learn((std::chrono::steady_clock::now() - start).count());
+}
+
+void Timeline::Watch(uint64_t ticket, Patience patience) {
+  if (patience == Patience::kLong) return Wait(ticket);
+  if (patience == Patience::kShort) WaitIfLight(ticket);
+  absl::MutexLock lock(&mutex_);
+  if (ticket < first_ticket_) return;
+  entry(ticket).is_observed = true;
+  if (IsCommitted(ticket)) WakeWaiter(ticket);
+}
+
+Ticket Timeline::NextWatched() {
+  const Ticket last = std::min(watched_, committed_.load(std::memory_order_relaxed));
+  int64_t ahead = 0;
+  Ticket ticket = first_ticket_;
+  while (ticket < last && !entry(ticket).is_observed && ahead <= kLookAheadNanoseconds) {
+    ahead += entry(ticket).estimated_nanoseconds;
+    ++ticket;
+  }
+  return ticket;
 }
 
 void Timeline::WaiterLoop() {
@@ -231,7 +264,7 @@ void Timeline::WaiterLoop() {
         watch_changed_.Wait(&mutex_);
       }
       if (stopping_) return;
-      ticket = first_ticket_;
+      ticket = NextWatched();
       last = EventFor(ticket);
     }
     WaitForDevice(std::move(last), ticket);

@@ -5,9 +5,9 @@
 // its last command. Tickets are committed in the order of their reservation (the device's submission lock and launcher see
 // to it) and complete in that order.
 //
-// Nobody watches light work until somebody asks: a thread hop costs several times what a small kernel takes. Work that is
-// not light is watched by the waiter thread from the start; on the CPU device a thread that waits also computes.
-// Callbacks run on the thread that completes: the waiter's, or one that waits.
+// Nobody watches work until somebody asks: the device needs no help, and a thread hop costs several times what a small
+// kernel takes. Who asks for light work waits for it; other work is watched by the waiter thread (on the CPU device a
+// thread that waits also computes). Callbacks run on the thread that completes: the waiter's, or one that waits.
 #ifndef PJRT_CORE_RUNTIME_TIMELINE_H_
 #define PJRT_CORE_RUNTIME_TIMELINE_H_
 
@@ -52,14 +52,27 @@ class Timeline final : public EventSource {
     std::shared_ptr<Event> done;
   };
 
+  // How long work takes on the device: an estimate, and what experience makes of it. Shared by the runs of one Program.
+  class Weight {
+   public:
+    explicit Weight(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
+    int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
+    // Somebody waited this long for work that passed for light.
+    void Learn(int64_t waited);
+
+   private:
+    std::atomic<int64_t> nanoseconds_;
+    std::atomic<int> surprises_{0};
+  };
+
   Timeline(std::string name, sycl::queue queue, DeviceHealth* health);
   ~Timeline() override;
 
   sycl::queue& queue() { return queue_; }
   const std::string& name() const { return name_; }
 
-  // `estimated_nanoseconds` decides whether the work is light.
-  Reservation Reserve(int64_t estimated_nanoseconds);
+  // `weight`, if given, lives until the ticket is complete.
+  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr);
 
   // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had none. An error is the
   // work's outcome. `keep_alive` is released when the ticket is complete.
@@ -81,6 +94,9 @@ class Timeline final : public EventSource {
   // Runs when the ticket is complete: at once, or on the completing thread.
   void WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback);
 
+  // Waits for the ticket if that takes some microseconds at most.
+  void WaitIfLight(Ticket ticket);
+
   // Completes what the device has finished. Never blocks.
   void Poll();
 
@@ -91,7 +107,7 @@ class Timeline final : public EventSource {
   // Blocks until all that has been committed so far is complete.
   void WaitForCommitted() { Wait(committed_.load(std::memory_order_acquire)); }
 
-  void Watch(uint64_t ticket, bool may_block) override;
+  void Watch(uint64_t ticket, Patience patience) override;
 
   // Ends the waiter thread, at the end of the process.
   void Stop();
@@ -103,6 +119,8 @@ class Timeline final : public EventSource {
     std::shared_ptr<Event> done;
     std::shared_ptr<const void> keep_alive;
     int64_t estimated_nanoseconds = 0;
+    Weight* weight = nullptr;
+    bool is_observed = false;  // somebody wants to know at once
     absl::InlinedVector<absl::AnyInvocable<void()>, 1> callbacks;
   };
 
@@ -115,6 +133,8 @@ class Timeline final : public EventSource {
   // Waits for the device, then completes all tickets up to `ticket`, which is committed.
   void WaitForDevice(std::optional<sycl::event> last, Ticket ticket);
   void Retire(Ticket ticket);
+  // What the waiter thread waits for next: the first that is observed, but not far ahead.
+  Ticket NextWatched() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WaiterLoop();
 
   const std::string name_;

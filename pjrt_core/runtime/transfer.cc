@@ -38,7 +38,7 @@ absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
   const TicketRef ticket{&timeline, copy.ticket};
   memory->AddUse(ticket);
   if (synchronous) timeline.Wait(copy.ticket);
-  if (copy.done->IsReady()) ONEXPU_RETURN_IF_ERROR(copy.done->status());
+  if (copy.done->IsKnown()) ONEXPU_RETURN_IF_ERROR(copy.done->status());
   if (done) timeline.WhenComplete(copy.ticket, std::move(done));
   return DeviceBuffer::Contents{std::move(memory), 0,
                                 Definition{ticket, std::move(copy.done), NewContentVersion()}};
@@ -94,6 +94,8 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
                                   void* destination) {
   SyclDevice& device = buffer.sycl_device();
   Timeline& timeline = device.device_to_host();
+  // A small array out of light work: waiting for the work costs less than telling the copy to.
+  if (bytes <= kSmallBytes) buffer.WaitIfLight();
   absl::MutexLock lock(&device.submission_mutex());
   absl::StatusOr<DeviceBuffer::Contents> contents = buffer.Acquire();
   if (!contents.ok()) return Event::Completed(contents.status());

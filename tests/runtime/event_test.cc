@@ -42,9 +42,9 @@ TEST(Event, AwaitBlocksUntilAnotherThreadCompletes) {
 // A source completes its ticket when somebody asks, and only then.
 class LazySource final : public EventSource {
  public:
-  void Watch(uint64_t ticket, bool may_block) override {
+  void Watch(uint64_t ticket, Patience patience) override {
     ++asked;
-    if (may_block) event->Complete(absl::OkStatus());
+    if (patience == Patience::kLong) event->Complete(absl::OkStatus());
   }
   std::shared_ptr<Event> event;
   int asked = 0;
@@ -57,9 +57,13 @@ TEST(Event, TellsItsSourceThatSomebodyWaits) {
   source.event->OnReady([&](const absl::Status&) { called = true; });
   EXPECT_EQ(source.asked, 1);
   EXPECT_FALSE(called);
+  EXPECT_FALSE(source.event->IsKnown());
+  EXPECT_EQ(source.asked, 1);
+  EXPECT_FALSE(source.event->IsReady());
+  EXPECT_EQ(source.asked, 2);
   EXPECT_TRUE(source.event->Await().ok());
   EXPECT_TRUE(called);
-  EXPECT_EQ(source.asked, 2);
+  EXPECT_EQ(source.asked, 3);
 }
 
 }  // namespace

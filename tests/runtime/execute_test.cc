@@ -235,7 +235,19 @@ TEST(Execute, OrderGoesThroughTheLauncher) {
   EXPECT_LT(Milliseconds(Clock::now() - start), 10.0);  // nothing waited for the 50 ms before it
   ASSERT_TRUE(copied->Await().ok());
   EXPECT_THAT(read, ElementsAre(53));
-  EXPECT_TRUE(slow[0]->ready()->IsReady());
+  EXPECT_TRUE(slow[0]->ready()->Await().ok());
+}
+
+// Whoever only asks from time to time learns it, too.
+TEST(Execute, PollingSeesTheEnd) {
+  auto add = LoadAdd(8);
+  auto x = FromVector(std::vector<float>(8, 1.0f));
+  auto results = RunProgram(*add, {x, x});
+  const auto start = Clock::now();
+  while (!results[0]->ready()->IsReady()) {
+    ASSERT_LT(Milliseconds(Clock::now() - start), 10'000.0);
+    std::this_thread::yield();
+  }
 }
 
 std::shared_ptr<LoadedProgram> LoadConditional(bool is_pred) {
