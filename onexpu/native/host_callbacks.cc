@@ -45,8 +45,9 @@ class Functions {
   }
 
  private:
-  // Starts at random: a number in a stored program means nothing in another process.
-  Functions() : last_((static_cast<uint64_t>(std::random_device()()) << 32) | 1) {}
+  // Starts at random: a number in a stored program means nothing in another process. Attributes of
+  // MLIR are signed.
+  Functions() : last_(static_cast<uint64_t>(std::random_device()() >> 2) << 32) {}
 
   uint64_t last_;
   std::unordered_map<uint64_t, py::object> functions_;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "absl/strings/match.h"
@@ -38,27 +37,10 @@ absl::Status TensorFlowError(absl::string_view what) {
       ". Install it with: ", kPipLine));
 }
 
-// Keeps TensorFlow from greeting on stderr while its library loads, unless the user has set a
-// level.
-class QuietStart {
- public:
-  QuietStart() : quiet_(std::getenv(kVariable) == nullptr) {
-    if (quiet_) setenv(kVariable, "1", 0);
-  }
-  ~QuietStart() {
-    if (quiet_) unsetenv(kVariable);
-  }
-
- private:
-  static constexpr char kVariable[] = "TF_CPP_MIN_LOG_LEVEL";
-  const bool quiet_;
-};
-
 // TensorFlow's library: the one that is loaded already, or the one of the same site-packages.
 absl::Status OpenTensorFlow(absl::string_view own_directory) {
   void* library = dlopen(kTensorFlowLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (library == nullptr) {
-    const QuietStart quiet;
     const std::string path = absl::StrCat(own_directory, "/../../tensorflow/", kTensorFlowLibrary);
     if (access(path.c_str(), R_OK) != 0) {
       return TensorFlowError(absl::StrCat(path, " is not there (", std::strerror(errno), ")"));
