@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,6 +31,11 @@ struct LaunchCall {
   FfiCallSite site;
   absl::InlinedVector<void*, 8> operands;
   absl::InlinedVector<void*, 4> results;
+
+  // Of the call, if it is made before Launch returns, on its own thread. The launcher's outcome
+  // only poisons the results.
+  absl::Status outcome;
+  const std::thread::id caller = std::this_thread::get_id();
 };
 
 FfiBufferType ToFfiType(const ArrayShape& shape) {
@@ -78,7 +84,7 @@ absl::Status CheckAliases(const FfiHandler& handler,
   return absl::OkStatus();
 }
 
-std::unique_ptr<LaunchCall> MakeCall(const FfiHandler& handler,
+std::shared_ptr<LaunchCall> MakeCall(const FfiHandler& handler,
                                      absl::Span<const std::shared_ptr<Buffer>> operands,
                                      absl::Span<const LaunchResultType> result_types,
                                      const XLA_FFI_Attrs* attributes) {
@@ -86,7 +92,7 @@ std::unique_ptr<LaunchCall> MakeCall(const FfiHandler& handler,
   for (const auto& operand : operands) operand_types.push_back(ToFfiType(operand->shape()));
   std::vector<FfiBufferType> types;
   for (const LaunchResultType& type : result_types) types.push_back(ToFfiType(type.shape));
-  return std::make_unique<LaunchCall>(
+  return std::make_shared<LaunchCall>(
       &handler, std::move(operand_types), std::move(types),
       attributes == nullptr ? FfiAttributes() : FfiAttributes::Copy(*attributes));
 }
@@ -110,7 +116,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
     ONEXPU_RETURN_IF_ERROR(CheckOperand(handler, device, *operands[i], i));
   }
   ONEXPU_RETURN_IF_ERROR(CheckAliases(handler, operands, result_types));
-  std::unique_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
+  std::shared_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
   ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
 
   SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
@@ -144,23 +150,19 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
     ONEXPU_ASSIGN_OR_RETURN(call->operands[i],
                             submission.Read(static_cast<const DeviceBuffer&>(*operands[i])));
   }
-  const absl::Status poison = submission.poison();
-
   Definition definition = submission.Submit(
-      options, [call = std::move(call), device, &statistics = sycl_device.statistics(),
+      options, [call, device, &statistics = sycl_device.statistics(),
                 run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
         const FfiInvocation invocation{
             .queue = queue, .device = device, .statistics = statistics, .run_id = run_id};
-        return call->site.Call(call->operands, call->results, invocation);
+        absl::Status outcome = call->site.Call(call->operands, call->results, invocation);
+        if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
+        return outcome;
       });
   lock.Release();
   sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
 
-  // The call's own failure is known when it was made here; a poisoned operand only poisons the
-  // results.
-  if (poison.ok() && definition.ready->IsKnown() && !definition.ready->status().ok()) {
-    return definition.ready->status();
-  }
+  ONEXPU_RETURN_IF_ERROR(call->outcome);
   for (size_t i = 0; i < result_types.size(); ++i) {
     const LaunchResultType& type = result_types[i];
     results.push_back(std::make_shared<DeviceBuffer>(
