@@ -31,7 +31,19 @@ void CopyList(const List& from, Element* List::* heap, List* to) {
   std::copy_n(from.*heap, from.size, to->*heap);
 }
 
-// The device takes arrays as XLA describes them.
+// TensorFlow hands the layout on to the core, and a shape without one as an empty layout.
+void SetRowMajorLayout(XLA_Shape* shape) {
+  const int64_t rank = shape->dimensions.size;
+  shape->layout = XLA_Layout{};
+  shape->layout.tail_padding_alignment_in_elements = 1;
+  shape->layout.minor_to_major.size = rank;
+  int64_t* order = shape->layout.minor_to_major.inlined;
+  if (rank > TPU_C_API_MAX_INLINED) order = shape->layout.minor_to_major.heap = new int64_t[rank];
+  for (int64_t i = 0; i < rank; ++i) order[i] = rank - 1 - i;
+  shape->has_layout = true;
+}
+
+// The device takes arrays as XLA describes them, dense and row-major.
 void XlaShapeToDeviceShapeRepresentation(XLA_Shape* shape, int /*data_type*/,
                                          bool /*use_fast_memory*/,
                                          XLA_LayoutPreference /*layout_preference*/,
@@ -43,10 +55,7 @@ void XlaShapeToDeviceShapeRepresentation(XLA_Shape* shape, int /*data_type*/,
   *device_shape = *shape;
   CopyList(shape->dimensions, &Int64List::heap, &device_shape->dimensions);
   CopyList(shape->dynamic_dimensions, &BoolList::heap, &device_shape->dynamic_dimensions);
-  if (shape->has_layout) {
-    CopyList(shape->layout.minor_to_major, &Int64List::heap, &device_shape->layout.minor_to_major);
-    device_shape->layout.tiles.size = 0;  // There are no tiled layouts here.
-  }
+  SetRowMajorLayout(device_shape);
   TF_SetStatus(status, TF_OK, "");
 }
 

@@ -1,7 +1,5 @@
-// OnexpuKernel and OnexpuDynamicKernel inside compiled programs: a custom call to "onexpu.kernel".
-//
-// Registered for XLA_XPU_JIT, so they work in jit_compile=True and in automatic clusters. XLA's own
-// registry wants static registration; it happens when TensorFlow loads this library.
+#include "tf_plugin/onexpu_kernel_xla.h"
+
 #include <string>
 #include <vector>
 
@@ -131,14 +129,27 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
   }
 };
 
+using Translation = tensorflow::XlaOpRegistrationBuilder;
+
+template <typename Kernel>
+void Register(Translation& translation) {
+  tensorflow::XlaOpRegistrar registrar(
+      translation.Build([](OpKernelConstruction* construction) -> tensorflow::OpKernel* {
+        return new Kernel(construction);
+      }));
+}
+
 }  // namespace
 
-REGISTER_XLA_OP(Name("OnexpuKernel").Device(kCompilationDevice).CompilationOnly(), OnexpuKernel);
-REGISTER_XLA_OP(Name("OnexpuDynamicKernel")
-                    .Device(kCompilationDevice)
-                    .CompileTimeConstantInput("output_shapes")
-                    .CompileTimeConstantInput("global_size")
-                    .CompilationOnly(),
-                OnexpuDynamicKernel);
+// Compilation only: outside of programs the ops have kernels of their own.
+void RegisterOnexpuKernelTranslation() {
+  Register<OnexpuKernel>(
+      Translation::Name("OnexpuKernel").Device(kCompilationDevice).CompilationOnly());
+  Register<OnexpuDynamicKernel>(Translation::Name("OnexpuDynamicKernel")
+                                    .Device(kCompilationDevice)
+                                    .CompileTimeConstantInput("output_shapes")
+                                    .CompileTimeConstantInput("global_size")
+                                    .CompilationOnly());
+}
 
 }  // namespace onexpu::tf_plugin

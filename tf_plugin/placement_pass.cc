@@ -123,20 +123,11 @@ bool IsBookkeeping(const Node& node) {
 }
 
 bool IsBookkeeping(const std::string& op) {
-  static const auto* const ops = new std::set<std::string>{"Const",
-                                                           "NoOp",
-                                                           "Identity",
-                                                           "IdentityN",
-                                                           "Placeholder",
-                                                           "StopGradient",
-                                                           "PreventGradient",
-                                                           "ReadVariableOp",
-                                                           "Shape",
-                                                           "ShapeN",
-                                                           "Size",
-                                                           "Rank",
-                                                           "_Arg",
-                                                           "_Retval"};
+  static const auto* const ops =
+      new std::set<std::string>{"Const",          "NoOp",        "_EagerConst",  "Identity",
+                                "IdentityN",      "Placeholder", "StopGradient", "PreventGradient",
+                                "ReadVariableOp", "Shape",       "ShapeN",       "Size",
+                                "Rank",           "_Arg",        "_Retval"};
   return ops->count(op) > 0;
 }
 
