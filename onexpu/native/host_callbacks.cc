@@ -1,8 +1,10 @@
 #include "onexpu/native/host_callbacks.h"
 
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -53,25 +55,102 @@ class Functions {
   std::unordered_map<uint64_t, py::object> functions_;
 };
 
-bool InterpreterIsRunning() { return Py_IsInitialized() != 0 && !_Py_IsFinalizing(); }
+// Who may enter the interpreter from a thread of the core. A thread that asks for the lock of an
+// interpreter that is being finalised is ended where it stands, with everything that it holds: so
+// calls stop before that. Thread-safe.
+class Gate {
+ public:
+  static Gate& Get() {
+    static Gate* const gate = new Gate;  // outlives the interpreter
+    return *gate;
+  }
 
-// A loaded program's reference to its function.
+  // False once closed. True is followed by Leave().
+  bool Enter() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (closed_) return false;
+    ++inside_;
+    return true;
+  }
+  void Leave() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (--inside_ == 0) empty_.notify_all();
+  }
+  // Waits for those inside; the caller must not hold the interpreter's lock.
+  void Close() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    closed_ = true;
+    empty_.wait(lock, [this] { return inside_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable empty_;
+  bool closed_ = false;
+  int inside_ = 0;
+};
+
+// Objects that a thread without the interpreter's lock has let go. The main thread drops them when
+// it comes by; those that are left at the end of the process are left to it. Thread-safe.
+class Retired {
+ public:
+  static Retired& Get() {
+    static Retired* const retired = new Retired;
+    return *retired;
+  }
+
+  void Add(py::object object) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      objects_.push_back(object.release());
+    }
+    Py_AddPendingCall([](void*) { return Get().Drop(), 0; }, nullptr);
+  }
+
+ private:
+  void Drop() {
+    std::vector<py::handle> objects;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      objects.swap(objects_);
+    }
+    for (py::handle object : objects) object.dec_ref();
+  }
+
+  std::mutex mutex_;
+  std::vector<py::handle> objects_;
+};
+
+// A loaded program's reference to its function. Destroyed on any thread.
 struct BoundFunction {
   static ffi::TypeId id;
 
   explicit BoundFunction(py::object bound) : function(std::move(bound)) {}
-  ~BoundFunction() {
-    if (!InterpreterIsRunning()) {
-      function.release();  // nobody left to give it back to
-      return;
-    }
-    py::gil_scoped_acquire lock;
-    function = py::object();
-  }
+  ~BoundFunction() { Retired::Get().Add(std::move(function)); }
 
   py::object function;
 };
 ffi::TypeId BoundFunction::id = {};
+
+// One stay behind the gate.
+class Visit {
+ public:
+  Visit() : admitted_(Gate::Get().Enter()) {}
+  ~Visit() {
+    if (admitted_) Gate::Get().Leave();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  bool admitted() const { return admitted_; }
+
+ private:
+  const bool admitted_;
+};
+
+ffi::Error ShuttingDown() {
+  return ffi::Error(ffi::ErrorCode::kUnavailable, "onexpu: Python is shutting down");
+}
 
 ffi::ErrorOr<std::unique_ptr<BoundFunction>> Instantiate(uint64_t number) {
   if (!InterpreterIsRunning()) {
@@ -179,9 +258,8 @@ std::string Describe(const py::error_already_set& error) {
 }
 
 ffi::Error Execute(BoundFunction* bound, ffi::RemainingArgs args, ffi::RemainingRets rets) {
-  if (!InterpreterIsRunning()) {
-    return ffi::Error(ffi::ErrorCode::kUnavailable, "onexpu: Python is shutting down");
-  }
+  const Visit visit;
+  if (!visit.admitted()) return ShuttingDown();
   py::gil_scoped_acquire lock;
   try {
     CallFunction(bound->function, args, rets);
@@ -211,11 +289,14 @@ void BindHostCallbacks(py::module_& module) {
   module.def(
       "release_host_callback", [](uint64_t number) { Functions::Get().Remove(number); },
       py::arg("number"), "Drops a registration. Loaded programs keep their functions.");
+  module.def(
+      "stop_host_callbacks", [] { Gate::Get().Close(); }, py::call_guard<py::gil_scoped_release>(),
+      "Waits for functions that are running; later calls fail. At the end of the process.");
 }
 
 void RegisterHostCallbackTarget(const PJRT_Api& api) {
-  const auto* types = reinterpret_cast<const PJRT_FFI_Extension*>(
-      FindExtension(api, PJRT_Extension_Type_FFI));
+  const auto* types =
+      reinterpret_cast<const PJRT_FFI_Extension*>(FindExtension(api, PJRT_Extension_Type_FFI));
   if (types == nullptr) {
     throw std::runtime_error("onexpu: the core offers no FFI extension; reinstall onexpu");
   }

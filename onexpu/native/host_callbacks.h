@@ -11,7 +11,7 @@
 
 namespace onexpu::native {
 
-// register_host_callback(function) -> int, release_host_callback(number).
+// register_host_callback(function) -> int, release_host_callback(number), stop_host_callbacks().
 void BindHostCallbacks(pybind11::module_& module);
 
 // Makes the target known to the core behind `api`; once, when the module is imported. Throws

@@ -13,11 +13,14 @@ program can never reach another function.
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax._src import callback as jax_callback
 from jax._src import checkify, config, core, debugging, dtypes, ffi
@@ -67,6 +70,7 @@ class _HostCallback:
     def __init__(self, function: Callable[..., Sequence[np.ndarray]]) -> None:
         from onexpu import _native
 
+        _stop_at_exit()
         self._release = _native.release_host_callback
         self.number: int = _native.register_host_callback(function)
 
@@ -77,6 +81,18 @@ class _HostCallback:
 
     def __call__(self, *args: Any) -> Any:
         raise AssertionError("onexpu: host callbacks are called by the core")
+
+
+@functools.cache
+def _stop_at_exit() -> None:
+    """Ends callbacks before the interpreter does, once JAX's effects have taken place."""
+    from onexpu import _native
+
+    @atexit.register
+    def stop() -> None:
+        with contextlib.suppress(Exception):  # JAX's own hook, which comes later, reports it
+            jax.effects_barrier()
+        _native.stop_host_callbacks()
 
 
 def _checked(
