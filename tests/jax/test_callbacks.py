@@ -1,0 +1,203 @@
+"""Python functions that compiled programs call."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+from jax.experimental import checkify, io_callback
+from tests.jax.compare import check
+
+V = np.arange(6, dtype=np.float32)
+
+
+def _like(x) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+
+def _host(function, x, **options):
+    return jax.pure_callback(function, _like(x), x, **options)
+
+
+def test_pure_callback(xpu, cpu) -> None:
+    check(xpu, cpu, jax.jit(lambda x: _host(lambda a: np.sin(a) * 2, x) + 1), V)
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.int8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float64, np.complex64, ml_dtypes.int4]
+)
+def test_pure_callback_of_every_width(xpu, dtype) -> None:
+    array = (np.arange(12) % 2).astype(dtype).reshape(3, 4)
+    with jax.default_device(xpu):
+        result = jax.jit(lambda x: _host(lambda a: np.asarray(a)[::-1], x))(jax.device_put(array, xpu))
+    assert result.dtype == array.dtype and result.devices() == {xpu}
+    np.testing.assert_array_equal(np.asarray(result), array[::-1])
+
+
+def test_pure_callback_of_several_arrays_and_none(xpu, cpu) -> None:
+    def both(x, i):
+        shapes = (_like(x), jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((0, 3), np.float32))
+        return jax.pure_callback(lambda a, b: (a * b, np.int32(a.sum()), np.zeros((0, 3), np.float32)), shapes, x, i)
+
+    check(xpu, cpu, jax.jit(both), V, np.float32(3))
+    check(xpu, cpu, jax.jit(lambda: jax.pure_callback(lambda: np.float32(4), jax.ShapeDtypeStruct((), np.float32))))
+
+
+@pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
+def test_pure_callback_under_vmap(xpu, cpu, method: str) -> None:
+    function = jax.jit(jax.vmap(lambda x: _host(lambda a: np.cos(a), x, vmap_method=method)))
+    check(xpu, cpu, function, V.reshape(3, 2))
+
+
+def test_pure_callback_in_loops(xpu, cpu) -> None:
+    check(xpu, cpu, jax.jit(lambda x: jax.lax.scan(lambda c, v: (_host(lambda a: a + 1, c) * v, c), x[0], x)), V)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda x: jax.lax.while_loop(lambda c: c.sum() < 100, lambda c: _host(lambda a: a * 2 + 1, c), x)),
+        V,
+    )
+    check(xpu, cpu, jax.jit(lambda x: jax.lax.cond(x[1] > 0, lambda: _host(lambda a: a - 1, x), lambda: x)), V)
+
+
+def test_the_function_runs_after_its_executable_is_gone(xpu) -> None:
+    """A program in flight keeps the function, whoever else has dropped it."""
+    release = threading.Event()
+
+    def slow(a):
+        assert release.wait(30)
+        return a + 1
+
+    with jax.default_device(xpu):
+        result = jax.jit(lambda x: _host(slow, x))(jax.device_put(V, xpu))
+        jax.clear_caches()
+        gc.collect()
+        release.set()
+        np.testing.assert_array_equal(np.asarray(result), V + 1)
+
+
+def test_the_function_may_keep_its_arguments(xpu) -> None:
+    kept = []
+
+    def keep(a):
+        kept.append(np.asarray(a))
+        return a
+
+    with jax.default_device(xpu):
+        function = jax.jit(lambda x: _host(keep, x))
+        for i in range(20):
+            function(jax.device_put(V + i, xpu)).block_until_ready()
+    for i, array in enumerate(kept):
+        np.testing.assert_array_equal(array, V + i)
+
+
+def test_an_exception_comes_back_with_its_traceback(xpu) -> None:
+    def broken(a):
+        raise ValueError(f"cannot use {a.shape[0]} elements")
+
+    good = jax.device_put(V, xpu)
+    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError) as error:
+        jax.jit(lambda x: _host(broken, x))(good).block_until_ready()
+    assert "ValueError: cannot use 6 elements" in str(error.value)
+    assert "in broken" in str(error.value)
+    np.testing.assert_array_equal(np.asarray(good + 1), V + 1)
+
+
+def test_a_wrong_result_shape_is_an_error(xpu) -> None:
+    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="Incorrect output shape"):
+        jax.jit(lambda x: _host(lambda a: a[:2], x))(jax.device_put(V, xpu)).block_until_ready()
+
+
+def test_io_callback(xpu) -> None:
+    seen = []
+
+    @jax.jit
+    def function(x):
+        io_callback(lambda a: seen.append(np.asarray(a).tolist()), None, x)
+        return x + 1
+
+    with jax.default_device(xpu):
+        function(jax.device_put(V, xpu))
+        jax.effects_barrier()
+    assert seen == [V.tolist()]
+
+
+def test_ordered_io_callbacks_keep_their_order(xpu) -> None:
+    seen = []
+
+    @jax.jit
+    def function(x):
+        for i in range(3):
+            io_callback(lambda a, i=i: seen.append((i, float(a))), None, x, ordered=True)
+        return x + 1
+
+    with jax.default_device(xpu):
+        x = jax.device_put(np.float32(0), xpu)
+        for _ in range(4):
+            x = function(x)
+        jax.effects_barrier()
+    assert seen == [(i, float(step)) for step in range(4) for i in range(3)]
+
+
+def test_io_callback_with_a_result(xpu) -> None:
+    counter = iter(range(100))
+    function = jax.jit(lambda: io_callback(lambda: np.int32(next(counter)), jax.ShapeDtypeStruct((), np.int32)))
+    with jax.default_device(xpu):
+        assert [int(function()) for _ in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_debug_print(xpu, capfd, ordered: bool) -> None:
+    @jax.jit
+    def function(x):
+        jax.debug.print("x is {x}, its sum {s}", x=x, s=x.sum(), ordered=ordered)
+        return x * 2
+
+    with jax.default_device(xpu):
+        function(jax.device_put(V[:3], xpu))
+        jax.effects_barrier()
+    assert capfd.readouterr().out == "x is [0. 1. 2.], its sum 3.0\n"
+
+
+def test_debug_callback_in_a_loop_and_under_grad(xpu) -> None:
+    seen = []
+
+    def loss(x):
+        jax.debug.callback(lambda a: seen.append(float(a)), x)
+        return x**2
+
+    with jax.default_device(xpu):
+        assert float(jax.jit(jax.grad(loss))(jax.device_put(np.float32(3), xpu))) == 6
+        jax.jit(lambda x: jax.lax.fori_loop(0, 3, lambda i, c: loss(c + i), x))(np.float32(1))
+        jax.effects_barrier()
+    assert seen == [3.0, 1.0, 2.0, 6.0]
+
+
+def test_checkify_raises_on_the_host(xpu) -> None:
+    @jax.jit
+    @checkify.checkify
+    def function(x):
+        checkify.check(jnp.all(x > 0), "not positive: {x}", x=x)
+        return jnp.sqrt(x)
+
+    with jax.default_device(xpu):
+        error, _ = function(jax.device_put(V, xpu))
+        with pytest.raises(checkify.JaxRuntimeError, match="not positive"):
+            error.throw()
+
+
+def test_eager_callbacks(xpu) -> None:
+    with jax.default_device(xpu):
+        result = _host(lambda a: np.asarray(a) + 1, jax.device_put(V, xpu))
+    np.testing.assert_array_equal(np.asarray(result), V + 1)
+
+
+def test_callbacks_on_the_cpu_still_work(cpu) -> None:
+    with jax.default_device(cpu):
+        result = jax.jit(lambda x: _host(lambda a: np.asarray(a) + 1, x))(jax.device_put(V, cpu))
+    np.testing.assert_array_equal(np.asarray(result), V + 1)
