@@ -206,7 +206,7 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
             jit_compile=jit_compile,
         )
         bar = ProgressBar(title, epochs * (len(train_images) // BATCH))
-        model.fit(pipeline, epochs=epochs, verbose=0, callbacks=[bar])
+        model.fit(pipeline, epochs=epochs, shuffle=False, verbose=0, callbacks=[bar])
         logits = model(tf.constant(test_images)).numpy()
     accuracy = float(np.mean(np.argmax(logits, axis=1) == test_labels))
     return model, accuracy, bar.milliseconds_per_step

@@ -98,6 +98,13 @@ absl::StatusOr<std::vector<Value*>> EmitScalarCall(FusionContext& context, const
 
 }  // namespace
 
+bool IsElementwiseOperation(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kOptimizationBarrier) return instruction.shape().IsArray();
+  const bool has_operands = instruction.operand_count() > 0;  // neither a constant nor an iota
+  return has_operands && instruction.IsElementwise() && instruction.opcode() != HloOpcode::kFusion &&
+         instruction.opcode() != HloOpcode::kMap && !IsDataMovement(instruction);
+}
+
 absl::Status UnsupportedOperation(const HloInstruction& instruction, absl::string_view reason) {
   std::string operands = absl::StrJoin(instruction.operands(), ", ", [](std::string* out, const HloInstruction* operand) {
     absl::StrAppend(out, xla::ShapeUtil::HumanString(operand->shape()));
@@ -131,6 +138,8 @@ absl::StatusOr<std::vector<Value*>> EmitElements(FusionContext& context, const H
       return EmitReduce(context, instruction, index);
     case HloOpcode::kReduceWindow:
       return EmitReduceWindow(context, instruction, index);
+    case HloOpcode::kSelectAndScatter:
+      return Single(EmitSelectAndScatter(context, instruction, index));
     case HloOpcode::kDot:
       return Single(EmitDot(context, instruction, index));
     case HloOpcode::kConvolution:
@@ -139,9 +148,7 @@ absl::StatusOr<std::vector<Value*>> EmitElements(FusionContext& context, const H
       return absl::InternalError(absl::StrCat("onexpu: parameter ", instruction.name(), " of ",
                                               instruction.parent()->name(), " stands for no array"));
     default:
-      if (!instruction.IsElementwise() && instruction.opcode() != HloOpcode::kOptimizationBarrier) {
-        return UnsupportedOperation(instruction);
-      }
+      if (!IsElementwiseOperation(instruction)) return UnsupportedOperation(instruction);
       return Single(EmitElementwise(context, instruction, index));
   }
 }

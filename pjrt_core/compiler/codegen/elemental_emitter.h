@@ -21,6 +21,9 @@ using Operands = absl::Span<llvm::Value* const>;
 absl::StatusOr<std::vector<llvm::Value*>> EmitElements(FusionContext& context, const xla::HloInstruction& instruction,
                                                        const Index& index);
 
+// True for an operation on its operands' elements at its own index.
+bool IsElementwiseOperation(const xla::HloInstruction& instruction);
+
 // "%name = shape opcode(operand shapes) is not supported: reason".
 absl::Status UnsupportedOperation(const xla::HloInstruction& instruction, absl::string_view reason = "");
 
@@ -71,6 +74,8 @@ absl::StatusOr<std::vector<llvm::Value*>> EmitReduce(FusionContext& context, con
                                                      const Index& index);
 absl::StatusOr<std::vector<llvm::Value*>> EmitReduceWindow(FusionContext& context,
                                                            const xla::HloInstruction& instruction, const Index& index);
+absl::StatusOr<llvm::Value*> EmitSelectAndScatter(FusionContext& context, const xla::HloInstruction& instruction,
+                                                  const Index& index);
 absl::StatusOr<llvm::Value*> EmitDot(FusionContext& context, const xla::HloInstruction& instruction,
                                      const Index& index);
 absl::StatusOr<llvm::Value*> EmitConvolution(FusionContext& context, const xla::HloInstruction& instruction,

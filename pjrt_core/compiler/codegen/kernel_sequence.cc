@@ -25,7 +25,8 @@ double GreatestIndex(const xla::HloInstruction& instruction) {
     greatest = std::max(greatest, count);
   });
   double spread = 1;
-  if (instruction.opcode() == xla::HloOpcode::kConvolution || instruction.opcode() == xla::HloOpcode::kReduceWindow) {
+  if (instruction.opcode() == xla::HloOpcode::kConvolution || instruction.opcode() == xla::HloOpcode::kReduceWindow ||
+      instruction.opcode() == xla::HloOpcode::kSelectAndScatter) {
     for (const auto& dimension : instruction.window().dimensions()) {
       spread = std::max<double>(spread, dimension.stride());
       spread = std::max<double>(spread, dimension.base_dilation());
@@ -40,7 +41,8 @@ double GreatestIndex(const xla::HloInstruction& instruction) {
   return greatest * spread;
 }
 
-// 32 bits where they are enough: division of 64-bit numbers is slow everywhere.
+}  // namespace
+
 bool FitsInt32(const xla::HloInstruction& instruction) {
   constexpr double kLimit = std::numeric_limits<int32_t>::max() / 2;
   if (GreatestIndex(instruction) > kLimit) return false;
@@ -54,8 +56,6 @@ bool FitsInt32(const xla::HloInstruction& instruction) {
   }
   return true;
 }
-
-}  // namespace
 
 int64_t KernelSequence::AddScratch(int64_t bytes, bool is_state) {
   scratch_.push_back({std::max<int64_t>(bytes, 1), is_state});

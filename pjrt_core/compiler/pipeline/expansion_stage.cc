@@ -28,7 +28,6 @@
 #include "xla/service/dynamic_padder.h"
 #include "xla/service/map_inliner.h"
 #include "xla/service/scatter_simplifier.h"
-#include "xla/service/select_and_scatter_expander.h"
 #include "xla/service/sharding_remover.h"
 #include "xla/service/topk_rewriter.h"
 #include "xla/service/triangular_solve_expander.h"
@@ -59,7 +58,6 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
                                            /*rewrite_inference_op=*/true,
                                            /*rewrite_grad_op=*/true);
   pipeline.AddPass<xla::TopkDecomposer>();
-  pipeline.AddPass<xla::SelectAndScatterExpander>();
   pipeline.AddPass<xla::BatchedGatherScatterNormalizer>();
   pipeline.AddPass<xla::ScatterSimplifier>();
   pipeline.AddPass<xla::DynamicIndexSplitter>();

@@ -121,6 +121,7 @@ bool HasSerialLoop(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kReduce:
     case HloOpcode::kReduceWindow:
+    case HloOpcode::kSelectAndScatter:
     case HloOpcode::kDot:
     case HloOpcode::kConvolution:
       return true;
