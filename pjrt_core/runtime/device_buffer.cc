@@ -101,40 +101,36 @@ std::shared_ptr<Event> DeviceBuffer::RawToHost(void* destination, int64_t offset
   return CopyToHost(*this, offset, size, destination);
 }
 
-absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory, Origin origin) {
-  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
-  SyclDevice& device = sycl_device();
-  SyclDevice& target = *static_cast<SyclDevice*>(memory->device());
-  if (device.context() != target.context()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: no copy from ", device.debug_string(), " to ", target.debug_string(),
-                     ": they share no SYCL context"));
-  }
+absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::CopyOn(SyclDevice& device,
+                                                                   MemorySpace* memory) const {
   const size_t bytes = static_cast<size_t>(shape_.num_bytes());
   Submission submission(device);
   absl::MutexLock lock(&device.submission_mutex());
   ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
-  if (absl::Status poison = contents.definition.poison(); !poison.ok()) {
-    return Poisoned(std::move(poison), shape_, memory);
-  }
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> copy,
+                          submission.Allocate(memory->kind(), bytes));
   const char* source = submission.Read(contents);
-  std::shared_ptr<DeviceMemory> copy;
-  if (&target == &device) {
-    ONEXPU_ASSIGN_OR_RETURN(copy, submission.Allocate(memory->kind(), bytes));
-  } else {
-    ONEXPU_ASSIGN_OR_RETURN(copy, target.Allocate(memory->kind(), bytes, nullptr));
-    submission.Use(copy);
-  }
   const SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
   Definition definition =
       submission.Submit(options, [destination = copy->address(), source, bytes](sycl::queue& queue) {
         if (bytes > 0) queue.memcpy(destination, source, bytes);
         return absl::OkStatus();
       });
-  device.statistics().CountTransfer(TransferDirection::kDeviceToDevice, origin,
-                                    TransferEntry::kCopy, bytes);
   return std::make_shared<DeviceBuffer>(shape_, memory,
                                         Contents{std::move(copy), 0, std::move(definition)});
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory, Origin origin) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  SyclDevice& device = sycl_device();
+  SyclDevice& target = *static_cast<SyclDevice*>(memory->device());
+  device.statistics().CountTransfer(TransferDirection::kDeviceToDevice, origin,
+                                    TransferEntry::kCopy, shape_.num_bytes());
+  if (&target == &device) return CopyOn(device, memory);
+  // Through pinned memory that both can read: a queue that touches another device's memory stalls OpenCL for ever.
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> staged,
+                          CopyOn(device, device.memory(MemoryKind::kPinnedHost)));
+  return staged->CopyOn(target, memory);
 }
 
 absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::PrefixView(

@@ -121,9 +121,10 @@ absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, s
                                                              MemoryUser user) {
   absl::StatusOr<MemoryPool::Block*> block = pool.Allocate(bytes, user);
   if (block.ok()) return block;
-  // Nothing is lost by waiting: what is committed completes by itself, and frees its blocks for any user.
+  // Nothing is lost by waiting: what is committed completes by itself, and frees its blocks for any user. The caller may
+  // hold the submission lock, which callbacks may want.
   for (Timeline* timeline : {&compute(), &host_to_device(), &device_to_host()}) {
-    timeline->WaitForCommitted();
+    timeline->WaitForCommittedQuietly();
   }
   pool.Trim();
   block = pool.Allocate(bytes, user);
@@ -183,10 +184,14 @@ absl::Status SyclDevice::Synchronize() {
   return health_.status();
 }
 
-void SyclDevice::ReleaseUnused() {
+void SyclDevice::CompleteFinished() {
   for (Timeline* timeline : {compute_.get(), host_to_device_.get(), device_to_host_.get()}) {
     timeline->Poll();
   }
+}
+
+void SyclDevice::ReleaseUnused() {
+  CompleteFinished();
   device_pool_->Trim();
   pinned_pool_->Trim();
 }

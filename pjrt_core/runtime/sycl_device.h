@@ -93,7 +93,9 @@ class SyclDevice final : public Device {
   // Set by the launcher around its work: the ticket that its thread is submitting for.
   void set_launcher_ticket(Ticket ticket) { launcher_ticket_.store(ticket); }
 
-  // Completes what is finished, frees what is cached.
+  // Learns what the queues have finished, so that its memory serves other queues. Not with locks held.
+  void CompleteFinished();
+  // The same, then frees what is cached.
   void ReleaseUnused();
   // Ends the threads, at the end of the process.
   void Stop();

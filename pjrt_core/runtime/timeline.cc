@@ -143,32 +143,36 @@ int64_t Timeline::PendingNanoseconds(Ticket ticket) {
 void Timeline::WakeWaiter(Ticket ticket) {
   if (watched_ >= ticket || stopping_) return;
   watched_ = ticket;
-  if (!waiter_.joinable()) waiter_ = std::thread([this] { WaiterLoop(); });
+  StartWaiter();
   watch_changed_.Signal();
 }
 
-void Timeline::WaitForDevice(std::optional<sycl::event> last, Ticket ticket) {
-  if (last.has_value()) {
-    absl::Status status = CatchLibraryErrors([&] {
-      last->wait();
-      return absl::OkStatus();
-    });
-    if (!status.ok()) health_->MarkLost(std::move(status));
-  }
-  Retire(ticket);
+void Timeline::StartWaiter() {
+  if (!waiter_.joinable() && !stopping_) waiter_ = std::thread([this] { WaiterLoop(); });
 }
 
-void Timeline::Retire(Ticket ticket) {
+void Timeline::WaitForDevice(const std::optional<sycl::event>& last) {
+  if (!last.has_value()) return;
+  absl::Status status = CatchLibraryErrors([&] {
+    sycl::event event = *last;
+    event.wait();
+    return absl::OkStatus();
+  });
+  if (!status.ok()) health_->MarkLost(std::move(status));
+}
+
+absl::InlinedVector<Timeline::Entry, 2> Timeline::TakeFinished(Ticket ticket) {
   absl::InlinedVector<Entry, 2> finished;
-  {
-    absl::MutexLock lock(&mutex_);
-    while (first_ticket_ <= ticket) {
-      finished.push_back(std::move(entries_.front()));
-      entries_.pop_front();
-      ++first_ticket_;
-    }
-    if (!finished.empty()) completed_.store(first_ticket_ - 1, std::memory_order_release);
+  while (first_ticket_ <= ticket) {
+    finished.push_back(std::move(entries_.front()));
+    entries_.pop_front();
+    ++first_ticket_;
   }
+  completed_.store(first_ticket_ - 1, std::memory_order_release);
+  return finished;
+}
+
+void Timeline::Finish(absl::InlinedVector<Entry, 2> finished) {
   for (Entry& entry : finished) {
     absl::Status status = std::move(entry.status);
     if (status.ok() && health_->lost()) status = health_->status();
@@ -177,26 +181,56 @@ void Timeline::Retire(Ticket ticket) {
   }
 }
 
-void Timeline::Poll() {
-  std::optional<sycl::event> last;
-  Ticket ticket;
+void Timeline::Retire(Ticket ticket) {
+  absl::InlinedVector<Entry, 2> finished;
   {
     absl::MutexLock lock(&mutex_);
-    ticket = committed_.load(std::memory_order_relaxed);
+    finished = TakeFinished(ticket);
+  }
+  Finish(std::move(finished));
+}
+
+void Timeline::WaitForCommittedQuietly() {
+  std::optional<sycl::event> last;
+  const Ticket ticket = committed_.load(std::memory_order_acquire);
+  {
+    absl::MutexLock lock(&mutex_);
     if (ticket < first_ticket_) return;
     last = EventFor(ticket);
   }
-  if (last.has_value()) {
-    bool complete = false;
-    absl::Status status = CatchLibraryErrors([&] {
-      complete = last->get_info<sycl::info::event::command_execution_status>() ==
-                 sycl::info::event_command_status::complete;
-      return absl::OkStatus();
-    });
-    if (status.ok() && !complete) return;
-    if (!status.ok()) health_->MarkLost(std::move(status));
+  WaitForDevice(last);
+  absl::MutexLock lock(&mutex_);
+  for (Entry& entry : TakeFinished(ticket)) finished_.push_back(std::move(entry));
+  StartWaiter();
+  watch_changed_.Signal();
+}
+
+bool Timeline::RetireIfFinished(Ticket ticket) {
+  std::optional<sycl::event> last;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ticket < first_ticket_) return true;
+    last = EventFor(ticket);
   }
-  Retire(ticket);
+  bool finished = !last.has_value();
+  absl::Status status = CatchLibraryErrors([&] {
+    if (!finished) {
+      finished = last->get_info<sycl::info::event::command_execution_status>() ==
+                 sycl::info::event_command_status::complete;
+    }
+    return absl::OkStatus();
+  });
+  if (!status.ok()) health_->MarkLost(std::move(status));
+  if (finished || !status.ok()) Retire(ticket);
+  return finished;
+}
+
+void Timeline::Poll() {
+  const Ticket newest = committed_.load(std::memory_order_acquire);
+  if (IsComplete(newest) || RetireIfFinished(newest)) return;
+  // A deep queue: what is at its head may be done.
+  const Ticket oldest = completed_.load(std::memory_order_acquire) + 1;
+  if (oldest < newest) RetireIfFinished(oldest);
 }
 
 void Timeline::WaitUntilCommitted(Ticket ticket) {
@@ -214,7 +248,8 @@ void Timeline::Wait(Ticket ticket) {
     if (ticket < first_ticket_) return;
     last = EventFor(ticket);
   }
-  WaitForDevice(std::move(last), ticket);
+  WaitForDevice(last);
+  Retire(ticket);
 }
 
 void Timeline::WaitIfLight(Ticket ticket) {
@@ -230,7 +265,8 @@ void Timeline::WaitIfLight(Ticket ticket) {
     keep_alive = entry(ticket).keep_alive;
   }
   const auto start = std::chrono::steady_clock::now();
-  WaitForDevice(std::move(last), ticket);
+  WaitForDevice(last);
+  Retire(ticket);
   if (weight != nullptr) weight->Learn((std::chrono::steady_clock::now() - start).count());
 }
 
@@ -257,17 +293,26 @@ Ticket Timeline::NextWatched() {
 void Timeline::WaiterLoop() {
   while (true) {
     std::optional<sycl::event> last;
-    Ticket ticket;
+    Ticket ticket = 0;
+    absl::InlinedVector<Entry, 2> finished;
     {
       absl::MutexLock lock(&mutex_);
-      while (!stopping_ && !(watched_ >= first_ticket_ && IsCommitted(first_ticket_))) {
+      while (!stopping_ && finished_.empty() &&
+             !(watched_ >= first_ticket_ && IsCommitted(first_ticket_))) {
         watch_changed_.Wait(&mutex_);
       }
-      if (stopping_) return;
-      ticket = NextWatched();
-      last = EventFor(ticket);
+      if (finished_.empty() && stopping_) return;
+      finished.swap(finished_);
+      if (finished.empty()) {
+        ticket = NextWatched();
+        last = EventFor(ticket);
+      }
     }
-    WaitForDevice(std::move(last), ticket);
+    if (ticket > 0) {
+      WaitForDevice(last);
+      Retire(ticket);
+    }
+    Finish(std::move(finished));
   }
 }
 

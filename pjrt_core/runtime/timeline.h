@@ -97,7 +97,7 @@ class Timeline final : public EventSource {
   // Waits for the ticket if that takes some microseconds at most.
   void WaitIfLight(Ticket ticket);
 
-  // Completes what the device has finished. Never blocks.
+  // Completes what the device has finished, callbacks included. Never blocks.
   void Poll();
 
   // Blocks until the ticket's work has been handed to the queue.
@@ -106,6 +106,8 @@ class Timeline final : public EventSource {
   void Wait(Ticket ticket);
   // Blocks until all that has been committed so far is complete.
   void WaitForCommitted() { Wait(committed_.load(std::memory_order_acquire)); }
+  // The same for a caller that holds locks: callbacks are left to the waiter thread.
+  void WaitForCommittedQuietly();
 
   void Watch(uint64_t ticket, Patience patience) override;
 
@@ -129,10 +131,15 @@ class Timeline final : public EventSource {
   }
   std::optional<sycl::event> EventFor(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t PendingNanoseconds(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void StartWaiter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWaiter(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits for the device, then completes all tickets up to `ticket`, which is committed.
-  void WaitForDevice(std::optional<sycl::event> last, Ticket ticket);
+  void WaitForDevice(const std::optional<sycl::event>& last);
+  // False when the device has not finished `ticket`, which is committed.
+  bool RetireIfFinished(Ticket ticket);
+  // Completes all tickets up to `ticket`, which the device has finished.
   void Retire(Ticket ticket);
+  absl::InlinedVector<Entry, 2> TakeFinished(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Finish(absl::InlinedVector<Entry, 2> finished);
   // What the waiter thread waits for next: the first that is observed, but not far ahead.
   Ticket NextWatched() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WaiterLoop();
@@ -152,6 +159,7 @@ class Timeline final : public EventSource {
   absl::CondVar watch_changed_;                        // for the waiter thread
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the first is first_ticket_'s
   Ticket first_ticket_ ABSL_GUARDED_BY(mutex_) = 1;
+  absl::InlinedVector<Entry, 2> finished_ ABSL_GUARDED_BY(mutex_);  // complete, with callbacks for the waiter thread to run
   Ticket watched_ ABSL_GUARDED_BY(mutex_) = 0;       // the waiter thread goes up to here
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread waiter_ ABSL_GUARDED_BY(mutex_);       // started by the first work that is watched

@@ -63,6 +63,7 @@ absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, cons
                 program::StorageBytes(shape.element_type));
   };
 
+  device.CompleteFinished();
   // Pinned host memory is written from here, so nothing may still be using it.
   ONEXPU_ASSIGN_OR_RETURN(
       std::shared_ptr<DeviceMemory> memory,
@@ -96,8 +97,9 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
   Timeline& timeline = device.device_to_host();
   // A small array out of light work: waiting for the work costs less than telling the copy to.
   if (bytes <= kSmallBytes) buffer.WaitIfLight();
-  absl::MutexLock lock(&device.submission_mutex());
-  absl::StatusOr<DeviceBuffer::Contents> contents = buffer.Acquire();
+  absl::StatusOr<DeviceBuffer::Contents> contents;  // goes after the lock
+  absl::ReleasableMutexLock lock(&device.submission_mutex());
+  contents = buffer.Acquire();
   if (!contents.ok()) return Event::Completed(contents.status());
   const Definition& definition = contents->definition;
   if (absl::Status poison = definition.poison(); !poison.ok()) return Event::Completed(poison);
@@ -136,6 +138,7 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
   const bool defined = made.ticket == 0 || made.timeline->IsComplete(made.ticket);
   const bool immediate = defined && bytes <= kSmallBytes && timeline.IsIdle();
   Timeline::Reservation copy = submit();
+  lock.Release();
   if (immediate) timeline.Wait(copy.ticket);
   return copy.done;
 }

@@ -1,0 +1,190 @@
+// What the environment makes of the devices. Each case runs in a process of its own: the client is one per process.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pjrt_core/program/program_generated.h"
+#include "pjrt_core/runtime/client.h"
+#include "pjrt_core/runtime/environment.h"
+#include "tests/runtime/test_program.h"
+
+namespace onexpu {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using Variables = std::vector<std::pair<const char*, const char*>>;
+
+// The text that `body` gives in a process with these variables. SYCL must not have been used in this one.
+std::string InProcess(const Variables& variables, const std::function<std::string()>& body) {
+  int pipe_ends[2];
+  EXPECT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const auto& [name, value] : variables) {
+      if (value == nullptr) {
+        unsetenv(name);
+      } else {
+        setenv(name, value, 1);
+      }
+    }
+    const std::string text = body();
+    const ssize_t written = write(pipe_ends[1], text.data(), text.size());
+    _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);
+  }
+  close(pipe_ends[1]);
+  std::string text;
+  char part[4096];
+  for (ssize_t size; (size = read(pipe_ends[0], part, sizeof(part))) > 0;) text.append(part, size);
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << text;
+  return text;
+}
+
+std::string ClientError() { return Client::Get().status().ToString(); }
+
+TEST(Devices, FindsTheCpuDriverByItself) {
+  const std::string text = InProcess({{"OCL_ICD_FILENAMES", nullptr}}, [] {
+    if (absl::Status probe = Client::Probe(); !probe.ok()) return probe.ToString();
+    auto client = Client::Get().value();
+    return std::string(client->devices()[0]->debug_string()) + "|" +
+           std::string(client->platform_version());
+  });
+  EXPECT_THAT(text, HasSubstr("xpu:0 (oneAPI CPU: "));
+  EXPECT_THAT(text, HasSubstr("|onexpu 0.1.0; "));
+}
+
+TEST(Devices, NothingFoundSaysWhatWasSearched) {
+  for (const Variables& variables :
+       {Variables{{"ONEXPU_DEVICE", "gpu"}},
+        Variables{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*"}},
+        Variables{{"OCL_ICD_FILENAMES", "/nowhere.so"}, {"OCL_ICD_VENDORS", "/nowhere"}}}) {
+    for (const auto& body :
+         {std::function<std::string()>(ClientError),
+          std::function<std::string()>([] { return Client::Probe().ToString(); })}) {
+      const std::string text = InProcess(variables, body);
+      EXPECT_THAT(text, HasSubstr("NOT_FOUND"));
+      EXPECT_THAT(text, HasSubstr("Searched"));
+      EXPECT_THAT(text, HasSubstr("pip install intel-opencl-rt"));
+    }
+  }
+}
+
+TEST(Devices, BadVariablesAreNamed) {
+  EXPECT_THAT(InProcess({{"ONEXPU_DEVICE", "tpu"}}, ClientError), HasSubstr("ONEXPU_DEVICE=tpu"));
+  EXPECT_THAT(InProcess({{"ONEXPU_SCHEDULES", "fast"}}, ClientError),
+              HasSubstr("ONEXPU_SCHEDULES=fast"));
+  EXPECT_THAT(InProcess({{"ONEXPU_MEMORY_LIMIT", "much"}}, ClientError),
+              HasSubstr("ONEXPU_MEMORY_LIMIT=much"));
+  EXPECT_THAT(InProcess({{"ONEXPU_NUM_CPU_DEVICES", "0"}}, ClientError),
+              HasSubstr("ONEXPU_NUM_CPU_DEVICES=0"));
+  EXPECT_THAT(InProcess({{"ONEXPU_NUM_CPU_DEVICES", "5000"}}, ClientError),
+              HasSubstr("compute units"));
+}
+
+TEST(Devices, PartitionsTheCpu) {
+  if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "one processor cannot be shared out";
+  const std::string text = InProcess({{"ONEXPU_NUM_CPU_DEVICES", "2"}}, [] {
+    auto client = Client::Get().value();
+    if (client->devices().size() != 2) return std::string("devices");
+    Device* first = client->devices()[0];
+    Device* second = client->devices()[1];
+    auto x = FromVector(std::vector<float>(64, 3.0f));
+    if (x->device() != first) return std::string("placement");
+    auto there = x->CopyTo(second->memory(MemoryKind::kDevice), Origin::kJax).value();
+
+    TestProgram program(first);
+    const uint32_t a = program.Parameter(program::ElementType::F32, {64});
+    const uint32_t sum = program.Result(program::ElementType::F32, {64});
+    program.Add(program.Kernel("add", 64, {a, a, sum}));
+    auto loaded = client->Load(program.Bytes(), {0, 1}).value();
+    auto here = loaded->Execute({{x}}, first, {}, false).value().results[0];
+    auto result = loaded->Execute({{there}}, second, {}, false).value().results[0];
+    if (result->device() != second) return std::string("result placement");
+    auto wrong = loaded->Execute({{x}}, second, {}, false).status();
+    if (wrong.code() != absl::StatusCode::kInvalidArgument) return wrong.ToString();
+    if (ToVector<float>(*here).value() != std::vector<float>(64, 6.0f)) return std::string("first");
+    if (ToVector<float>(*result).value() != std::vector<float>(64, 6.0f)) {
+      return std::string("second");
+    }
+    return std::string("ok");
+  });
+  EXPECT_EQ(text, "ok");
+}
+
+TEST(Devices, GpuSchedulesOnTheCpu) {
+  auto schedules = [] {
+    const auto* target = flatbuffers::GetRoot<program::TargetDescription>(
+        TestDevice()->target_description().data());
+    return std::string(program::EnumNameScheduleSet(target->schedules())) +
+           program::EnumNameDeviceKind(target->device_kind());
+  };
+  EXPECT_EQ(InProcess({}, schedules), "CpuCpu");
+  EXPECT_EQ(InProcess({{"ONEXPU_SCHEDULES", "gpu"}}, schedules), "GpuCpu");
+}
+
+TEST(Devices, MemoryLimit) {
+  const std::string text = InProcess({{"ONEXPU_MEMORY_LIMIT", "64M"}}, [] {
+    const ArrayShape large = ArrayShape::RowMajor(program::ElementType::F32, {17 << 20});
+    auto kept = FromVector(std::vector<float>(1000, 1.0f));
+    absl::Status status = Buffer::Uninitialized(large, TestMemory()).status();
+    if (ToVector<float>(*kept).value() != std::vector<float>(1000, 1.0f)) return std::string("lost");
+    return status.ToString();
+  });
+  EXPECT_THAT(text, HasSubstr("RESOURCE_EXHAUSTED"));
+  EXPECT_THAT(text, HasSubstr("limit 67108864"));
+}
+
+TEST(Devices, MemoryThatTheHostDoesNotHaveIsRefused) {
+  // Without a limit of ours: the CPU device would take it and the process would be killed on touching it.
+  const std::string text = InProcess({}, [] {
+    const int64_t floats = static_cast<int64_t>(HostMemoryBytes() / 4);
+    return Buffer::Uninitialized(ArrayShape::RowMajor(program::ElementType::F32, {floats}),
+                                 TestMemory())
+        .status()
+        .ToString();
+  });
+  EXPECT_THAT(text, HasSubstr("RESOURCE_EXHAUSTED"));
+}
+
+TEST(Devices, AForkedChildIsTold) {
+  const std::string text = InProcess({}, [] {
+    auto add = LoadAdd(8);
+    auto x = FromVector(std::vector<float>(8, 1.0f));
+    const std::string inner = InProcess({}, [&] {
+      float values[8];
+      return ClientError() + add->Execute({{x, x}}, nullptr, {}, false).status().ToString() +
+             x->ToHost(values, {}, Origin::kUnknown)->Await().ToString();
+    });
+    auto sum = ToVector<float>(*RunProgram(*add, {x, x})[0]).value();
+    return inner + (sum[7] == 2.0f ? "parent ok" : "parent broken");
+  });
+  EXPECT_THAT(text, HasSubstr("FAILED_PRECONDITION: onexpu: this process was forked"));
+  EXPECT_THAT(text, HasSubstr("parent ok"));
+}
+
+TEST(Devices, OneClientPerProcess) {
+  EXPECT_EQ(InProcess({},
+                      [] {
+                        auto one = Client::Get().value();
+                        auto two = Client::Get().value();
+                        const bool same = one == two;
+                        Client* const raw = one.get();
+                        one.reset();
+                        two.reset();
+                        return std::string(same && Client::Get().value().get() == raw ? "same" : "");
+                      }),
+            "same");
+}
+
+}  // namespace
+}  // namespace onexpu
