@@ -9,7 +9,9 @@
 //     with fp64 and bf16
 //     --gpu-schedules                     the default target with the GPU's schedules
 //     --worker=PATH                       onexpu-spirv; default: next to this program
-//     -o FILE                             where the program goes; default: nowhere
+//     -o FILE                             where the program of a single file goes; default: nowhere
+//                                         exit status 0: all compiled, 3: some not implemented yet,
+//                                         1: an error
 
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -35,8 +38,11 @@
 namespace onexpu::compiler {
 namespace {
 
+constexpr int kSuccess = 0, kError = 1, kUnimplemented = 3;
+
 struct Arguments {
-  std::string input, output, format = "mlir", options, target, worker;
+  std::vector<std::string> inputs;
+  std::string output, format = "mlir", options, target, worker;
   std::optional<int> serve;
   bool gpu_schedules = false;
 };
@@ -70,14 +76,17 @@ absl::StatusOr<Arguments> ParseArguments(int count, char** values) {
       arguments.gpu_schedules = true;
     } else if (value == "-o" && i + 1 < count) {
       arguments.output = values[++i];
-    } else if (!value.empty() && value[0] != '-' && arguments.input.empty()) {
-      arguments.input = std::string(value);
+    } else if (!value.empty() && value[0] != '-') {
+      arguments.inputs.emplace_back(value);
     } else {
       return absl::InvalidArgumentError(absl::StrCat("onexpu-compile: unknown argument ", value));
     }
   }
-  if (arguments.input.empty() && !arguments.serve.has_value()) {
+  if (arguments.inputs.empty() && !arguments.serve.has_value()) {
     return absl::InvalidArgumentError("onexpu-compile: no input file");
+  }
+  if (arguments.inputs.size() != 1 && !arguments.output.empty()) {
+    return absl::InvalidArgumentError("onexpu-compile: -o wants one input file");
   }
   return arguments;
 }
@@ -116,8 +125,8 @@ Result Compile(const std::string& code, const std::string& format, const std::st
   return Result(OnexpuCompile(&request), OnexpuReleaseCompileResult);
 }
 
-absl::Status CompileFile(const Arguments& arguments) {
-  ONEXPU_ASSIGN_OR_RETURN(const std::string code, ReadFile(arguments.input));
+absl::Status CompileFile(const std::string& input, const Arguments& arguments) {
+  ONEXPU_ASSIGN_OR_RETURN(const std::string code, ReadFile(input));
   std::string options;
   std::string target = DefaultTarget(arguments.gpu_schedules);
   if (!arguments.options.empty()) {
@@ -153,10 +162,30 @@ absl::Status Serve(int descriptor) {
                    {reinterpret_cast<const char*>(result->program), result->program_size});
 }
 
-absl::Status Run(int count, char** values) {
-  ONEXPU_ASSIGN_OR_RETURN(const Arguments arguments, ParseArguments(count, values));
-  if (arguments.serve.has_value()) return Serve(*arguments.serve);
-  return CompileFile(arguments);
+int Fail(const absl::Status& status) {
+  std::cerr << absl::StatusCodeToString(status.code()) << ": " << status.message() << "\n";
+  return kError;
+}
+
+int Run(int count, char** values) {
+  const absl::StatusOr<Arguments> arguments = ParseArguments(count, values);
+  if (!arguments.ok()) return Fail(arguments.status());
+  if (arguments->serve.has_value()) {
+    const absl::Status status = Serve(*arguments->serve);
+    return status.ok() ? kSuccess : Fail(status);
+  }
+  int result = kSuccess;
+  for (const std::string& input : arguments->inputs) {
+    const absl::Status status = CompileFile(input, *arguments);
+    // Written at once: the next file may end the process.
+    std::cout << input << ": " << status << std::endl;
+    if (absl::IsUnimplemented(status)) {
+      if (result == kSuccess) result = kUnimplemented;
+    } else if (!status.ok()) {
+      result = kError;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -165,9 +194,5 @@ absl::Status Run(int count, char** values) {
 int main(int count, char** values) {
   // This process is the child already.
   setenv("ONEXPU_COMPILE", "inline", 1);
-  const absl::Status status = onexpu::compiler::Run(count, values);
-  if (status.ok()) return 0;
-  std::cerr << absl::StatusCodeToString(status.code()) << ": " << status.message() << "\n";
-  // A code of its own for what is only not there yet.
-  return absl::IsUnimplemented(status) ? 3 : 1;
+  return onexpu::compiler::Run(count, values);
 }

@@ -9,8 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/compiler/emit/custom_call.h"
+#include "pjrt_core/compiler/emit/library_thunks.h"
 #include "pjrt_core/compiler/emit/source_location.h"
 #include "pjrt_core/compiler/passes/fusible.h"
+#include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -186,6 +188,17 @@ absl::Status ThunkEmitter::EmitCall(const HloInstruction& instruction, Sequence&
 }
 
 absl::Status ThunkEmitter::EmitCustomCall(const HloInstruction& instruction, Sequence& sequence) {
+  if (IsMatmul(instruction)) {
+    ONEXPU_ASSIGN_OR_RETURN(program::GemmThunkT gemm, MakeGemm(instruction, memory_));
+    Append(instruction, std::move(gemm), sequence);
+    return absl::OkStatus();
+  }
+  if (IsConvolutionCall(instruction)) {
+    ONEXPU_ASSIGN_OR_RETURN(program::ConvolutionThunkT convolution,
+                            MakeConvolution(instruction, memory_));
+    Append(instruction, std::move(convolution), sequence);
+    return absl::OkStatus();
+  }
   ONEXPU_ASSIGN_OR_RETURN(
       program::CustomCallThunkT table,
       MakeCustomCall(*xla::Cast<xla::HloCustomCallInstruction>(&instruction), memory_));

@@ -1,6 +1,8 @@
 // Gives every array a layout, and makes of layout changes what is cheapest: nothing (a bitcast) or
 // a copy.
 
+#include "pjrt_core/compiler/passes/layout_assignment.h"
+#include "pjrt_core/compiler/passes/matmul_layouts.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
@@ -11,13 +13,13 @@
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/while_loop_trip_count_annotator.h"
 #include "xla/service/hlo_cse.h"
-#include "xla/service/layout_assignment.h"
 
 namespace onexpu::compiler {
 
 void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
                      xla::HloPassPipeline& pipeline) {
-  pipeline.AddPass<xla::LayoutAssignment>(module.mutable_entry_computation_layout());
+  pipeline.AddPass<LayoutAssignment>(module.mutable_entry_computation_layout());
+  pipeline.AddPass<MatmulLayouts>();
   // A reshape that moves data becomes a bitcast and a copy.
   pipeline.AddPass<xla::ReshapeDecomposer>();
   auto& fixed_point = pipeline.AddPass<xla::HloPassFix<xla::HloPassPipeline>>("simplify-layouts");

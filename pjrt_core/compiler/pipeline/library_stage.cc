@@ -1,12 +1,19 @@
 // Hands to oneDNN what it does better than a kernel of our own: custom calls that emit/ turns into
 // thunks.
 
+#include "pjrt_core/compiler/passes/convolution_rewriter.h"
+#include "pjrt_core/compiler/passes/epilogue_fusion.h"
+#include "pjrt_core/compiler/passes/matmul_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 
 namespace onexpu::compiler {
 
 void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<MatmulRewriter>(context.target);
+  pipeline.AddPass<ConvolutionRewriter>(context.target);
+  pipeline.AddPass<xla::HloDCE>();
+  pipeline.AddPass<EpilogueFusion>();
   pipeline.AddPass<xla::HloDCE>();
 }
 

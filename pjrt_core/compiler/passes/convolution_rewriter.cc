@@ -1,0 +1,137 @@
+#include "pjrt_core/compiler/passes/convolution_rewriter.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/convolution_forms.h"
+#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/library_types.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_util.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/service/hlo_creation_utils.h"
+#include "xla/shape_util.h"
+#include "xla/window_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+
+HloInstruction* Reversed(HloInstruction* kernel, const xla::ConvolutionDimensionNumbers& numbers) {
+  const auto& spatial = numbers.kernel_spatial_dimensions();
+  return kernel->parent()->AddInstruction(HloInstruction::CreateReverse(
+      kernel->shape(), kernel, std::vector<int64_t>(spatial.begin(), spatial.end())));
+}
+
+// The same convolution with its padding, base dilation and reversal done by instructions of their
+// own.
+absl::StatusOr<HloInstruction*> MadePlain(HloInstruction* convolution) {
+  const xla::ConvolutionDimensionNumbers& numbers = convolution->convolution_dimension_numbers();
+  HloInstruction* source = convolution->mutable_operand(0);
+  HloInstruction* kernel = convolution->mutable_operand(1);
+  xla::Window window = convolution->window();
+  xla::PaddingConfig padding = xla::MakeNoPaddingConfig(source->shape().dimensions().size());
+  std::vector<int64_t> reversed;
+  for (int64_t i = 0; i < window.dimensions_size(); ++i) {
+    xla::WindowDimension& dimension = *window.mutable_dimensions(i);
+    auto& edge = *padding.mutable_dimensions(numbers.input_spatial_dimensions(i));
+    edge.set_edge_padding_low(dimension.padding_low());
+    edge.set_edge_padding_high(dimension.padding_high());
+    edge.set_interior_padding(dimension.base_dilation() - 1);
+    if (dimension.window_reversal()) reversed.push_back(numbers.kernel_spatial_dimensions(i));
+    dimension.set_padding_low(0);
+    dimension.set_padding_high(0);
+    dimension.set_base_dilation(1);
+    dimension.set_window_reversal(false);
+  }
+  HloInstruction* zero = source->parent()->AddInstruction(
+      HloInstruction::CreateConstant(xla::LiteralUtil::Zero(source->shape().element_type())));
+  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakePadHlo(source, zero, padding));
+  if (!reversed.empty()) {
+    kernel = kernel->parent()->AddInstruction(
+        HloInstruction::CreateReverse(kernel->shape(), kernel, reversed));
+  }
+  HloInstruction* plain = convolution->parent()->AddInstruction(
+      convolution->CloneWithNewOperands(convolution->shape(), {source, kernel}));
+  plain->set_window(window);
+  return plain;
+}
+
+absl::Status Rewrite(HloInstruction* convolution, const ConvolutionForm& form,
+                     xla::PrimitiveType type) {
+  HloInstruction* first = convolution->mutable_operand(0);
+  HloInstruction* second = convolution->mutable_operand(1);
+  if (form.skip_reverse) second = second->mutable_operand(0);
+  if (form.reverse_kernel) {
+    second = Reversed(second, convolution->convolution_dimension_numbers());
+  }
+  const xla::PrimitiveType result_type = convolution->shape().element_type();
+  const xla::PrimitiveType stored = result_type == type ? type : xla::F32;
+  ConvolutionConfig config;
+  config.kind = form.kind;
+  HloInstruction* call = convolution->parent()->AddInstruction(HloInstruction::CreateCustomCall(
+      xla::ShapeUtil::ChangeElementType(convolution->shape(), stored),
+      {ConvertTo(type, first), ConvertTo(type, second)}, kConvolutionTarget, ToText(config),
+      xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+  call->set_window(form.window);
+  call->set_convolution_dimension_numbers(form.dimensions);
+  call->set_feature_group_count(form.groups);
+  call->set_metadata(convolution->metadata());
+  return convolution->parent()->ReplaceInstruction(convolution, ConvertTo(result_type, call));
+}
+
+bool HasLibraryRank(const HloInstruction& convolution) {
+  const int64_t spatial = convolution.window().dimensions_size();
+  return spatial >= 1 && spatial <= 3 && !xla::ShapeUtil::IsZeroElementArray(convolution.shape()) &&
+         absl::c_none_of(convolution.operands(), [](const HloInstruction* operand) {
+           return xla::ShapeUtil::IsZeroElementArray(operand->shape());
+         });
+}
+
+absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& target) {
+  const xla::PrimitiveType type =
+      LibraryType(convolution->operand(0)->shape().element_type(),
+                  convolution->operand(1)->shape().element_type(), target);
+  const xla::PrimitiveType result = convolution->shape().element_type();
+  if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution) ||
+      (result != xla::F32 && result != xla::BF16 && result != xla::F16)) {
+    return false;
+  }
+  std::optional<ConvolutionForm> form = FormOf(*convolution);
+  if (!form.has_value() && convolution->batch_group_count() == 1) {
+    ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, MadePlain(convolution));
+    ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, plain));
+    convolution = plain;
+    form = FormOf(*convolution);
+  }
+  if (!form.has_value()) return false;
+  ONEXPU_RETURN_IF_ERROR(Rewrite(convolution, *form, type));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ConvolutionRewriter::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (instruction->opcode() != xla::HloOpcode::kConvolution) continue;
+      ONEXPU_ASSIGN_OR_RETURN(const bool rewritten, TryRewrite(instruction, target_));
+      changed = changed || rewritten;
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,226 @@
+#include "pjrt_core/compiler/passes/epilogue_fusion.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/library_types.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using program::Activation;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// The scalar that is broadcast to every element, if it is a constant.
+std::optional<double> ConstantScalar(const HloInstruction& value) {
+  const HloInstruction* scalar = &value;
+  while (scalar->opcode() == HloOpcode::kBroadcast || scalar->opcode() == HloOpcode::kConvert ||
+         scalar->opcode() == HloOpcode::kReshape) {
+    scalar = scalar->operand(0);
+  }
+  if (scalar->opcode() != HloOpcode::kConstant ||
+      !xla::ShapeUtil::IsEffectiveScalar(scalar->shape())) {
+    return std::nullopt;
+  }
+  return scalar->literal().GetAsDouble(
+      std::vector<int64_t>(scalar->shape().dimensions().size(), 0));
+}
+
+// The vector that `value` repeats along every dimension but `dimension`, or null.
+HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
+  if (value->opcode() != HloOpcode::kBroadcast) return nullptr;
+  HloInstruction* vector = value->mutable_operand(0);
+  int64_t sized = -1;  // the operand's dimension that has more than one element
+  const auto dimensions = vector->shape().dimensions();
+  for (int64_t i = 0; i < static_cast<int64_t>(dimensions.size()); ++i) {
+    if (dimensions[i] == 1 && value->dimensions(i) != dimension) continue;
+    if (sized != -1) return nullptr;
+    sized = i;
+  }
+  if (sized == -1 || value->dimensions(sized) != dimension) return nullptr;
+  if (dimensions.size() == 1) return vector;
+  return vector->parent()->AddInstruction(HloInstruction::CreateReshape(
+      xla::ShapeUtil::MakeShape(vector->shape().element_type(), {dimensions[sized]}), vector));
+}
+
+class Fuser {
+ public:
+  explicit Fuser(HloInstruction* call) : call_(call) {}
+
+  // Absorbs users until one does not fit. Returns whether any did.
+  absl::StatusOr<bool> Run() {
+    if (IsConvolutionCall(*call_)) {
+      ONEXPU_ASSIGN_OR_RETURN(const ConvolutionConfig config, ConvolutionConfigOf(*call_));
+      if (config.kind != program::ConvolutionKind::Forward) return false;
+      epilogue_ = config.epilogue;
+      feature_ = call_->convolution_dimension_numbers().output_feature_dimension();
+    } else {
+      ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*call_));
+      epilogue_ = config.epilogue;
+      const auto rank = static_cast<int64_t>(call_->shape().dimensions().size());
+      const auto rhs_rank = static_cast<int64_t>(call_->operand(1)->shape().dimensions().size());
+      // A matrix times a vector has no columns.
+      feature_ = rhs_rank == config.batch_dimensions + 2 ? rank - 1 : -1;
+    }
+    bool changed = false;
+    while (true) {
+      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, AbsorbOne());
+      if (!absorbed) return changed;
+      changed = true;
+    }
+  }
+
+ private:
+  // Follows the one user through what only looks at the result differently.
+  HloInstruction* View(std::vector<HloInstruction*>& between) {
+    HloInstruction* view = call_;
+    while (view->user_count() == 1 && view != call_->parent()->root_instruction()) {
+      HloInstruction* user = view->users().front();
+      const bool narrows =
+          user->opcode() == HloOpcode::kConvert && xla::ShapeUtil::ElementIsFloating(user->shape());
+      const bool keeps_columns = user->opcode() == HloOpcode::kReshape && IsMatmul(*call_) &&
+                                 feature_ >= 0 && KeepsLastDimension(*user);
+      if (!narrows && !keeps_columns) break;
+      between.push_back(user);
+      view = user;
+    }
+    return view;
+  }
+
+  static bool KeepsLastDimension(const HloInstruction& reshape) {
+    const auto from = reshape.operand(0)->shape().dimensions();
+    const auto to = reshape.shape().dimensions();
+    return !from.empty() && !to.empty() && from.back() == to.back();
+  }
+
+  absl::StatusOr<bool> AbsorbOne() {
+    std::vector<HloInstruction*> between;
+    HloInstruction* view = View(between);
+    if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
+    HloInstruction* user = view->users().front();
+    const int64_t bias_dimension =
+        IsMatmul(*call_) ? static_cast<int64_t>(view->shape().dimensions().size()) - 1 : feature_;
+    switch (user->opcode()) {
+      case HloOpcode::kAdd:
+        return AbsorbBias(user, view, feature_ < 0 ? -1 : bias_dimension);
+      case HloOpcode::kMaximum:
+        return AbsorbRelu(user, view);
+      case HloOpcode::kClamp:
+        return AbsorbRelu6(user, view);
+      case HloOpcode::kMultiply:
+        return AbsorbScale(user, view);
+      default:
+        return false;
+    }
+  }
+
+  static HloInstruction* Other(HloInstruction* user, const HloInstruction* view) {
+    return user->mutable_operand(user->operand(0) == view ? 1 : 0);
+  }
+
+  absl::StatusOr<bool> AbsorbBias(HloInstruction* add, HloInstruction* view, int64_t dimension) {
+    if (epilogue_.has_bias || epilogue_.activation != Activation::None || dimension < 0 ||
+        add->operand(0) == add->operand(1)) {
+      return false;
+    }
+    HloInstruction* vector = BroadcastVector(Other(add, view), dimension);
+    if (vector == nullptr) return false;
+    epilogue_.has_bias = true;
+    bias_ = ConvertTo(call_->shape().element_type(), vector);
+    return Replace(add, view);
+  }
+
+  absl::StatusOr<bool> AbsorbRelu(HloInstruction* maximum, HloInstruction* view) {
+    if (epilogue_.activation != Activation::None) return false;
+    if (ConstantScalar(*Other(maximum, view)) != 0.0) return false;
+    epilogue_.activation = Activation::Relu;
+    return Replace(maximum, view);
+  }
+
+  absl::StatusOr<bool> AbsorbRelu6(HloInstruction* clamp, HloInstruction* view) {
+    if (epilogue_.activation != Activation::None || clamp->operand(1) != view) return false;
+    if (ConstantScalar(*clamp->operand(0)) != 0.0 || ConstantScalar(*clamp->operand(2)) != 6.0) {
+      return false;
+    }
+    epilogue_.activation = Activation::Relu6;
+    return Replace(clamp, view);
+  }
+
+  absl::StatusOr<bool> AbsorbScale(HloInstruction* multiply, HloInstruction* view) {
+    if (!IsMatmul(*call_) || epilogue_.has_bias || epilogue_.activation != Activation::None) {
+      return false;
+    }
+    const std::optional<double> scale = ConstantScalar(*Other(multiply, view));
+    if (!scale.has_value()) return false;
+    epilogue_.alpha *= static_cast<float>(*scale);
+    return Replace(multiply, view);
+  }
+
+  // `user` is computed by the call now: its users read the view of a new call.
+  absl::StatusOr<bool> Replace(HloInstruction* user, HloInstruction* view) {
+    std::vector<HloInstruction*> operands(call_->operands().begin(), call_->operands().end());
+    if (bias_ != nullptr) operands.push_back(std::exchange(bias_, nullptr));
+    HloInstruction* call =
+        call_->parent()->AddInstruction(call_->CloneWithNewOperands(call_->shape(), operands));
+    auto* custom_call = xla::Cast<xla::HloCustomCallInstruction>(call);
+    if (IsMatmul(*call_)) {
+      ONEXPU_ASSIGN_OR_RETURN(MatmulConfig config, MatmulConfigOf(*call_));
+      config.epilogue = epilogue_;
+      custom_call->set_raw_backend_config_string(ToText(config));
+    } else {
+      ONEXPU_ASSIGN_OR_RETURN(ConvolutionConfig config, ConvolutionConfigOf(*call_));
+      config.epilogue = epilogue_;
+      custom_call->set_raw_backend_config_string(ToText(config));
+      custom_call->set_custom_call_target(kConvolutionBiasActivationTarget);
+    }
+    call->set_metadata(user->metadata());
+    ONEXPU_RETURN_IF_ERROR(call_->ReplaceAllUsesWith(call));
+    ONEXPU_RETURN_IF_ERROR(call_->parent()->RemoveInstruction(call_));
+    HloInstruction* new_view = view == call_ ? call : view;
+    call_ = call;
+    ONEXPU_RETURN_IF_ERROR(user->ReplaceAllUsesWith(new_view));
+    ONEXPU_RETURN_IF_ERROR(user->parent()->RemoveInstructionAndUnusedOperands(user));
+    return true;
+  }
+
+  HloInstruction* call_;
+  HloInstruction* bias_ = nullptr;
+  Epilogue epilogue_;
+  int64_t feature_ = -1;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> EpilogueFusion::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    // Collected first: absorbing removes instructions.
+    std::vector<HloInstruction*> calls;
+    for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (IsMatmul(*instruction) || IsConvolutionCall(*instruction)) calls.push_back(instruction);
+    }
+    for (HloInstruction* call : calls) {
+      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, Fuser(call).Run());
+      changed = changed || absorbed;
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler

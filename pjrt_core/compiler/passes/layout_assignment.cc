@@ -1,0 +1,63 @@
+#include "pjrt_core/compiler/passes/layout_assignment.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/layout_util.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+xla::Layout ChannelsLast(int64_t batch, int64_t channels, absl::Span<const int64_t> spatial) {
+  std::vector<int64_t> minor_to_major = {channels};
+  minor_to_major.insert(minor_to_major.end(), spatial.rbegin(), spatial.rend());
+  minor_to_major.push_back(batch);
+  return xla::LayoutUtil::MakeLayout(minor_to_major);
+}
+
+xla::Shape WithLayout(const xla::Shape& shape, const xla::Layout& layout) {
+  xla::Shape result = shape;
+  *result.mutable_layout() = layout;
+  return result;
+}
+
+}  // namespace
+
+absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
+  for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
+    if (!IsConvolutionCall(*call)) continue;
+    const xla::ConvolutionDimensionNumbers& roles = call->convolution_dimension_numbers();
+    const xla::Layout source =
+        ChannelsLast(roles.input_batch_dimension(), roles.input_feature_dimension(),
+                     roles.input_spatial_dimensions());
+    const xla::Layout destination =
+        ChannelsLast(roles.output_batch_dimension(), roles.output_feature_dimension(),
+                     roles.output_spatial_dimensions());
+    ONEXPU_ASSIGN_OR_RETURN(const ConvolutionConfig config, ConvolutionConfigOf(*call));
+    switch (config.kind) {
+      case program::ConvolutionKind::Forward:
+        ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(source, call, 0));
+        ONEXPU_RETURN_IF_ERROR(SetInstructionLayout(WithLayout(call->shape(), destination), call));
+        break;
+      case program::ConvolutionKind::BackwardData:
+        ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(destination, call, 0));
+        ONEXPU_RETURN_IF_ERROR(SetInstructionLayout(WithLayout(call->shape(), source), call));
+        break;
+      case program::ConvolutionKind::BackwardWeights:
+        ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(source, call, 0));
+        ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(destination, call, 1));
+        break;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace onexpu::compiler

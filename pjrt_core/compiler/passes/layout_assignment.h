@@ -1,0 +1,26 @@
+// XLA's layout assignment with oneDNN's preferences: the images of a convolution are channels-last,
+// because a plain channels-first one takes a slow path, and weights follow their surroundings.
+// Thread-compatible.
+#ifndef PJRT_CORE_COMPILER_PASSES_LAYOUT_ASSIGNMENT_H_
+#define PJRT_CORE_COMPILER_PASSES_LAYOUT_ASSIGNMENT_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "xla/service/computation_layout.h"
+#include "xla/service/layout_assignment.h"
+
+namespace onexpu::compiler {
+
+class LayoutAssignment : public xla::LayoutAssignment {
+ public:
+  explicit LayoutAssignment(xla::ComputationLayout* entry_layout)
+      : xla::LayoutAssignment(entry_layout) {}
+  absl::string_view name() const override { return "xpu-layout-assignment"; }
+
+ protected:
+  absl::Status AddBackendConstraints(LayoutConstraints* constraints) override;
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_PASSES_LAYOUT_ASSIGNMENT_H_

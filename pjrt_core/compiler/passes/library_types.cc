@@ -1,0 +1,35 @@
+#include "pjrt_core/compiler/passes/library_types.h"
+
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+bool IsNarrow(xla::PrimitiveType type) {
+  return type == xla::F32 || type == xla::BF16 || type == xla::F16;
+}
+
+bool HasPrimitives(xla::PrimitiveType type, const Target& target) {
+  if (type == xla::BF16) return target.has_bf16;
+  // CPUs without AVX512-FP16 have none; every GPU has.
+  if (type == xla::F16) return target.is_gpu;
+  return type == xla::F32;
+}
+
+}  // namespace
+
+xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
+                               const Target& target) {
+  if (!IsNarrow(lhs) || !IsNarrow(rhs)) return xla::PRIMITIVE_TYPE_INVALID;
+  return lhs == rhs && HasPrimitives(lhs, target) ? lhs : xla::F32;
+}
+
+xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value) {
+  if (value->shape().element_type() == type) return value;
+  return value->parent()->AddInstruction(xla::HloInstruction::CreateConvert(
+      xla::ShapeUtil::ChangeElementType(value->shape(), type), value));
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,21 @@
+// Which element types oneDNN computes with on a target. Pure functions.
+#ifndef PJRT_CORE_COMPILER_PASSES_LIBRARY_TYPES_H_
+#define PJRT_CORE_COMPILER_PASSES_LIBRARY_TYPES_H_
+
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+
+// The type in which operands of these types are handed over: their own, a wider one that holds both
+// exactly, or PRIMITIVE_TYPE_INVALID when no library has it.
+xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
+                               const Target& target);
+
+// `value` in another element type; itself when it has that already.
+xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_PASSES_LIBRARY_TYPES_H_

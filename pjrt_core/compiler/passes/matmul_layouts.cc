@@ -1,0 +1,72 @@
+#include "pjrt_core/compiler/passes/matmul_layouts.h"
+
+#include <cstdint>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/layout_util.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+
+// The innermost dimension that has more than one element is a row's or a column's.
+bool IsAcceptable(const xla::Shape& shape, int64_t batch_dimensions) {
+  for (const int64_t dimension : shape.layout().minor_to_major()) {
+    if (shape.dimensions(dimension) == 1) continue;
+    return dimension >= batch_dimensions;
+  }
+  return true;
+}
+
+xla::Shape RowMajor(const xla::Shape& shape) {
+  xla::Shape result = shape;
+  xla::LayoutUtil::SetToDefaultLayout(&result);
+  return result;
+}
+
+absl::StatusOr<bool> Fix(HloInstruction* call) {
+  ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*call));
+  bool changed = false;
+  for (int64_t i = 0; i < 2; ++i) {
+    HloInstruction* operand = call->mutable_operand(i);
+    if (IsAcceptable(operand->shape(), config.batch_dimensions)) continue;
+    HloInstruction* copy = call->parent()->AddInstruction(
+        HloInstruction::CreateUnary(RowMajor(operand->shape()), xla::HloOpcode::kCopy, operand));
+    ONEXPU_RETURN_IF_ERROR(call->ReplaceOperandWith(i, copy));
+    changed = true;
+  }
+  if (IsAcceptable(call->shape(), config.batch_dimensions)) return changed;
+  const xla::Shape wanted = call->shape();
+  *call->mutable_shape() = RowMajor(wanted);
+  HloInstruction* copy = call->parent()->AddInstruction(
+      HloInstruction::CreateUnary(wanted, xla::HloOpcode::kCopy, call));
+  ONEXPU_RETURN_IF_ERROR(call->ReplaceAllUsesWithDifferentShape(copy));
+  // The copy itself was among the users.
+  ONEXPU_RETURN_IF_ERROR(copy->ReplaceOperandWithDifferentShape(0, call));
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> MatmulLayouts::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (!IsMatmul(*instruction)) continue;
+      ONEXPU_ASSIGN_OR_RETURN(const bool fixed, Fix(instruction));
+      changed = changed || fixed;
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler

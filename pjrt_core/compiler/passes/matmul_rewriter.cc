@@ -1,0 +1,97 @@
+#include "pjrt_core/compiler/passes/matmul_rewriter.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/library_types.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/service/hlo.pb.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+
+// Multiply-adds below which a loop in a kernel beats the call of a primitive. In the body of a loop
+// more, because a call there also keeps the loop from becoming one kernel.
+constexpr int64_t kSmallProducts = 32 << 10;
+constexpr int64_t kSmallProductsInLoop = 128 << 10;
+
+bool IsInLoop(const xla::HloComputation& computation) {
+  for (const HloInstruction* caller : computation.caller_instructions()) {
+    if (caller->opcode() == xla::HloOpcode::kWhile || IsInLoop(*caller->parent())) return true;
+  }
+  return false;
+}
+
+bool IsCanonical(const HloInstruction& dot) {
+  const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  if (numbers.lhs_contracting_dimensions_size() != 1) return false;
+  const int64_t batch = numbers.lhs_batch_dimensions_size();
+  for (int64_t i = 0; i < batch; ++i) {
+    if (numbers.lhs_batch_dimensions(i) != i || numbers.rhs_batch_dimensions(i) != i) return false;
+  }
+  return dot.operand(0)->shape().dimensions().size() <= batch + 2 &&
+         dot.operand(1)->shape().dimensions().size() <= batch + 2;
+}
+
+int64_t Products(const HloInstruction& dot) {
+  const int64_t contracting = dot.dot_dimension_numbers().lhs_contracting_dimensions(0);
+  return xla::ShapeUtil::ElementsIn(dot.shape()) * dot.operand(0)->shape().dimensions(contracting);
+}
+
+bool IsWorthACall(const HloInstruction& dot) {
+  const int64_t products = Products(dot);
+  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kSmallProducts);
+}
+
+absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
+  const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
+  MatmulConfig config;
+  config.batch_dimensions = numbers.lhs_batch_dimensions_size();
+  config.lhs_contracting = numbers.lhs_contracting_dimensions(0);
+  config.rhs_contracting = numbers.rhs_contracting_dimensions(0);
+  const xla::PrimitiveType result_type = dot->shape().element_type();
+  // oneDNN stores what it computes with, or f32.
+  const xla::PrimitiveType stored = result_type == type ? type : xla::F32;
+  HloInstruction* call = dot->parent()->AddInstruction(HloInstruction::CreateCustomCall(
+      xla::ShapeUtil::ChangeElementType(dot->shape(), stored),
+      {ConvertTo(type, dot->mutable_operand(0)), ConvertTo(type, dot->mutable_operand(1))},
+      kMatmulTarget, ToText(config), xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+  call->set_metadata(dot->metadata());
+  return dot->parent()->ReplaceInstruction(dot, ConvertTo(result_type, call));
+}
+
+}  // namespace
+
+absl::StatusOr<bool> MatmulRewriter::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      if (instruction->opcode() != xla::HloOpcode::kDot) continue;
+      const xla::PrimitiveType type =
+          LibraryType(instruction->operand(0)->shape().element_type(),
+                      instruction->operand(1)->shape().element_type(), target_);
+      if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction) ||
+          !IsWorthACall(*instruction)) {
+        continue;
+      }
+      const xla::PrimitiveType result = instruction->shape().element_type();
+      if (result != xla::F32 && result != xla::BF16 && result != xla::F16) continue;
+      ONEXPU_RETURN_IF_ERROR(Rewrite(instruction, type));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler

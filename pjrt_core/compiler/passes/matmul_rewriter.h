@@ -1,0 +1,33 @@
+// Dots that are large enough and of a type that oneDNN has become onednn-matmul calls.
+// Thread-compatible.
+#ifndef PJRT_CORE_COMPILER_PASSES_MATMUL_REWRITER_H_
+#define PJRT_CORE_COMPILER_PASSES_MATMUL_REWRITER_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/pass/hlo_pass_interface.h"
+
+namespace onexpu::compiler {
+
+// Expects dots as DotDecomposer leaves them: leading batch dimensions, at most one contracting and
+// one other dimension per operand. The rest stay kDot, a loop in some kernel.
+class MatmulRewriter : public xla::HloModulePass {
+ public:
+  explicit MatmulRewriter(const Target& target) : target_(target) {}
+  absl::string_view name() const override { return "matmul-rewriter"; }
+
+ protected:
+  absl::StatusOr<bool> RunImpl(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  const Target& target_;
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_PASSES_MATMUL_REWRITER_H_
