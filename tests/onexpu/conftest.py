@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import jax
+import pytest
+import tensorflow as tf
+
+import onexpu
+
+SWISH = """
+template <typename T>
+ONEXPU_KERNEL void swish(const T* x, T* y, float beta) {
+  const size_t i = onexpu::global_id();
+  y[i] = x[i] / (T(1) + T(sycl::exp(float(T(-beta) * x[i]))));
+}
+"""
+
+SWISH_GRADIENT = """
+template <typename T>
+ONEXPU_KERNEL void swish_gradient(const T* x, const T* dy, T* dx, float beta) {
+  const size_t i = onexpu::global_id();
+  const T s = T(1) / (T(1) + T(sycl::exp(float(T(-beta) * x[i]))));
+  dx[i] = dy[i] * (s + T(beta) * x[i] * s * (T(1) - s));
+}
+"""
+
+
+def make_swish() -> onexpu.SyclKernel:
+    swish = onexpu.sycl_kernel(
+        source=SWISH,
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"beta": float},
+        dtypes={"T": ["float32", "bfloat16", "float16"]},
+        range=lambda x: x.size,
+    )
+    gradient = onexpu.sycl_kernel(
+        source=SWISH_GRADIENT,
+        inputs=["x", "dy"],
+        outputs={"dx": onexpu.like("x")},
+        attributes={"beta": float},
+        range=lambda x, dy: x.size,
+    )
+    swish.defgradient(
+        lambda inputs, outputs, cotangents, beta: [gradient(inputs[0], cotangents[0], beta=beta)]
+    )
+    return swish
+
+
+@pytest.fixture(scope="session")
+def xpu() -> jax.Device:
+    """The device under test."""
+    return jax.devices("xpu")[0]
+
+
+@pytest.fixture(scope="session")
+def swish() -> onexpu.SyclKernel:
+    """One kernel with its gradient, for both frameworks."""
+    return make_swish()
+
+
+@pytest.fixture
+def on_xpu():
+    """TensorFlow's ops run on the device."""
+    with tf.device("/XPU:0"):
+        yield

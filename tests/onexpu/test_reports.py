@@ -1,0 +1,87 @@
+"""Statistics, memory, placement, doctor; and the examples of all docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import jax
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import onexpu
+
+
+def test_transfers_are_counted_by_direction_and_origin(xpu) -> None:
+    before = onexpu.transfer_statistics()
+    x = jax.device_put(np.ones(1 << 16, np.float32), xpu)
+    np.asarray(x)
+    used = onexpu.transfer_statistics() - before
+    assert used.bytes("host_to_device") == 4 << 16
+    assert used.bytes("device_to_host") == 4 << 16
+    assert {origin for _, origin, _ in used.transfers} == {"JAX"}
+    assert "host to device" in str(used)
+
+
+def test_reset_starts_over(xpu) -> None:
+    jax.device_put(np.ones(16, np.float32), xpu).block_until_ready()
+    onexpu.reset_statistics()
+    assert onexpu.transfer_statistics().total_bytes == 0
+
+
+def test_memory_follows_allocations(xpu) -> None:
+    before = onexpu.memory_info()["bytes_in_use"]
+    x = jax.device_put(np.ones(1 << 20, np.float32), xpu)
+    x.block_until_ready()
+    assert onexpu.memory_info()["bytes_in_use"] >= before + (4 << 20)
+    with pytest.raises(IndexError, match="no xpu device 99"):
+        onexpu.memory_info(99)
+
+
+def test_placement_names_the_routes() -> None:
+    onexpu.reset_statistics()
+    with tf.device("/XPU:0"):
+        tf.where(tf.constant([True, False]))
+        tf.function(lambda x: x * 2.0 + 1.0, jit_compile=True)(tf.ones([8]))
+    report = onexpu.placement_report()
+    assert report.counts["sycl_kernel"]["Where"] == 1
+    assert report.total("cluster") >= 1
+    assert "Where" in str(report)
+
+
+def test_doctor_is_content_here() -> None:
+    report = onexpu.doctor()
+    assert report.ok, str(report)
+    assert any(finding.name == "xpu:0" for finding in report.findings)
+
+
+def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr("onexpu._doctor.library_directory", lambda of="onexpu": tmp_path)
+    report = onexpu.doctor()
+    assert not report.ok
+    assert "pip install intel-opencl-rt==2026.1.2" in str(report)
+
+
+def test_importing_is_light() -> None:
+    loaded = subprocess.run(
+        [sys.executable, "-c", "import sys, onexpu; print([m for m in ('jax', 'tensorflow') if m in sys.modules])"],
+        capture_output=True, text=True, check=True,
+    ).stdout
+    assert loaded.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", [m.name for m in pkgutil.iter_modules(onexpu.__path__) if m.name not in ("__main__", "_native")])
+def test_examples_of_docstrings(name: str) -> None:
+    module = importlib.import_module(f"onexpu.{name}")
+    with jax.default_device(jax.devices("xpu")[0]):
+        result = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0
+
+
+def test_every_public_function_has_an_example() -> None:
+    functions = [n for n in onexpu.__all__ if callable(getattr(onexpu, n)) and n[0].islower()]
+    assert not [n for n in functions if ">>>" not in (getattr(onexpu, n).__doc__ or "")]
