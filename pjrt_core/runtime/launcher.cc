@@ -1,5 +1,7 @@
 #include "pjrt_core/runtime/launcher.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace onexpu {
@@ -29,6 +31,7 @@ void Launcher::Stop() {
 }
 
 void Launcher::Loop() {
+  pthread_setname_np(pthread_self(), "onexpu-launcher");
   thread_id_ = std::this_thread::get_id();
   while (true) {
     Work work;

@@ -1,5 +1,7 @@
 #include "pjrt_core/runtime/timeline.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -291,6 +293,7 @@ Ticket Timeline::NextWatched() {
 }
 
 void Timeline::WaiterLoop() {
+  pthread_setname_np(pthread_self(), "onexpu-waiter");
   while (true) {
     std::optional<sycl::event> last;
     Ticket ticket = 0;

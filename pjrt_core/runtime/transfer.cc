@@ -44,6 +44,21 @@ absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
                                 Definition{ticket, std::move(copy.done), NewContentVersion()}};
 }
 
+// Whether work on the device can use the host's memory as it is: USM of its context, in a place that costs nothing.
+bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpace* space) {
+  if (array.semantics != HostBufferSemantics::kImmutableZeroCopy &&
+      array.semantics != HostBufferSemantics::kMutableZeroCopy) {
+    return false;
+  }
+  if (space->kind() == MemoryKind::kDevice && !device.is_cpu()) return false;
+  sycl::usm::alloc kind = sycl::usm::alloc::unknown;
+  CatchLibraryErrors([&] {
+    kind = sycl::get_pointer_type(array.data, device.context());
+    return absl::OkStatus();
+  }).IgnoreError();
+  return kind == sycl::usm::alloc::host || kind == sycl::usm::alloc::shared;
+}
+
 DeviceBuffer::Contents DefinedNow(std::shared_ptr<DeviceMemory> memory) {
   return {std::move(memory), 0, Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
 }
@@ -63,6 +78,13 @@ absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, cons
                 program::StorageBytes(shape.element_type));
   };
 
+  if (same_order && bytes > kSmallBytes && IsUsableInPlace(device, array, space)) {
+    // The host's until the last user is done. Versions are for contents that stay: it may be mutable.
+    auto shared = std::make_shared<DeviceMemory>(const_cast<void*>(array.data), bytes,
+                                                 std::move(done_with_host));
+    return DeviceBuffer::Contents{std::move(shared), 0,
+                                  Definition{{}, Event::Completed(absl::OkStatus()), 0}};
+  }
   device.CompleteFinished();
   // Pinned host memory is written from here, so nothing may still be using it.
   ONEXPU_ASSIGN_OR_RETURN(

@@ -183,6 +183,30 @@ TEST(Buffer, ViewsOfOtherMemory) {
   sycl::free(memory, device.context());
 }
 
+TEST(Buffer, ZeroCopyOfMemoryThatTheDeviceCanUse) {
+  auto& device = static_cast<SyclDevice&>(*TestDevice());
+  constexpr int64_t kSize = 1 << 18;
+  auto* memory = static_cast<int32_t*>(
+      sycl::malloc_host(kSize * sizeof(int32_t), device.context()));
+  std::iota(memory, memory + kSize, 0);
+  const ArrayShape shape = ArrayShape::RowMajor(program::ElementType::S32, {kSize});
+  bool done = false;
+  auto shared = FromHost(memory, shape, {}, HostBufferSemantics::kImmutableZeroCopy,
+                         [&] { done = true; });
+  EXPECT_EQ(shared->address().value(), memory);
+  EXPECT_EQ(ToVector<int32_t>(*shared).value(), Iota(kSize));
+  EXPECT_FALSE(done);
+  shared.reset();
+  EXPECT_TRUE(done);
+  auto copied = FromHost(memory, shape, {}, HostBufferSemantics::kImmutableOnlyDuringCall);
+  EXPECT_NE(copied->address().value(), memory);
+  sycl::free(memory, device.context());
+  const std::vector<int32_t> plain = Iota(kSize);
+  auto other = FromHost(plain.data(), shape, {}, HostBufferSemantics::kImmutableZeroCopy);
+  EXPECT_NE(other->address().value(), plain.data());
+  EXPECT_TRUE(other->ready()->Await().ok());
+}
+
 TEST(Buffer, CopiesBetweenMemorySpaces) {
   auto buffer = FromVector(Iota(1000));
   MemorySpace* pinned = TestDevice()->memory(MemoryKind::kPinnedHost);

@@ -172,6 +172,24 @@ TEST(Devices, AForkedChildIsTold) {
   EXPECT_THAT(text, HasSubstr("parent ok"));
 }
 
+// The end of the process waits for the device, not the other way round.
+TEST(Devices, EndsWithWorkInFlight) {
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto spin = LoadSpin(64);
+    auto steps = FromVector(std::vector<int32_t>{30'000'000});
+    auto values = FromVector(std::vector<int32_t>(64, 1));
+    static auto* const leaked = new std::vector<std::shared_ptr<Buffer>>;
+    *leaked = RunProgram(*spin, {values, steps});
+    (*leaked)[0]->ready()->OnReady([](const absl::Status&) {});
+    std::exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST(Devices, OneClientPerProcess) {
   EXPECT_EQ(InProcess({},
                       [] {

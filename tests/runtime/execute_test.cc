@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -363,6 +364,65 @@ TEST(Execute, ManyThreadsAtOnce) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+// Threads that create, execute (inline and through the launcher), donate, read, copy, view and delete at once: every value
+// that is read back must be the one that the thread computed.
+TEST(Execute, RandomUseFromManyThreads) {
+  constexpr int64_t kSize = 4096;
+  auto add = LoadAdd(kSize);
+  TestProgram builder(TestDevice());
+  const uint32_t a = builder.Parameter(program::ElementType::F32, {kSize});
+  const uint32_t b = builder.Parameter(program::ElementType::F32, {kSize});
+  builder.AliasResult(a);
+  builder.Add(builder.Kernel("add", kSize, {a, b, a}));
+  auto add_in_place = builder.Load();
+  auto loop = LoadLoop(-1);
+
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::minstd_rand random(t + 1);
+      const auto one = FromVector(std::vector<float>(kSize, 1.0f));
+      float expected = static_cast<float>(t);
+      auto x = FromVector(std::vector<float>(kSize, expected));
+      std::vector<std::shared_ptr<Buffer>> kept;
+      for (int i = 0; i < 400; ++i) {
+        switch (random() % 8) {
+          case 0:
+          case 1:
+            x = RunProgram(*add, {x, one})[0];
+            expected += 1.0f;
+            break;
+          case 2:
+          case 3:
+            x = RunProgram(*add_in_place, {x, one})[0];
+            expected += 1.0f;
+            break;
+          case 4:
+            EXPECT_THAT(ToVector<float>(*x).value(), Each(expected));
+            break;
+          case 5:
+            x = x->CopyTo(TestMemory(), Origin::kUnknown).value();
+            break;
+          case 6:
+            kept.push_back(x->PrefixView({kSize / 2}).value());
+            if (kept.size() > 5) kept.clear();
+            break;
+          default: {
+            auto counted = RunProgram(*loop, {FromVector(std::vector<int32_t>{0}),
+                                              FromVector(std::vector<int32_t>{3})});
+            if (random() % 2 == 0) {
+              EXPECT_THAT(ToVector<int32_t>(*counted[0]).value(), ElementsAre(3));
+            }
+          }
+        }
+      }
+      EXPECT_THAT(ToVector<float>(*x).value(), Each(expected));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(TestDevice()->Synchronize().ok());
 }
 
 }  // namespace
