@@ -62,6 +62,25 @@ llvm::CmpInst::Predicate FloatPredicate(xla::ComparisonDirection direction) {
   return llvm::CmpInst::FCMP_OEQ;
 }
 
+// Operations on floats whose result needs no rounding to their type.
+bool IsExact(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAbs:
+    case HloOpcode::kCeil:
+    case HloOpcode::kFloor:
+    case HloOpcode::kImag:
+    case HloOpcode::kIsFinite:
+    case HloOpcode::kNegate:
+    case HloOpcode::kReal:
+    case HloOpcode::kRoundNearestAfz:
+    case HloOpcode::kRoundNearestEven:
+    case HloOpcode::kSign:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN as signed integers.
 Value* TotalOrderKey(Value* value, IRBuilderBase& b) {
   const unsigned bits = value->getType()->getPrimitiveSizeInBits();
@@ -239,6 +258,7 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context, const HloInst
   if (IsComplexType(type)) return EmitComplexOperation(context, instruction, operands);
   if (!IsFloat(type)) return EmitIntegerOperation(context, instruction, operands);
   TF_ASSIGN_OR_RETURN(Value * result, EmitFloatOperation(context, instruction, operands));
+  if (IsExact(instruction.opcode())) return result;
   return Normalize(result, result_type, context.target(), b);
 }
 

@@ -53,13 +53,16 @@ void FusionContext::PopScope() {
   index_math_.PopScope();
 }
 
-const Array* FusionContext::FindArray(const xla::HloInstruction& leaf, int64_t tuple_element) const {
+const std::vector<Array>* FusionContext::FindArrays(const xla::HloInstruction& leaf) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    auto found = scope->arrays.find(&leaf);
-    if (found == scope->arrays.end()) continue;
-    return tuple_element < static_cast<int64_t>(found->second.size()) ? &found->second[tuple_element] : nullptr;
+    if (auto found = scope->arrays.find(&leaf); found != scope->arrays.end()) return &found->second;
   }
   return nullptr;
+}
+
+const Array* FusionContext::FindArray(const xla::HloInstruction& leaf, int64_t tuple_element) const {
+  const std::vector<Array>* arrays = FindArrays(leaf);
+  return arrays && tuple_element < static_cast<int64_t>(arrays->size()) ? &(*arrays)[tuple_element] : nullptr;
 }
 
 void FusionContext::BindArrays(const xla::HloInstruction& leaf, std::vector<Array> arrays) {
@@ -101,24 +104,55 @@ absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& i
   return values[0];
 }
 
+const std::vector<llvm::Value*>* FusionContext::FindElements(const MemoKey& key) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (auto found = scope->values.find(key); found != scope->values.end()) return &found->second;
+    if (auto found = scope->fixed.find(key.first); found != scope->fixed.end()) return &found->second;
+  }
+  return nullptr;
+}
+
 absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(const xla::HloInstruction& instruction,
                                                                   const Index& index) {
   const MemoKey key{&instruction, index.values()};
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-    if (auto found = scope->values.find(key); found != scope->values.end()) return found->second;
-    if (auto found = scope->fixed.find(&instruction); found != scope->fixed.end()) return found->second;
-    if (auto found = scope->arrays.find(&instruction); found != scope->arrays.end()) {
-      const std::vector<Array> arrays = found->second;
-      std::vector<llvm::Value*> values;
-      for (const Array& array : arrays) {
-        TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(array, index));
-      }
-      return scopes_.back().values[key] = values;
+  if (const std::vector<llvm::Value*>* found = FindElements(key)) return *found;
+  std::vector<llvm::Value*> values;
+  if (const std::vector<Array>* arrays = FindArrays(instruction)) {
+    for (const Array& array : *arrays) {
+      TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(array, index));
     }
+  } else {
+    if (IsElementwiseOperation(instruction)) TF_RETURN_IF_ERROR(EmitElementwiseOperands(instruction, index));
+    TF_ASSIGN_OR_RETURN(values, EmitElements(*this, instruction, index));
   }
-  TF_ASSIGN_OR_RETURN(std::vector<llvm::Value*> values, EmitElements(*this, instruction, index));
   scopes_.back().values[key] = values;
   return values;
+}
+
+// Operands first, without recursion: chains of elementwise operations may be longer than the stack.
+absl::Status FusionContext::EmitElementwiseOperands(const xla::HloInstruction& instruction, const Index& index) {
+  struct Step {
+    const xla::HloInstruction* instruction;
+    bool operands_done;
+  };
+  std::vector<Step> steps = {{&instruction, false}};
+  while (!steps.empty()) {
+    Step& step = steps.back();
+    const xla::HloInstruction& current = *step.instruction;
+    if (step.operands_done) {
+      steps.pop_back();
+      if (!steps.empty()) TF_RETURN_IF_ERROR(Elements(current, index).status());
+      continue;
+    }
+    step.operands_done = true;
+    for (const xla::HloInstruction* operand : current.operands()) {
+      const bool same_index = operand->shape().IsArray() &&
+                              static_cast<int64_t>(operand->shape().dimensions().size()) == index.size();
+      if (!same_index || !IsElementwiseOperation(*operand) || FindArrays(*operand)) continue;
+      if (!FindElements({operand, index.values()})) steps.push_back({operand, false});
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<llvm::Value*>> FusionContext::EmitReducer(const xla::HloComputation& computation,

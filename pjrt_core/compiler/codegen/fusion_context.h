@@ -120,6 +120,9 @@ class FusionContext {
 
   void PushScope();
   void PopScope();
+  const std::vector<llvm::Value*>* FindElements(const MemoKey& key) const;
+  const std::vector<Array>* FindArrays(const xla::HloInstruction& leaf) const;
+  absl::Status EmitElementwiseOperands(const xla::HloInstruction& instruction, const Index& index);
 
   const xla::HloInstruction& instruction_;
   const xla::HloInstruction& root_;

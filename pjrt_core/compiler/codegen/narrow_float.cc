@@ -52,6 +52,12 @@ struct Format {
     }
     return 0;
   }
+  // The greatest finite value as f32's bits.
+  uint32_t max_finite_bits() const {
+    const uint32_t exponent = (max_finite() >> mantissa) - bias + 127;
+    const uint32_t fraction = max_finite() & ((1 << mantissa) - 1);
+    return exponent << 23 | fraction << (23 - mantissa);
+  }
   int overflow() const {
     if (specials == Specials::kIeee) return infinity();
     return specials == Specials::kNone ? max_finite() : nan();
@@ -205,7 +211,31 @@ Value* EncodeNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, I
 
 Value* RoundToNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, IRBuilderBase& b) {
   if (type == xla::BF16) return AsFloat(RoundBf16Bits(value, b), b);
-  return DecodeNarrowFloat(EncodeNarrowFloat(value, type, has_fp16, b), type, has_fp16, b);
+  if (type == xla::F8E8M0FNU || (type == xla::F16 && has_fp16)) {
+    return DecodeNarrowFloat(EncodeNarrowFloat(value, type, has_fp16, b), type, has_fp16, b);
+  }
+  const Format format = FormatOf(type);
+  Value* bits = AsBits(value, b);
+  Value* magnitude = b.CreateAnd(bits, b.getInt32(0x7fffffff));
+  Value* sign = b.CreateAnd(bits, b.getInt32(0x80000000));
+  const int dropped = kMantissa32 - format.mantissa;
+  Value* even = b.CreateAnd(b.CreateLShr(magnitude, dropped), b.getInt32(1));
+  Value* rounded = b.CreateAdd(b.CreateAdd(magnitude, b.getInt32((1 << (dropped - 1)) - 1)), even);
+  Value* normal = b.CreateAnd(rounded, b.getInt32(~0u << dropped));
+  uint32_t overflow = 0x7fc00000;
+  if (format.specials == Specials::kIeee) overflow = 0x7f800000;
+  if (format.specials == Specials::kNone) overflow = format.max_finite_bits();
+  normal = b.CreateSelect(b.CreateICmpUGT(normal, b.getInt32(format.max_finite_bits())), b.getInt32(overflow), normal);
+  Value* power = llvm::ConstantFP::get(b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa + kMantissa32));
+  Value* subnormal = AsBits(b.CreateFSub(b.CreateFAdd(AsFloat(magnitude, b), power), power), b);
+  Value* is_subnormal = b.CreateICmpULT(magnitude, b.getInt32((kBias32 - format.bias + 1) << kMantissa32));
+  Value* result = b.CreateSelect(is_subnormal, subnormal, normal);
+  if (format.specials == Specials::kNanNegativeZero) {
+    sign = b.CreateSelect(b.CreateICmpEQ(result, b.getInt32(0)), b.getInt32(0), sign);
+  }
+  result = AsFloat(b.CreateOr(result, sign), b);
+  Value* nan = format.specials == Specials::kNone ? llvm::ConstantFP::getNegativeZero(b.getFloatTy()) : Nan(b);
+  return b.CreateSelect(IsNan(value, b), nan, result);
 }
 
 Value* TruncateToOdd(Value* value, IRBuilderBase& b) {

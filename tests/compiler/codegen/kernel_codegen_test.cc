@@ -1,0 +1,267 @@
+// What of code generation behaviour cannot show: how many kernels there are, and what is in them.
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "xla/hlo/analysis/alias_info.h"
+#include "xla/hlo/analysis/hlo_ordering.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/hlo/parser/hlo_parser.h"
+#include "xla/service/buffer_assignment.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kWorker[] = "pjrt_core/compiler/codegen/spirv_worker/onexpu-spirv";
+
+int CountOf(absl::string_view text, absl::string_view part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+class KernelCodegenTest : public ::testing::Test {
+ protected:
+  // Schedules the module as it is written, assigns buffers and emits every fusion of the entry computation.
+  absl::StatusOr<std::vector<std::vector<KernelLaunch>>> EmitAll(absl::string_view hlo, Target target = {}) {
+    auto module = xla::ParseAndReturnUnverifiedModule(hlo);
+    if (!module.ok()) return module.status();
+    module_ = *std::move(module);
+    xla::HloSchedule schedule(module_.get());
+    for (xla::HloComputation* computation : module_->MakeNonfusionComputations()) {
+      schedule.set_sequence(computation, xla::HloInstructionSequence(computation->MakeInstructionPostOrder()));
+    }
+    if (absl::Status status = module_->set_schedule(std::move(schedule)); !status.ok()) return status;
+    auto size = [](const xla::BufferValue& buffer) { return xla::ShapeUtil::ByteSizeOf(buffer.shape(), 8); };
+    xla::BufferAssigner::Options options;
+    options.allocate_buffers_for_constants = true;
+    auto assignment = xla::BufferAssigner::Run(
+        module_.get(), std::make_unique<xla::SequentialHloOrdering>(module_->schedule()), size, &alias_info_,
+        [](xla::LogicalBuffer::Color) { return int64_t{64}; }, std::move(options));
+    if (!assignment.ok()) return assignment.status();
+    assignment_ = *std::move(assignment);
+    CodegenOptions codegen_options;
+    codegen_options.target = std::move(target);
+    codegen_options.spirv_worker = kWorker;
+    codegen_options.keep_ir = true;
+    auto codegen = KernelCodegen::Create(*module_, *assignment_, std::move(codegen_options));
+    if (!codegen.ok()) return codegen.status();
+    codegen_ = *std::move(codegen);
+    std::vector<std::vector<KernelLaunch>> launches;
+    for (const xla::HloInstruction* instruction : module_->entry_computation()->MakeInstructionPostOrder()) {
+      if (instruction->opcode() != xla::HloOpcode::kFusion) continue;
+      auto launch = codegen_->Emit(*instruction);
+      if (!launch.ok()) return launch.status();
+      launches.push_back(*std::move(launch));
+    }
+    return launches;
+  }
+
+  std::string Ir() {
+    auto kernels = codegen_->Finish();
+    EXPECT_TRUE(kernels.ok()) << kernels.status();
+    return kernels.ok() ? kernels->ir_before : "";
+  }
+
+  xla::AliasInfo alias_info_;
+  std::unique_ptr<xla::HloModule> module_;
+  std::unique_ptr<xla::BufferAssignment> assignment_;
+  std::unique_ptr<KernelCodegen> codegen_;
+};
+
+constexpr char kThreeSubtractions[] = R"(
+HloModule m
+first {
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+  ROOT r = f32[8] subtract(x, y)
+}
+swapped {
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+  ROOT r = f32[8] subtract(y, x)
+}
+same_as_first {
+  other_name = f32[8] parameter(0)
+  y2 = f32[8] parameter(1)
+  ROOT r2 = f32[8] subtract(other_name, y2)
+}
+ENTRY e {
+  p = f32[8] parameter(0)
+  q = f32[8] parameter(1)
+  a = f32[8] fusion(p, q), kind=kLoop, calls=first
+  b = f32[8] fusion(p, q), kind=kLoop, calls=swapped
+  c = f32[8] fusion(a, b), kind=kLoop, calls=same_as_first
+  ROOT r = (f32[8], f32[8], f32[8]) tuple(a, b, c)
+})";
+
+TEST_F(KernelCodegenTest, EmitsEqualFusionsOnce) {
+  auto launches = EmitAll(kThreeSubtractions);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  ASSERT_EQ(launches->size(), 3u);
+  EXPECT_EQ((*launches)[0][0].entry_point, (*launches)[2][0].entry_point);
+  EXPECT_NE((*launches)[0][0].entry_point, (*launches)[1][0].entry_point);
+  EXPECT_NE((*launches)[0][0].arguments[0].slice, (*launches)[2][0].arguments[0].slice);
+  EXPECT_EQ(CountOf(Ir(), "define spir_kernel"), 2);
+}
+
+TEST_F(KernelCodegenTest, ConstantsTellFusionsApart) {
+  constexpr char kHlo[] = R"(
+HloModule m
+one { x = f32[8] parameter(0)
+  c = f32[8] constant({1, 2, 3, 4, 5, 6, 7, 8})
+  ROOT r = f32[8] add(x, c) }
+two { x = f32[8] parameter(0)
+  c = f32[8] constant({1, 2, 3, 4, 5, 6, 7, 9})
+  ROOT r = f32[8] add(x, c) }
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] fusion(p), kind=kLoop, calls=one
+  ROOT b = f32[8] fusion(a), kind=kLoop, calls=two
+})";
+  auto launches = EmitAll(kHlo);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  EXPECT_NE((*launches)[0][0].entry_point, (*launches)[1][0].entry_point);
+}
+
+TEST_F(KernelCodegenTest, ReducersTellFusionsApart) {
+  constexpr char kHlo[] = R"(
+HloModule m
+add { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] add(x, y) }
+mul { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT r = f32[] multiply(x, y) }
+one { x = f32[8,8] parameter(0)
+  c = f32[] parameter(1)
+  ROOT r = f32[8] reduce(x, c), dimensions={1}, to_apply=add }
+two { x = f32[8,8] parameter(0)
+  c = f32[] parameter(1)
+  ROOT r = f32[8] reduce(x, c), dimensions={1}, to_apply=mul }
+ENTRY e {
+  p = f32[8,8] parameter(0)
+  q = f32[] parameter(1)
+  a = f32[8] fusion(p, q), kind=kLoop, calls=one
+  b = f32[8] fusion(p, q), kind=kLoop, calls=two
+  ROOT r = (f32[8], f32[8]) tuple(a, b)
+})";
+  auto launches = EmitAll(kHlo);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  EXPECT_NE((*launches)[0][0].entry_point, (*launches)[1][0].entry_point);
+}
+
+TEST_F(KernelCodegenTest, EqualLayoutsNeedNoIndexArithmetic) {
+  constexpr char kHlo[] = R"(
+HloModule m
+f { a = f32[4096,100,3] parameter(0)
+  b = f32[4096,100,3] parameter(1)
+  two = f32[] constant(2)
+  factor = f32[4096,100,3] broadcast(two), dimensions={}
+  product = f32[4096,100,3] multiply(a, factor)
+  ROOT r = f32[4096,100,3] add(product, b) }
+ENTRY e {
+  p = f32[4096,100,3] parameter(0)
+  q = f32[4096,100,3] parameter(1)
+  ROOT r = f32[4096,100,3] fusion(p, q), kind=kLoop, calls=f
+})";
+  auto launches = EmitAll(kHlo);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  const KernelLaunch& launch = (*launches)[0][0];
+  EXPECT_EQ(launch.global_size[0], 4096u * 100 * 3);
+  EXPECT_EQ(launch.global_size[0] % launch.local_size[0], 0u);
+  auto kernels = codegen_->Finish();
+  ASSERT_TRUE(kernels.ok()) << kernels.status();
+  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("div")));
+  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("rem")));
+  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("br i1")));  // no guard: the sizes divide
+  EXPECT_EQ(CountOf(kernels->ir_after, "noalias"), 3);
+}
+
+TEST_F(KernelCodegenTest, SharedSubexpressionsAreComputedOnce) {
+  // Without memory of what was emitted, the number of additions would double with each level.
+  std::string hlo = R"(
+HloModule m
+f { x0 = f32[8] parameter(0)
+)";
+  for (int i = 0; i < 30; ++i) absl::StrAppend(&hlo, "  x", i + 1, " = f32[8] add(x", i, ", x", i, ")\n");
+  absl::StrAppend(&hlo, R"(  ROOT r = f32[8] negate(x30) }
+ENTRY e {
+  p = f32[8] parameter(0)
+  ROOT r = f32[8] fusion(p), kind=kLoop, calls=f
+})");
+  auto launches = EmitAll(hlo);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  EXPECT_EQ(CountOf(Ir(), "fadd float"), 30);
+}
+
+TEST_F(KernelCodegenTest, UpdatesInPlaceWriteOnlyTheUpdate) {
+  constexpr char kHlo[] = R"(
+HloModule m
+n { x = f32[64,64] parameter(0)
+  ROOT r = f32[64,64] negate(x) }
+f { x = f32[64,64] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  ROOT r = f32[64,64] dynamic-update-slice(x, u, i, i) }
+ENTRY e {
+  p = f32[64,64] parameter(0)
+  u = f32[2,3] parameter(1)
+  i = s32[] parameter(2)
+  a = f32[64,64] fusion(p), kind=kLoop, calls=n
+  ROOT r = f32[64,64] fusion(a, u, i), kind=kLoop, calls=f
+})";
+  auto launches = EmitAll(kHlo);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  const KernelLaunch& update = (*launches)[1][0];
+  EXPECT_EQ(update.arguments.size(), 3u);  // operand and result are one
+  EXPECT_LE(update.global_size[0], 16u);
+}
+
+TEST_F(KernelCodegenTest, Fp64NeedsATargetThatHasIt) {
+  const std::string hlo = absl::StrReplaceAll(kThreeSubtractions, {{"f32", "f64"}});
+  EXPECT_TRUE(EmitAll(hlo).ok());
+  Target target;
+  target.name = "dg2";
+  target.has_fp64 = false;
+  auto launches = EmitAll(hlo, target);
+  EXPECT_EQ(launches.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(launches.status().message()), HasSubstr("dg2"));
+}
+
+TEST_F(KernelCodegenTest, WhatFailedLeavesNothingBehind) {
+  constexpr char kHlo[] = R"(
+HloModule m
+good { x = f32[8] parameter(0)
+  ROOT r = f32[8] negate(x) }
+bad { x = f32[8] parameter(0)
+  s = f32[8] sine(x)
+  ROOT r = f32[1] custom-call(s), custom_call_target="unknown" }
+ENTRY e {
+  p = f32[8] parameter(0)
+  a = f32[8] fusion(p), kind=kLoop, calls=good
+  ROOT b = f32[1] fusion(a), kind=kLoop, calls=bad
+})";
+  auto launches = EmitAll(kHlo);
+  EXPECT_EQ(launches.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(launches.status().message()), HasSubstr("custom-call(f32[8]) -> f32[1]"));
+  EXPECT_EQ(CountOf(Ir(), "define spir_kernel"), 1);
+}
+
+}  // namespace
+}  // namespace onexpu::compiler
