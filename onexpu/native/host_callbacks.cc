@@ -153,10 +153,8 @@ ffi::Error ShuttingDown() {
 }
 
 ffi::ErrorOr<std::unique_ptr<BoundFunction>> Instantiate(uint64_t number) {
-  if (!InterpreterIsRunning()) {
-    return ffi::Unexpected(
-        ffi::Error(ffi::ErrorCode::kUnavailable, "onexpu: Python is not running in this process"));
-  }
+  const Visit visit;
+  if (!visit.admitted()) return ffi::Unexpected(ShuttingDown());
   py::gil_scoped_acquire lock;
   py::object function = Functions::Get().Find(number);
   if (!function) {
