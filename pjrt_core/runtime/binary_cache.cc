@@ -69,7 +69,8 @@ std::optional<std::vector<uint8_t>> BinaryCache::Find(absl::Span<const uint8_t> 
   const std::string path = PathOf(spirv);
   std::ifstream file(path, std::ios::binary);
   if (!file || !IsOurs(path)) return std::nullopt;
-  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file),
+                             std::istreambuf_iterator<char>()};
 
   EntryHeader header;
   if (bytes.size() < sizeof(header)) return std::nullopt;
@@ -108,7 +109,8 @@ void BinaryCache::Store(absl::Span<const uint8_t> spirv, absl::Span<const uint8_
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(&header), sizeof(header));
-    file.write(reinterpret_cast<const char*>(rest.data()), static_cast<std::streamsize>(rest.size()));
+    file.write(reinterpret_cast<const char*>(rest.data()),
+               static_cast<std::streamsize>(rest.size()));
     file.flush();
     if (!file) {
       std::remove(temporary.c_str());

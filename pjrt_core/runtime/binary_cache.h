@@ -1,7 +1,8 @@
 // Native kernel binaries on disk, keyed by SPIR-V, device, driver and build options.
 //
-// Immutable after creation; thread-safe, and safe between processes: entries are written to a temporary name and renamed.
-// An entry carries its whole key and a checksum: one that is damaged, or another key's, is as good as none.
+// Immutable after creation; thread-safe, and safe between processes: entries are written to a
+// temporary name and renamed. An entry carries its whole key and a checksum: one that is damaged,
+// or another key's, is as good as none.
 #ifndef PJRT_CORE_RUNTIME_BINARY_CACHE_H_
 #define PJRT_CORE_RUNTIME_BINARY_CACHE_H_
 

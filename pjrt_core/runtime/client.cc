@@ -46,9 +46,9 @@ class ProcessClient final : public Client {
         client->devices_.push_back(created.get());
         client->owned_.push_back(std::move(created));
       }
-      client->platform_version_ =
-          absl::StrCat(kVersion, "; ", found.front().get_platform().get_info<sycl::info::platform::name>(),
-                       " ", found.front().get_info<sycl::info::device::driver_version>());
+      client->platform_version_ = absl::StrCat(
+          kVersion, "; ", found.front().get_platform().get_info<sycl::info::platform::name>(), " ",
+          found.front().get_info<sycl::info::device::driver_version>());
       return absl::OkStatus();
     }));
     return client;
@@ -95,8 +95,9 @@ class ProcessClient final : public Client {
   std::string platform_version_;
 };
 
-// The one global. The client itself lives as long as the process: events, buffers and threads of frameworks refer to it
-// until the very end. What is counted is who holds it: when nobody does, its cached memory is released.
+// The one global. The client itself lives as long as the process: events, buffers and threads of
+// frameworks refer to it until the very end. What is counted is who holds it: when nobody does, its
+// cached memory is released.
 struct Singleton {
   absl::Mutex mutex;
   ProcessClient* client ABSL_GUARDED_BY(mutex) = nullptr;

@@ -111,8 +111,8 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::CopyOn(SyclDevice& d
                           submission.Allocate(memory->kind(), bytes));
   const char* source = submission.Read(contents);
   const SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
-  Definition definition =
-      submission.Submit(options, [destination = copy->address(), source, bytes](sycl::queue& queue) {
+  Definition definition = submission.Submit(
+      options, [destination = copy->address(), source, bytes](sycl::queue& queue) {
         if (bytes > 0) queue.memcpy(destination, source, bytes);
         return absl::OkStatus();
       });
@@ -127,7 +127,8 @@ absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory
   device.statistics().CountTransfer(TransferDirection::kDeviceToDevice, origin,
                                     TransferEntry::kCopy, shape_.num_bytes());
   if (&target == &device) return CopyOn(device, memory);
-  // Through pinned memory that both can read: a queue that touches another device's memory stalls OpenCL for ever.
+  // Through pinned memory that both can read: a queue that touches another device's memory stalls
+  // OpenCL for ever.
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> staged,
                           CopyOn(device, device.memory(MemoryKind::kPinnedHost)));
   return staged->CopyOn(target, memory);
@@ -144,9 +145,9 @@ absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::PrefixView(
   }
   if (!IsSameLayout(shape_, ArrayShape::RowMajor(shape_.element_type, shape_.dimensions)) ||
       view.num_bytes() > shape_.num_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: a view ", ShapeText(view), " does not fit the buffer ",
-                     ShapeText(shape_), ", or that is not row-major"));
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: a view ", ShapeText(view),
+                                                   " does not fit the buffer ", ShapeText(shape_),
+                                                   ", or that is not row-major"));
   }
   ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
   return std::make_shared<DeviceBuffer>(std::move(view), memory_space_, std::move(contents));
@@ -195,8 +196,8 @@ absl::Status DeviceBuffer::ReleaseExternalReference() {
   std::shared_ptr<DeviceMemory> released;
   absl::MutexLock lock(&mutex_);
   if (external_references_ == 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("onexpu: the buffer ", ShapeText(shape_), " has no external reference to release"));
+    return absl::FailedPreconditionError(absl::StrCat("onexpu: the buffer ", ShapeText(shape_),
+                                                      " has no external reference to release"));
   }
   if (--external_references_ == 0) {
     released = std::move(external_hold_);
@@ -205,20 +206,19 @@ absl::Status DeviceBuffer::ReleaseExternalReference() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<Buffer>> Buffer::FromHost(const void* data, const ArrayShape& shape,
-                                                         absl::Span<const int64_t> byte_strides,
-                                                         HostBufferSemantics semantics,
-                                                         MemorySpace* memory, Origin origin,
-                                                         absl::AnyInvocable<void()> done_with_host) {
+absl::StatusOr<std::shared_ptr<Buffer>> Buffer::FromHost(
+    const void* data, const ArrayShape& shape, absl::Span<const int64_t> byte_strides,
+    HostBufferSemantics semantics, MemorySpace* memory, Origin origin,
+    absl::AnyInvocable<void()> done_with_host) {
   ONEXPU_RETURN_IF_ERROR(CheckNotForked());
   if (!byte_strides.empty() && byte_strides.size() != shape.dimensions.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", byte_strides.size(), " strides for an array of rank ",
-                     shape.dimensions.size()));
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", byte_strides.size(),
+                                                   " strides for an array of rank ",
+                                                   shape.dimensions.size()));
   }
-  ONEXPU_ASSIGN_OR_RETURN(DeviceBuffer::Contents contents,
-                          CopyFromHost({data, byte_strides, semantics}, shape, memory,
-                                       std::move(done_with_host)));
+  ONEXPU_ASSIGN_OR_RETURN(
+      DeviceBuffer::Contents contents,
+      CopyFromHost({data, byte_strides, semantics}, shape, memory, std::move(done_with_host)));
   static_cast<SyclDevice*>(memory->device())
       ->statistics()
       .CountTransfer(TransferDirection::kHostToDevice, origin, TransferEntry::kFromHostBuffer,
@@ -248,10 +248,11 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::View(void* device_memory, const 
     return absl::OkStatus();
   }));
   if (kind == sycl::usm::alloc::unknown && shape.num_bytes() > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "onexpu: a view of memory that is no USM allocation of the SYCL context of ",
-        device.debug_string(), ": the device cannot read it. Allocate it with the same context, or "
-        "copy it"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: a view of memory that is no USM allocation of the SYCL context of ",
+                     device.debug_string(),
+                     ": the device cannot read it. Allocate it with the same context, or "
+                     "copy it"));
   }
   Definition definition{{}, Event::Completed(absl::OkStatus()), 0};
   auto external = std::make_shared<DeviceMemory>(
@@ -263,8 +264,8 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::View(void* device_memory, const 
 std::shared_ptr<Buffer> Buffer::Poisoned(absl::Status status, const ArrayShape& shape,
                                          MemorySpace* memory) {
   Definition definition{{}, Event::Completed(std::move(status)), 0};
-  return std::make_shared<DeviceBuffer>(
-      shape, memory, DeviceBuffer::Contents{nullptr, 0, std::move(definition)});
+  return std::make_shared<DeviceBuffer>(shape, memory,
+                                        DeviceBuffer::Contents{nullptr, 0, std::move(definition)});
 }
 
 }  // namespace onexpu

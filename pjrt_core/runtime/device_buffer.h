@@ -46,7 +46,8 @@ class DeviceBuffer final : public Buffer {
   DeviceBuffer(ArrayShape shape, MemorySpace* memory, Contents contents);
   ~DeviceBuffer() override;
 
-  // The memory, for work that is submitted next (hold the device's submission lock). INVALID_ARGUMENT once deleted.
+  // The memory, for work that is submitted next (hold the device's submission lock).
+  // INVALID_ARGUMENT once deleted.
   absl::StatusOr<Contents> Acquire() const;
 
   // Waits for the work that defines it if that takes some microseconds at most.
@@ -74,7 +75,8 @@ class DeviceBuffer final : public Buffer {
  private:
   absl::Status DeletedError() const;
   // A copy in `memory`, made by the compute queue of that memory's device.
-  absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyOn(SyclDevice& device, MemorySpace* memory) const;
+  absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyOn(SyclDevice& device,
+                                                       MemorySpace* memory) const;
 
   const ArrayShape shape_;
   MemorySpace* const memory_space_;

@@ -23,7 +23,8 @@ constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
 // The directory of the oneAPI libraries: libsycl's. Empty when it cannot be told.
 std::string OneApiDirectory() {
   Dl_info info;
-  // dlsym sees it in a program; in a plugin that was loaded locally, position-independent code has its address.
+  // dlsym sees it in a program; in a plugin that was loaded locally, position-independent code has
+  // its address.
   void* symbol = dlsym(RTLD_DEFAULT, "_ZN4sycl3_V113sycl_categoryEv");
   if (symbol == nullptr) {
     symbol = reinterpret_cast<void*>(
@@ -44,17 +45,17 @@ absl::Status NothingFound(DeviceChoice choice, const std::vector<std::string>& s
   const std::string directory = OneApiDirectory();
   const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
   std::string searched = absl::StrCat(
-      "Level Zero GPUs, ", choice == DeviceChoice::kGpu ? "no CPU device (ONEXPU_DEVICE=gpu)"
-                                                        : "the OpenCL CPU device",
+      "Level Zero GPUs, ",
+      choice == DeviceChoice::kGpu ? "no CPU device (ONEXPU_DEVICE=gpu)" : "the OpenCL CPU device",
       "; ONEAPI_DEVICE_SELECTOR=", VariableOr("ONEAPI_DEVICE_SELECTOR", "(unset)"), ", ",
       kLoaderVariable, "=", VariableOr(kLoaderVariable, "(unset)"), ", CPU driver ", driver,
       access(driver.c_str(), R_OK) == 0 ? " (present)" : " (missing)", ", SYCL saw ",
       seen.empty() ? "no device" : absl::StrJoin(seen, ", "));
-  return absl::NotFoundError(absl::StrCat(
-      "onexpu: no SYCL device found. Searched: ", searched,
-      ". For the CPU device: pip install intel-opencl-rt==2026.1.2 "
-      "intel-cmplr-lib-ur==2026.1.2. For a GPU: Intel's compute runtime (apt install "
-      "intel-level-zero-gpu, libze1) and read access to /dev/dri/renderD*."));
+  return absl::NotFoundError(
+      absl::StrCat("onexpu: no SYCL device found. Searched: ", searched,
+                   ". For the CPU device: pip install intel-opencl-rt==2026.1.2 "
+                   "intel-cmplr-lib-ur==2026.1.2. For a GPU: Intel's compute runtime (apt install "
+                   "intel-level-zero-gpu, libze1) and read access to /dev/dri/renderD*."));
 }
 
 // A GPU of several tiles counts as that many devices.
@@ -74,9 +75,9 @@ absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int
   if (parts == 1) return std::vector<sycl::device>{cpu};
   const uint32_t units = cpu.get_info<sycl::info::device::max_compute_units>();
   if (static_cast<uint32_t>(parts) > units) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts, ", but the CPU device has only ", units,
-                     " compute units to share out"));
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts,
+                                                   ", but the CPU device has only ", units,
+                                                   " compute units to share out"));
   }
   std::vector<sycl::device> devices;
   absl::Status status = CatchLibraryErrors([&] {
@@ -110,7 +111,8 @@ absl::StatusOr<std::vector<sycl::device>> DiscoverDevices() {
   std::vector<sycl::device> gpus;
   std::vector<sycl::device> cpus;
   std::vector<std::string> seen;
-  // get_platforms throws when the selector leaves none: that is "nothing found", not an error of its own.
+  // get_platforms throws when the selector leaves none: that is "nothing found", not an error of
+  // its own.
   absl::Status status = CatchLibraryErrors([&] {
     for (const sycl::platform& platform : sycl::platform::get_platforms()) {
       std::vector<sycl::device> here;

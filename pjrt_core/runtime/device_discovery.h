@@ -1,7 +1,7 @@
 // Finds the SYCL devices that the client serves.
 //
-// Called once, by whoever makes the client, before any other SYCL call: the OpenCL loader reads its environment at the
-// first one. Thread-compatible.
+// Called once, by whoever makes the client, before any other SYCL call: the OpenCL loader reads its
+// environment at the first one. Thread-compatible.
 #ifndef PJRT_CORE_RUNTIME_DEVICE_DISCOVERY_H_
 #define PJRT_CORE_RUNTIME_DEVICE_DISCOVERY_H_
 
@@ -12,12 +12,13 @@
 
 namespace onexpu {
 
-// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL), whole or in ONEXPU_NUM_CPU_DEVICES parts.
-// All of one platform. NOT_FOUND says what was searched and what to install.
+// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL), whole or in
+// ONEXPU_NUM_CPU_DEVICES parts. All of one platform. NOT_FOUND says what was searched and what to
+// install.
 absl::StatusOr<std::vector<sycl::device>> DiscoverDevices();
 
-// Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration names a dead path.
-// Leaves a variable that the user has set alone.
+// Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration
+// names a dead path. Leaves a variable that the user has set alone.
 void LocateCpuDriver();
 
 }  // namespace onexpu

@@ -11,11 +11,11 @@ namespace {
 // Runs `done` when all `uses` are complete.
 void AfterAll(const TicketSet& uses, absl::AnyInvocable<void()> done) {
   // Each callback holds one reference; the last to run releases it.
-  std::shared_ptr<absl::AnyInvocable<void()>> last(
-      new absl::AnyInvocable<void()>(std::move(done)), [](absl::AnyInvocable<void()>* call) {
-        (*call)();
-        delete call;
-      });
+  std::shared_ptr<absl::AnyInvocable<void()>> last(new absl::AnyInvocable<void()>(std::move(done)),
+                                                   [](absl::AnyInvocable<void()>* call) {
+                                                     (*call)();
+                                                     delete call;
+                                                   });
   for (TicketRef use : uses) use.timeline->WhenComplete(use.ticket, [last] {});
 }
 

@@ -1,8 +1,9 @@
 // One piece of memory that buffers share: a block of a pool, or somebody else's.
 //
-// Owned by shared_ptr: the buffers over it, and work that has yet to be submitted. Work that was submitted does not hold
-// it: its tickets do (uses). When the last owner goes, a pool's block returns at once with its tickets; memory of somebody
-// else is given back when they are complete. Thread-safe.
+// Owned by shared_ptr: the buffers over it, and work that has yet to be submitted. Work that was
+// submitted does not hold it: its tickets do (uses). When the last owner goes, a pool's block
+// returns at once with its tickets; memory of somebody else is given back when they are complete.
+// Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_DEVICE_MEMORY_H_
 #define PJRT_CORE_RUNTIME_DEVICE_MEMORY_H_
 
@@ -41,12 +42,14 @@ class DeviceMemory {
     return uses_;
   }
 
-  // Buffers over it and references from outside: more than one forbids that work writes into it for one of them.
+  // Buffers over it and references from outside: more than one forbids that work writes into it for
+  // one of them.
   void AddOwner() { owners_.fetch_add(1, std::memory_order_acq_rel); }
   void RemoveOwner() { owners_.fetch_sub(1, std::memory_order_acq_rel); }
   bool HasSingleOwner() const { return owners_.load(std::memory_order_acquire) == 1; }
 
-  // For whoever looks through many arguments for the same memory. Guarded by the device's submission lock.
+  // For whoever looks through many arguments for the same memory. Guarded by the device's
+  // submission lock.
   uint64_t mark() const { return mark_; }
   void set_mark(uint64_t mark) { mark_ = mark; }
 

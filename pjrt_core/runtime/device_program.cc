@@ -95,8 +95,8 @@ absl::Status DeviceProgram::FillMemory() {
   fixed_addresses_.resize(count, nullptr);
   fixed_versions_.resize(count, 0);
   if (plan_.constant_bytes > 0) {
-    ONEXPU_ASSIGN_OR_RETURN(
-        constants_, device_.Allocate(MemoryKind::kDevice, plan_.constant_bytes, &timeline));
+    ONEXPU_ASSIGN_OR_RETURN(constants_,
+                            device_.Allocate(MemoryKind::kDevice, plan_.constant_bytes, &timeline));
     device_.statistics().CountTransfer(TransferDirection::kHostToDevice, Origin::kProgram,
                                        TransferEntry::kConstants, plan_.constant_bytes);
   }
@@ -123,9 +123,9 @@ absl::Status DeviceProgram::FillMemory() {
 absl::Status DeviceProgram::CheckArguments(
     absl::Span<const std::shared_ptr<Buffer>> arguments) const {
   if (arguments.size() != plan_.parameters.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: program '", program().name()->c_str(), "' takes ",
-                     plan_.parameters.size(), " arguments and was given ", arguments.size()));
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: program '", program().name()->c_str(),
+                                                   "' takes ", plan_.parameters.size(),
+                                                   " arguments and was given ", arguments.size()));
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ArrayShape& wanted = plan_.parameters[i].shape;

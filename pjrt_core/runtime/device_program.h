@@ -1,7 +1,7 @@
 // A Program on one device: kernels, thunks, constants and state, and how one execution of it goes.
 //
-// Shared by the LoadedProgram and by executions in flight. Thread-safe: executions order themselves under the device's
-// submission lock.
+// Shared by the LoadedProgram and by executions in flight. Thread-safe: executions order themselves
+// under the device's submission lock.
 #ifndef PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
 #define PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
 
@@ -69,10 +69,10 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;
   bool blocking_ = false;
-  std::shared_ptr<DeviceMemory> constants_;            // null for none
+  std::shared_ptr<DeviceMemory> constants_;  // null for none
   std::vector<std::shared_ptr<DeviceMemory>> states_;
-  std::vector<void*> fixed_addresses_;                 // by allocation: of constants and states
-  std::vector<ContentVersion> fixed_versions_;         // by allocation: of constants
+  std::vector<void*> fixed_addresses_;          // by allocation: of constants and states
+  std::vector<ContentVersion> fixed_versions_;  // by allocation: of constants
 };
 
 }  // namespace onexpu

@@ -1,4 +1,5 @@
-// The environment variables of the runtime, parsed in one place. Pure functions of the environment; any thread.
+// The environment variables of the runtime, parsed in one place. Pure functions of the environment;
+// any thread.
 #ifndef PJRT_CORE_RUNTIME_ENVIRONMENT_H_
 #define PJRT_CORE_RUNTIME_ENVIRONMENT_H_
 
@@ -13,8 +14,9 @@ namespace onexpu {
 enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
 
-// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_NUM_CPU_DEVICES (1 when unset), ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M,
-// G). INVALID_ARGUMENT names the variable, its value and what it takes.
+// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_NUM_CPU_DEVICES (1 when unset), ONEXPU_MEMORY_LIMIT
+// (bytes, or with a suffix K, M, G). INVALID_ARGUMENT names the variable, its value and what it
+// takes.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
 absl::StatusOr<int> NumCpuDevicesFromEnvironment();
@@ -23,7 +25,8 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 // ONEXPU_CACHE_DIR, else $XDG_CACHE_HOME/onexpu, else ~/.cache/onexpu; empty when there is no home.
 std::string CacheDirectory();
 
-// What this process may use of the host's memory: the machine's, or its control group's if that is less.
+// What this process may use of the host's memory: the machine's, or its control group's if that is
+// less.
 size_t HostMemoryBytes();
 // What is free of it now.
 size_t AvailableHostMemoryBytes();

@@ -1,4 +1,5 @@
-// Detects that this process is a fork()ed child of one that used SYCL: its threads and device state did not come along.
+// Detects that this process is a fork()ed child of one that used SYCL: its threads and device state
+// did not come along.
 #ifndef PJRT_CORE_RUNTIME_FORK_GUARD_H_
 #define PJRT_CORE_RUNTIME_FORK_GUARD_H_
 

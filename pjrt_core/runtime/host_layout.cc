@@ -14,7 +14,8 @@ struct Loop {
 };
 using Loops = absl::InlinedVector<Loop, 6>;
 
-// Outermost first, in the destination's order; neighbours that are contiguous on both sides become one.
+// Outermost first, in the destination's order; neighbours that are contiguous on both sides become
+// one.
 Loops MakeLoops(absl::Span<const int64_t> destination_strides,
                 absl::Span<const int64_t> source_strides, absl::Span<const int64_t> dimensions) {
   Loops loops;

@@ -20,9 +20,8 @@ constexpr char kBuildOptions[] = "";
 
 // A handle of OpenCL that is released.
 template <typename Handle, cl_int (*Release)(Handle)>
-using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, decltype([](Handle handle) {
-                                  Release(handle);
-                                })>;
+using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>,
+                                decltype([](Handle handle) { Release(handle); })>;
 using ClContext = ClOwner<cl_context, clReleaseContext>;
 using ClDevice = ClOwner<cl_device_id, clReleaseDevice>;
 using ClProgram = ClOwner<cl_program, clReleaseProgram>;
@@ -91,8 +90,7 @@ ClProgram FromBinary(cl_context context, cl_device_id device, const std::vector<
   const unsigned char* bytes = binary.data();
   cl_int status = CL_SUCCESS;
   cl_int error = CL_SUCCESS;
-  ClProgram program(
-      clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error));
+  ClProgram program(clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error));
   if (error != CL_SUCCESS || status != CL_SUCCESS) return nullptr;
   if (clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr) != CL_SUCCESS) {
     return nullptr;
@@ -110,8 +108,9 @@ absl::StatusOr<ClProgram> FromSpirv(cl_context context, cl_device_id device,
   }
   error = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
   if (error != CL_SUCCESS) {
-    return absl::InternalError(absl::StrCat("onexpu: the SPIR-V module does not build (OpenCL error ",
-                                            error, "): ", BuildLog(program.get(), device)));
+    return absl::InternalError(
+        absl::StrCat("onexpu: the SPIR-V module does not build (OpenCL error ", error,
+                     "): ", BuildLog(program.get(), device)));
   }
   return program;
 }
@@ -136,10 +135,10 @@ std::vector<uint8_t> BinaryOf(cl_program program) {
 std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
                                                      const std::string& cache_directory) {
-  std::string key = absl::StrCat(device.get_info<sycl::info::device::name>(), "\n",
-                                 device.get_info<sycl::info::device::driver_version>(), "\n",
-                                 device.get_info<sycl::info::device::max_compute_units>(), "\n",
-                                 kBuildOptions);
+  std::string key =
+      absl::StrCat(device.get_info<sycl::info::device::name>(), "\n",
+                   device.get_info<sycl::info::device::driver_version>(), "\n",
+                   device.get_info<sycl::info::device::max_compute_units>(), "\n", kBuildOptions);
   return std::unique_ptr<KernelLibrary>(
       new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key))));
 }
@@ -172,8 +171,8 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Build(
     absl::Span<const uint8_t> spirv) {
   absl::StatusOr<std::shared_ptr<const KernelModule>> module;
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-    module = context_.get_backend() == sycl::backend::opencl ? BuildOpenCl(spirv)
-                                                             : BuildBundle(spirv);
+    module =
+        context_.get_backend() == sycl::backend::opencl ? BuildOpenCl(spirv) : BuildBundle(spirv);
     return module.status();
   }));
   return module;
@@ -204,8 +203,8 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildBundle(
   std::memcpy(bytes.data(), spirv.data(), spirv.size());
   std::string log;
   try {
-    auto source = syclex::create_kernel_bundle_from_source(
-        context_, syclex::source_language::spirv, bytes);
+    auto source =
+        syclex::create_kernel_bundle_from_source(context_, syclex::source_language::spirv, bytes);
     auto bundle = syclex::build(source, {device_}, syclex::properties{syclex::save_log{&log}});
     Count(&Counts::built);
     return std::make_shared<BundleModule>(std::move(bundle));
@@ -220,7 +219,7 @@ KernelLibrary::Counts KernelLibrary::counts() const {
   return counts_;
 }
 
-void KernelLibrary::Count(int Counts::*counter) {
+void KernelLibrary::Count(int Counts::* counter) {
   absl::MutexLock lock(&mutex_);
   ++(counts_.*counter);
 }

@@ -1,7 +1,9 @@
-// SPIR-V modules built for one device: once per process, from the disk cache when it has the native binary.
+// SPIR-V modules built for one device: once per process, from the disk cache when it has the native
+// binary.
 //
-// Owned by the device; thread-safe. Building happens on the calling thread, which loads a Program. A module stays built as
-// long as somebody holds it. Two threads that load the same module build it once.
+// Owned by the device; thread-safe. Building happens on the calling thread, which loads a Program.
+// A module stays built as long as somebody holds it. Two threads that load the same module build it
+// once.
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 
@@ -59,13 +61,14 @@ class KernelLibrary {
   absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv);
-  void Count(int Counts::*counter);
+  void Count(int Counts::* counter);
 
   const sycl::device device_;
   const sycl::context context_;
   const BinaryCache cache_;
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> modules_ ABSL_GUARDED_BY(mutex_);  // by the module's bytes
+  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> modules_
+      ABSL_GUARDED_BY(mutex_);  // by the module's bytes
   Counts counts_ ABSL_GUARDED_BY(mutex_);
 };
 

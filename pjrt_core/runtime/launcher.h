@@ -1,8 +1,9 @@
-// The thread that submits what must not be submitted on the caller's: Programs that wait for the device or the host.
+// The thread that submits what must not be submitted on the caller's: Programs that wait for the
+// device or the host.
 //
-// One per device, started by the first such Program, FIFO. While it is busy, everything that comes later goes through it,
-// so that queue order stays the order in which callers came. Enqueue and the decision to go past it are made under the
-// device's submission lock; the work itself runs without.
+// One per device, started by the first such Program, FIFO. While it is busy, everything that comes
+// later goes through it, so that queue order stays the order in which callers came. Enqueue and the
+// decision to go past it are made under the device's submission lock; the work itself runs without.
 #ifndef PJRT_CORE_RUNTIME_LAUNCHER_H_
 #define PJRT_CORE_RUNTIME_LAUNCHER_H_
 

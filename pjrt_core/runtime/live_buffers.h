@@ -8,7 +8,8 @@
 
 namespace onexpu {
 
-// A buffer is listed when its address is first told to anybody: nobody can come back with one that was not.
+// A buffer is listed when its address is first told to anybody: nobody can come back with one that
+// was not.
 void ListLiveBuffer(const void* address, const std::shared_ptr<Buffer>& buffer);
 void UnlistLiveBuffer(const void* address, const Buffer* buffer);
 // The one that was listed last and lives, or null.

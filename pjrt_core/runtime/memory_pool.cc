@@ -11,9 +11,9 @@
 namespace onexpu {
 namespace {
 
-constexpr size_t kSmall = size_t{1} << 20;          // below: cut from regions of kSmallRegion
+constexpr size_t kSmall = size_t{1} << 20;  // below: cut from regions of kSmallRegion
 constexpr size_t kSmallRegion = size_t{4} << 20;
-constexpr size_t kMedium = size_t{16} << 20;        // below: cut from regions of kMediumRegion
+constexpr size_t kMedium = size_t{16} << 20;  // below: cut from regions of kMediumRegion
 constexpr size_t kMediumRegion = size_t{64} << 20;
 constexpr size_t kLargeGranule = size_t{2} << 20;
 // How many blocks of a size class are looked at for one that is free of pending work.
@@ -40,7 +40,8 @@ MemoryPool::~MemoryPool() {
   for (const auto& region : regions_) upstream_.free(region->memory);
 }
 
-// Classes of a power of two, each cut into kSubclasses: a class holds sizes from its lower bound on.
+// Classes of a power of two, each cut into kSubclasses: a class holds sizes from its lower bound
+// on.
 int MemoryPool::ClassOf(size_t size) {
   const size_t units = size / kAlignment;
   const int log2 = std::bit_width(units) - 1;
@@ -70,8 +71,7 @@ absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser
   block->is_free = false;
   block->uses.clear();
   statistics_.bytes_in_use += static_cast<int64_t>(block->size);
-  statistics_.peak_bytes_in_use =
-      std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
+  statistics_.peak_bytes_in_use = std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
   statistics_.largest_allocation =
       std::max(statistics_.largest_allocation, static_cast<int64_t>(block->size));
   ++statistics_.num_allocations;
@@ -125,7 +125,8 @@ MemoryPool::Block* MemoryPool::Grow(size_t size) {
   };
   void* memory = nullptr;
   for (int attempt = 0; attempt < 3 && memory == nullptr; ++attempt) {
-    if (attempt == 1) region_size = RoundUp(size, kAlignment);  // near the limit: no more than it takes
+    if (attempt == 1)
+      region_size = RoundUp(size, kAlignment);  // near the limit: no more than it takes
     if (attempt == 2) TrimLocked();
     if (fits(region_size)) memory = upstream_.allocate(region_size);
   }

@@ -1,9 +1,10 @@
 // A caching pool over memory that is slow to get: USM of a device, pinned host memory.
 //
-// Owned by its device; thread-safe. Regions come from the upstream allocator and are split into blocks; free neighbours
-// coalesce. A freed block carries the tickets of the work that may still touch it: it goes at once to work on the same
-// timeline (in-order queues keep it right), to anybody else when the tickets are complete. Two-level size classes with
-// bitmaps make both directions constant-time, last freed first out (its lines may still be in cache).
+// Owned by its device; thread-safe. Regions come from the upstream allocator and are split into
+// blocks; free neighbours coalesce. A freed block carries the tickets of the work that may still
+// touch it: it goes at once to work on the same timeline (in-order queues keep it right), to
+// anybody else when the tickets are complete. Two-level size classes with bitmaps make both
+// directions constant-time, last freed first out (its lines may still be in cache).
 #ifndef PJRT_CORE_RUNTIME_MEMORY_POOL_H_
 #define PJRT_CORE_RUNTIME_MEMORY_POOL_H_
 
@@ -56,8 +57,8 @@ class MemoryPool {
   MemoryPool(std::string name, size_t limit, Upstream upstream);
   ~MemoryPool();
 
-  // RESOURCE_EXHAUSTED without a message when there is nothing for `user` now: the caller may wait for work and retry,
-  // then ask OutOfMemory for the error.
+  // RESOURCE_EXHAUSTED without a message when there is nothing for `user` now: the caller may wait
+  // for work and retry, then ask OutOfMemory for the error.
   absl::StatusOr<Block*> Allocate(size_t bytes, MemoryUser user);
   void Free(Block* block, const TicketSet& uses);
 

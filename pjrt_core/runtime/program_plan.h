@@ -1,5 +1,5 @@
-// What executing a Program takes, worked out once when it is loaded: shapes to check, where each allocation comes from,
-// which results take over an argument's memory.
+// What executing a Program takes, worked out once when it is loaded: shapes to check, where each
+// allocation comes from, which results take over an argument's memory.
 //
 // Immutable value; any thread.
 #ifndef PJRT_CORE_RUNTIME_PROGRAM_PLAN_H_
@@ -22,8 +22,8 @@ struct ProgramPlan {
     program::AllocationKind kind;
     size_t size;
     MemoryKind memory_kind = MemoryKind::kDevice;  // of results
-    size_t offset = 0;       // in the block of all temporaries, or of all constants
-    int parameter = -1;      // of Parameter
+    size_t offset = 0;        // in the block of all temporaries, or of all constants
+    int parameter = -1;       // of Parameter
     bool is_written = false;  // of Parameter: a result takes over its memory
   };
   struct Parameter {

@@ -113,7 +113,8 @@ void Submission::Run(Ticket ticket, std::shared_ptr<const void> keep_alive,
     ONEXPU_RETURN_IF_ERROR(Prepare(queue));
     return body(queue);
   });
-  // Work that failed halfway has submitted something all the same: its memory is in use until that is done.
+  // Work that failed halfway has submitted something all the same: its memory is in use until that
+  // is done.
   std::optional<sycl::event> last;
   absl::Status asked = CatchLibraryErrors([&] {
     last = queue.ext_oneapi_get_last_event();

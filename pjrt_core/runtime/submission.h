@@ -1,14 +1,16 @@
-// One unit of work on a device's compute queue: a Program's execution, an eager launch, a copy between memories.
+// One unit of work on a device's compute queue: a Program's execution, an eager launch, a copy
+// between memories.
 //
-// Made, filled and submitted by one thread with the device's submission lock held from the first argument to Submit, so
-// that queue order is the order in which callers took their arguments. The work runs inline, or on the launcher when it is
-// blocking or the launcher is busy. Declare it before the lock: what it holds may run callbacks of users when it goes.
+// Made, filled and submitted by one thread with the device's submission lock held from the first
+// argument to Submit, so that queue order is the order in which callers took their arguments. The
+// work runs inline, or on the launcher when it is blocking or the launcher is busy. Declare it
+// before the lock: what it holds may run callbacks of users when it goes.
 //
 //   Submission submission(device);
 //   absl::MutexLock lock(&device.submission_mutex());
 //   ONEXPU_ASSIGN_OR_RETURN(char* x, submission.Read(operand));
 //   ONEXPU_ASSIGN_OR_RETURN(auto y, submission.Allocate(MemoryKind::kDevice, bytes));
-//   Definition made = submission.Submit(options, [=](sycl::queue& queue) { ...; return absl::OkStatus(); });
+//   Definition made = submission.Submit(options, [=](sycl::queue& queue) { ... });
 //   auto result = std::make_shared<DeviceBuffer>(shape, space, DeviceBuffer::Contents{y, 0, made});
 #ifndef PJRT_CORE_RUNTIME_SUBMISSION_H_
 #define PJRT_CORE_RUNTIME_SUBMISSION_H_
@@ -31,9 +33,10 @@
 namespace onexpu {
 
 struct SubmitOptions {
-  bool blocking = false;                // waits for the device or the host: through the launcher
-  int64_t estimated_nanoseconds = 0;    // of device time; what is small is waited for without a thread hop
-  Timeline::Weight* weight = nullptr;   // learns from experience; owned by keep_alive
+  bool blocking = false;  // waits for the device or the host: through the launcher
+  int64_t estimated_nanoseconds =
+      0;  // of device time; what is small is waited for without a thread hop
+  Timeline::Weight* weight = nullptr;      // learns from experience; owned by keep_alive
   std::shared_ptr<const void> keep_alive;  // until the work is complete
 };
 
@@ -48,8 +51,8 @@ class Submission {
   // Fresh memory for the work to write.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Allocate(MemoryKind kind, size_t bytes);
 
-  // Memory that the work may write and that starts with `contents`: the donor's own when nobody else owns it and no other
-  // argument reads it, a copy otherwise. The caller deletes the donor.
+  // Memory that the work may write and that starts with `contents`: the donor's own when nobody
+  // else owns it and no other argument reads it, a copy otherwise. The caller deletes the donor.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Donate(const DeviceBuffer::Contents& contents,
                                                        size_t bytes, MemoryKind kind);
   // The same without the donor's consent: always a copy.
@@ -62,8 +65,8 @@ class Submission {
   // Whether the work is known to be poisoned already.
   const absl::Status& poison() const { return poison_; }
 
-  // Body: absl::Status(sycl::queue&), movable. What it returns or throws becomes the outcome: the definition's ready event
-  // has it on return if the work failed inline.
+  // Body: absl::Status(sycl::queue&), movable. What it returns or throws becomes the outcome: the
+  // definition's ready event has it on return if the work failed inline.
   template <typename Body>
   Definition Submit(SubmitOptions options, Body body);
 
@@ -84,16 +87,17 @@ class Submission {
   SyclDevice& device_;
   absl::Status poison_;
   absl::InlinedVector<std::shared_ptr<DeviceMemory>, 8> memories_;
-  absl::InlinedVector<TicketRef, 2> dependencies_;               // on other timelines
-  absl::InlinedVector<std::shared_ptr<Event>, 2> undefined_;     // inputs whose outcome is not known yet
+  absl::InlinedVector<TicketRef, 2> dependencies_;  // on other timelines
+  absl::InlinedVector<std::shared_ptr<Event>, 2>
+      undefined_;  // inputs whose outcome is not known yet
   absl::InlinedVector<CopyCommand, 1> copies_;
 };
 
 template <typename Body>
 Definition Submission::Submit(SubmitOptions options, Body body) {
   Timeline::Reservation reservation = Reserve(options);
-  Definition definition{{&device_.compute(), reservation.ticket}, std::move(reservation.done),
-                        NewContentVersion()};
+  Definition definition{
+      {&device_.compute(), reservation.ticket}, std::move(reservation.done), NewContentVersion()};
   if (GoesInline(options)) {
     Run(reservation.ticket, std::move(options.keep_alive), body);
     return definition;

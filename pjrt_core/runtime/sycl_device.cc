@@ -15,8 +15,8 @@ namespace {
 constexpr double kCpuShareOfHost = 0.85;
 constexpr double kShareOfGpu = 0.92;
 constexpr double kPinnedShareOfHost = 0.5;
-// The CPU device's memory is the host's, and comes as it is touched: asking for more than is free would succeed, and the
-// process would be killed later.
+// The CPU device's memory is the host's, and comes as it is touched: asking for more than is free
+// would succeed, and the process would be killed later.
 constexpr size_t kHostReserve = size_t{256} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 
@@ -47,7 +47,8 @@ absl::StatusOr<std::unique_ptr<SyclDevice>> SyclDevice::Create(Client* client,
 absl::Status SyclDevice::Initialize() {
   auto on_error = [this](sycl::exception_list errors) {
     for (const std::exception_ptr& error : errors) {
-      health_.MarkLost(CatchLibraryErrors([&]() -> absl::Status { std::rethrow_exception(error); }));
+      health_.MarkLost(
+          CatchLibraryErrors([&]() -> absl::Status { std::rethrow_exception(error); }));
     }
   };
   auto timeline = [&](const char* name) {
@@ -100,7 +101,8 @@ std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) 
     if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) return nullptr;
     void* memory = nullptr;
     absl::Status status = CatchLibraryErrors([&] {
-      const auto usm = kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
+      const auto usm =
+          kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
       memory = sycl::aligned_alloc(on_host ? kHugePage : 0, bytes, device_, context_, usm);
       return absl::OkStatus();
     });
@@ -121,8 +123,8 @@ absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, s
                                                              MemoryUser user) {
   absl::StatusOr<MemoryPool::Block*> block = pool.Allocate(bytes, user);
   if (block.ok()) return block;
-  // Nothing is lost by waiting: what is committed completes by itself, and frees its blocks for any user. The caller may
-  // hold the submission lock, which callbacks may want.
+  // Nothing is lost by waiting: what is committed completes by itself, and frees its blocks for any
+  // user. The caller may hold the submission lock, which callbacks may want.
   for (Timeline* timeline : {&compute(), &host_to_device(), &device_to_host()}) {
     timeline->WaitForCommittedQuietly();
   }

@@ -1,7 +1,8 @@
-// The runtime's side of a device: timelines, pools, launcher, kernel library, and the lock that orders submissions.
+// The runtime's side of a device: timelines, pools, launcher, kernel library, and the lock that
+// orders submissions.
 //
-// Owned by the client, lives as long as the process. Thread-safe. What only the runtime may see of a Device is here;
-// everybody else has device.h.
+// Owned by the client, lives as long as the process. Thread-safe. What only the runtime may see of
+// a Device is here; everybody else has device.h.
 #ifndef PJRT_CORE_RUNTIME_SYCL_DEVICE_H_
 #define PJRT_CORE_RUNTIME_SYCL_DEVICE_H_
 
@@ -73,27 +74,29 @@ class SyclDevice final : public Device {
   Timeline& host_to_device() { return *host_to_device_; }
   Timeline& device_to_host() { return *device_to_host_; }
 
-  // Held while arguments are acquired and work is submitted or given to the launcher: queue order is the order of callers.
-  // Never while waiting for the device.
+  // Held while arguments are acquired and work is submitted or given to the launcher: queue order
+  // is the order of callers. Never while waiting for the device.
   absl::Mutex& submission_mutex() { return submission_mutex_; }
   Launcher& launcher() { return launcher_; }
   // Never the same twice (DeviceMemory::mark).
   uint64_t NewMark() ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_) { return ++last_mark_; }
 
-  // Memory whose first use is work of `timeline` that has not been submitted yet; with null, whatever uses it at once.
-  // Under pressure waits for committed work, trims and retries before it answers RESOURCE_EXHAUSTED.
+  // Memory whose first use is work of `timeline` that has not been submitted yet; with null,
+  // whatever uses it at once. Under pressure waits for committed work, trims and retries before it
+  // answers RESOURCE_EXHAUSTED.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Allocate(MemoryKind kind, size_t bytes,
                                                          const Timeline* timeline);
 
-  // The arena of library scratch that all Programs of the device share (they follow one another on the compute queue).
-  // Grows, never shrinks. Call with submission_mutex() held.
+  // The arena of library scratch that all Programs of the device share (they follow one another on
+  // the compute queue). Grows, never shrinks. Call with submission_mutex() held.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Scratch(size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_);
 
   // Set by the launcher around its work: the ticket that its thread is submitting for.
   void set_launcher_ticket(Ticket ticket) { launcher_ticket_.store(ticket); }
 
-  // Learns what the queues have finished, so that its memory serves other queues. Not with locks held.
+  // Learns what the queues have finished, so that its memory serves other queues. Not with locks
+  // held.
   void CompleteFinished();
   // The same, then frees what is cached.
   void ReleaseUnused();

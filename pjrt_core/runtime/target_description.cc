@@ -83,9 +83,8 @@ std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice s
   program::TargetDescriptionT target;
   target.name = TargetName(device);
   target.device_kind = device.is_gpu() ? program::DeviceKind::Gpu : program::DeviceKind::Cpu;
-  const bool gpu_schedules = schedules == ScheduleChoice::kAuto
-                                 ? device.is_gpu()
-                                 : schedules == ScheduleChoice::kGpu;
+  const bool gpu_schedules =
+      schedules == ScheduleChoice::kAuto ? device.is_gpu() : schedules == ScheduleChoice::kGpu;
   target.schedules = gpu_schedules ? program::ScheduleSet::Gpu : program::ScheduleSet::Cpu;
   target.compute_units = device.get_info<sycl::info::device::max_compute_units>();
   target.max_work_group_size =
@@ -108,7 +107,8 @@ std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice s
 absl::Status CheckTarget(const program::TargetDescription& wanted,
                          const program::TargetDescription& device) {
   auto text = [](const flatbuffers::String* string) -> absl::string_view {
-    return string == nullptr ? absl::string_view() : absl::string_view(string->c_str(), string->size());
+    return string == nullptr ? absl::string_view()
+                             : absl::string_view(string->c_str(), string->size());
   };
   auto mismatch = [&](absl::string_view what) {
     return absl::FailedPreconditionError(

@@ -16,7 +16,8 @@ namespace onexpu {
 // A FlatBuffer whose root is program.TargetDescription.
 std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice schedules);
 
-// Whether a Program that was compiled for `wanted` runs on `device`: FAILED_PRECONDITION says what is missing.
+// Whether a Program that was compiled for `wanted` runs on `device`: FAILED_PRECONDITION says what
+// is missing.
 absl::Status CheckTarget(const program::TargetDescription& wanted,
                          const program::TargetDescription& device);
 

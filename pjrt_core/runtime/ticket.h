@@ -1,6 +1,7 @@
 // Tickets: places in a timeline's order, and sets of them.
 //
-// Plain values. A set keeps one ticket per timeline, the latest: a timeline completes its tickets in order.
+// Plain values. A set keeps one ticket per timeline, the latest: a timeline completes its tickets
+// in order.
 #ifndef PJRT_CORE_RUNTIME_TICKET_H_
 #define PJRT_CORE_RUNTIME_TICKET_H_
 

@@ -12,13 +12,16 @@
 namespace onexpu {
 namespace {
 
-// Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it waits for it.
+// Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it waits
+// for it.
 constexpr int64_t kLightNanoseconds = 40'000;
-// Work that nobody asks about is completed in batches of this size, so that what it keeps alive goes.
+// Work that nobody asks about is completed in batches of this size, so that what it keeps alive
+// goes.
 constexpr size_t kBatch = 64;
 // How far ahead of the first incomplete ticket the waiter thread waits.
 constexpr int64_t kLookAheadNanoseconds = 1'000'000;
-// An estimate that was this wrong so many times in a row counts no more. Once may be a busy machine.
+// An estimate that was this wrong so many times in a row counts no more. Once may be a busy
+// machine.
 constexpr int64_t kSurpriseNanoseconds = 1'000'000;
 constexpr int kSurprises = 3;
 
@@ -88,7 +91,8 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
     if (ticket - first_ticket_ >= 2 * kBatch) WakeWaiter(ticket - kBatch);
     commit_changed_.SignalAll();
   }
-  // Whoever depends on failed work learns it at once; its memory stays in use until the ticket is complete.
+  // Whoever depends on failed work learns it at once; its memory stays in use until the ticket is
+  // complete.
   if (failed != nullptr) failed->Complete(std::move(status));
 }
 

@@ -1,13 +1,15 @@
 // One in-order SYCL queue seen as a sequence of tickets.
 //
-// Owned by its device, lives as long as the process. Thread-safe. A ticket stands for one unit of work (a Program's
-// execution, a transfer): it is reserved, its work is submitted to the queue, and it is committed with the SYCL event of
-// its last command. Tickets are committed in the order of their reservation (the device's submission lock and launcher see
-// to it) and complete in that order.
+// Owned by its device, lives as long as the process. Thread-safe. A ticket stands for one unit of
+// work (a Program's execution, a transfer): it is reserved, its work is submitted to the queue, and
+// it is committed with the SYCL event of its last command. Tickets are committed in the order of
+// their reservation (the device's submission lock and launcher see to it) and complete in that
+// order.
 //
-// Nobody watches work until somebody asks: the device needs no help, and a thread hop costs several times what a small
-// kernel takes. Who asks for light work waits for it; other work is watched by the waiter thread (on the CPU device a
-// thread that waits also computes). Callbacks run on the thread that completes: the waiter's, or one that waits.
+// Nobody watches work until somebody asks: the device needs no help, and a thread hop costs several
+// times what a small kernel takes. Who asks for light work waits for it; other work is watched by
+// the waiter thread (on the CPU device a thread that waits also computes). Callbacks run on the
+// thread that completes: the waiter's, or one that waits.
 #ifndef PJRT_CORE_RUNTIME_TIMELINE_H_
 #define PJRT_CORE_RUNTIME_TIMELINE_H_
 
@@ -52,7 +54,8 @@ class Timeline final : public EventSource {
     std::shared_ptr<Event> done;
   };
 
-  // How long work takes on the device: an estimate, and what experience makes of it. Shared by the runs of one Program.
+  // How long work takes on the device: an estimate, and what experience makes of it. Shared by the
+  // runs of one Program.
   class Weight {
    public:
     explicit Weight(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
@@ -74,8 +77,8 @@ class Timeline final : public EventSource {
   // `weight`, if given, lives until the ticket is complete.
   Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr);
 
-  // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had none. An error is the
-  // work's outcome. `keep_alive` is released when the ticket is complete.
+  // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had
+  // none. An error is the work's outcome. `keep_alive` is released when the ticket is complete.
   void Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
               std::shared_ptr<const void> keep_alive);
 
@@ -83,12 +86,17 @@ class Timeline final : public EventSource {
   Reservation Submit(int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
                      absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit);
 
-  bool IsComplete(Ticket ticket) const { return ticket <= completed_.load(std::memory_order_acquire); }
-  bool IsCommitted(Ticket ticket) const { return ticket <= committed_.load(std::memory_order_acquire); }
+  bool IsComplete(Ticket ticket) const {
+    return ticket <= completed_.load(std::memory_order_acquire);
+  }
+  bool IsCommitted(Ticket ticket) const {
+    return ticket <= committed_.load(std::memory_order_acquire);
+  }
   bool IsIdle() const { return IsComplete(reserved_.load(std::memory_order_acquire)); }
   Ticket reserved() const { return reserved_.load(std::memory_order_acquire); }
 
-  // What work on another queue has to wait for: none when the ticket is complete. The ticket must be committed.
+  // What work on another queue has to wait for: none when the ticket is complete. The ticket must
+  // be committed.
   std::optional<sycl::event> DependencyOn(Ticket ticket);
 
   // Runs when the ticket is complete: at once, or on the completing thread.
@@ -152,17 +160,19 @@ class Timeline final : public EventSource {
   std::atomic<Ticket> committed_{0};
   std::atomic<Ticket> completed_{0};
 
-  absl::Mutex submit_mutex_;  // keeps Submit's reservation, queue and commit in one order; taken before mutex_
+  absl::Mutex submit_mutex_;  // keeps Submit's reservation, queue and commit in one order; taken
+                              // before mutex_
 
   absl::Mutex mutex_;
   absl::CondVar commit_changed_;                       // for Wait
   absl::CondVar watch_changed_;                        // for the waiter thread
   std::deque<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // the first is first_ticket_'s
   Ticket first_ticket_ ABSL_GUARDED_BY(mutex_) = 1;
-  absl::InlinedVector<Entry, 2> finished_ ABSL_GUARDED_BY(mutex_);  // complete, with callbacks for the waiter thread to run
-  Ticket watched_ ABSL_GUARDED_BY(mutex_) = 0;       // the waiter thread goes up to here
+  absl::InlinedVector<Entry, 2> finished_
+      ABSL_GUARDED_BY(mutex_);  // complete, with callbacks for the waiter thread to run
+  Ticket watched_ ABSL_GUARDED_BY(mutex_) = 0;  // the waiter thread goes up to here
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread waiter_ ABSL_GUARDED_BY(mutex_);       // started by the first work that is watched
+  std::thread waiter_ ABSL_GUARDED_BY(mutex_);  // started by the first work that is watched
 };
 
 }  // namespace onexpu

@@ -20,13 +20,15 @@ int64_t EstimateNanoseconds(size_t bytes) { return 3'000 + static_cast<int64_t>(
 Timeline::Reservation SubmitCopy(Timeline& timeline, void* destination, const void* source,
                                  size_t bytes, std::optional<sycl::event> after,
                                  std::shared_ptr<const void> keep_alive) {
-  return timeline.Submit(EstimateNanoseconds(bytes), std::move(keep_alive), [&](sycl::queue& queue) {
-    return after.has_value() ? queue.memcpy(destination, source, bytes, *after)
-                             : queue.memcpy(destination, source, bytes);
-  });
+  return timeline.Submit(
+      EstimateNanoseconds(bytes), std::move(keep_alive), [&](sycl::queue& queue) {
+        return after.has_value() ? queue.memcpy(destination, source, bytes, *after)
+                                 : queue.memcpy(destination, source, bytes);
+      });
 }
 
-// Hands the bytes of `source`, which are in the device's order, to the device. `done` runs when the source is free.
+// Hands the bytes of `source`, which are in the device's order, to the device. `done` runs when the
+// source is free.
 absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
                                               std::shared_ptr<DeviceMemory> memory,
                                               const void* source, size_t bytes, bool synchronous,
@@ -44,7 +46,8 @@ absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
                                 Definition{ticket, std::move(copy.done), NewContentVersion()}};
 }
 
-// Whether work on the device can use the host's memory as it is: USM of its context, in a place that costs nothing.
+// Whether work on the device can use the host's memory as it is: USM of its context, in a place
+// that costs nothing.
 bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpace* space) {
   if (array.semantics != HostBufferSemantics::kImmutableZeroCopy &&
       array.semantics != HostBufferSemantics::kMutableZeroCopy) {
@@ -60,7 +63,8 @@ bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpa
 }
 
 DeviceBuffer::Contents DefinedNow(std::shared_ptr<DeviceMemory> memory) {
-  return {std::move(memory), 0, Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
+  return {std::move(memory), 0,
+          Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
 }
 
 }  // namespace
@@ -79,7 +83,8 @@ absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, cons
   };
 
   if (same_order && bytes > kSmallBytes && IsUsableInPlace(device, array, space)) {
-    // The host's until the last user is done. Versions are for contents that stay: it may be mutable.
+    // The host's until the last user is done. Versions are for contents that stay: it may be
+    // mutable.
     auto shared = std::make_shared<DeviceMemory>(const_cast<void*>(array.data), bytes,
                                                  std::move(done_with_host));
     return DeviceBuffer::Contents{std::move(shared), 0,
@@ -139,22 +144,22 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
 
   const TicketRef made = definition.ticket;
   if (made.ticket != 0 && !made.timeline->IsCommitted(made.ticket)) {
-    // The launcher has yet to submit what defines it: the copy follows it there. Until it has a ticket, nobody may write
-    // into the memory.
+    // The launcher has yet to submit what defines it: the copy follows it there. Until it has a
+    // ticket, nobody may write into the memory.
     std::shared_ptr<Event> filled = Event::Create();
     contents->memory->AddOwner();
-    device.launcher().Enqueue(
-        [submit = std::move(submit), contents = *std::move(contents), filled]() mutable {
-          const Definition& definition = contents.definition;
-          definition.ticket.timeline->WaitUntilCommitted(definition.ticket.ticket);
-          absl::Status poison = definition.poison();
-          if (poison.ok()) {
-            submit().done->OnReady([filled](const absl::Status& status) { filled->Complete(status); });
-          } else {
-            filled->Complete(std::move(poison));
-          }
-          contents.memory->RemoveOwner();
-        });
+    device.launcher().Enqueue([submit = std::move(submit), contents = *std::move(contents),
+                               filled]() mutable {
+      const Definition& definition = contents.definition;
+      definition.ticket.timeline->WaitUntilCommitted(definition.ticket.ticket);
+      absl::Status poison = definition.poison();
+      if (poison.ok()) {
+        submit().done->OnReady([filled](const absl::Status& status) { filled->Complete(status); });
+      } else {
+        filled->Complete(std::move(poison));
+      }
+      contents.memory->RemoveOwner();
+    });
     return filled;
   }
   const bool defined = made.ticket == 0 || made.timeline->IsComplete(made.ticket);

@@ -1,8 +1,8 @@
 // Copies between host arrays and device memory, and when they are done.
 //
-// Functions on their arguments; thread-safe. Small transfers on an idle queue finish before they return (that costs less
-// than telling somebody later); large ones run behind. What the layout of the device array does not match is repacked on
-// the host through pinned memory.
+// Functions on their arguments; thread-safe. Small transfers on an idle queue finish before they
+// return (that costs less than telling somebody later); large ones run behind. What the layout of
+// the device array does not match is repacked on the host through pinned memory.
 #ifndef PJRT_CORE_RUNTIME_TRANSFER_H_
 #define PJRT_CORE_RUNTIME_TRANSFER_H_
 
@@ -23,12 +23,14 @@ struct HostArray {
   HostBufferSemantics semantics;
 };
 
-// New memory of `space` filled from `array`. `done_with_host` runs once the host memory may be reused.
+// New memory of `space` filled from `array`. `done_with_host` runs once the host memory may be
+// reused.
 absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, const ArrayShape& shape,
                                                     MemorySpace* space,
                                                     absl::AnyInvocable<void()> done_with_host);
 
-// `bytes` of the device representation from `offset` on. The event completes when `destination` is filled.
+// `bytes` of the device representation from `offset` on. The event completes when `destination` is
+// filled.
 std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, size_t bytes,
                                   void* destination);
 

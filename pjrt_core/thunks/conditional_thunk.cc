@@ -21,9 +21,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> ConditionalThunk::Create(
   }
   const size_t least = result->selector_is_pred_ ? 2 : 1;
   if (result->branches_.size() < least) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: a conditional with ", result->branches_.size(), " branches ",
-                     result->where()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: a conditional with ", result->branches_.size(), " branches ", result->where()));
   }
   return result;
 }

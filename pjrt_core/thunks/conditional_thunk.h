@@ -1,4 +1,5 @@
-// Runs one of several sequences of thunks, which a value in device memory selects. Waits for that value.
+// Runs one of several sequences of thunks, which a value in device memory selects. Waits for that
+// value.
 //
 // Thread-safe after creation.
 #ifndef PJRT_CORE_THUNKS_CONDITIONAL_THUNK_H_

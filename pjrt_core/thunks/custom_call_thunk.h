@@ -28,6 +28,7 @@ class CustomCallThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
+  bool blocks() const override { return site_->blocking(); }
   absl::string_view kind() const override { return "custom_call"; }
 
  private:

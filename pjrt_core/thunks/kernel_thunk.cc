@@ -42,7 +42,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
     result->global_size_[i] = global[i];
     result->is_empty_ = result->is_empty_ || global[i] == 0;
     if (!result->has_local_size_) continue;
-    if (local[i] == 0 || global[i] % local[i] != 0) return invalid("the local size does not divide");
+    if (local[i] == 0 || global[i] % local[i] != 0)
+      return invalid("the local size does not divide");
     result->local_size_[i] = local[i];
     group_size *= local[i];
   }
@@ -65,8 +66,8 @@ void KernelThunk::Launch(const ExecuteContext& context) const {
       handler.set_arg(static_cast<int>(i), context.allocations.Resolve(arguments_[i]));
     }
     if (has_local_size_) {
-      handler.parallel_for(sycl::nd_range<kRank>(Range<kRank>(global_size_), Range<kRank>(local_size_)),
-                           kernel_);
+      handler.parallel_for(
+          sycl::nd_range<kRank>(Range<kRank>(global_size_), Range<kRank>(local_size_)), kernel_);
     } else {
       handler.parallel_for(Range<kRank>(global_size_), kernel_);
     }

@@ -1,6 +1,7 @@
 // The one place where exceptions of SYCL, oneDNN and oneMKL become Statuses.
 //
-// Out of memory, invalid argument, unimplemented, device lost (ABORTED) and internal stay apart. Any thread.
+// Out of memory, invalid argument, unimplemented, device lost (ABORTED) and internal stay apart.
+// Any thread.
 #ifndef PJRT_CORE_THUNKS_LIBRARY_ERRORS_H_
 #define PJRT_CORE_THUNKS_LIBRARY_ERRORS_H_
 

@@ -14,9 +14,8 @@ absl::Status Located(const absl::Status& status, const Thunk& thunk) {
   // A thunk inside a loop or a branch has said where it was.
   if (absl::StrContains(status.message(), "(op ")) return status;
   absl::Status located(status.code(), absl::StrCat(status.message(), " ", thunk.where()));
-  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
-    located.SetPayload(url, payload);
-  });
+  status.ForEachPayload(
+      [&](absl::string_view url, const absl::Cord& payload) { located.SetPayload(url, payload); });
   return located;
 }
 

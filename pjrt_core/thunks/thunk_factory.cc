@@ -50,9 +50,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk,
   for (const Kind& known : kKinds) {
     if (known.kind == thunk.kind_type()) return known.create(thunk, context);
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "onexpu: this runtime has no ", program::EnumNameThunkKind(thunk.kind_type()), " (op ",
-      thunk.op_name()->c_str(), ", ", thunk.source()->c_str(), ")"));
+  return absl::UnimplementedError(
+      absl::StrCat("onexpu: this runtime has no ", program::EnumNameThunkKind(thunk.kind_type()),
+                   " (op ", thunk.op_name()->c_str(), ", ", thunk.source()->c_str(), ")"));
 }
 
 }  // namespace onexpu

@@ -28,9 +28,7 @@ size_t WhileThunk::scratch_bytes() const {
   return std::max(condition_.scratch_bytes(), body_.scratch_bytes());
 }
 
-bool WhileThunk::blocks() const {
-  return trip_count_ < 0 || condition_.blocks() || body_.blocks();
-}
+bool WhileThunk::blocks() const { return trip_count_ < 0 || condition_.blocks() || body_.blocks(); }
 
 absl::Status WhileThunk::Execute(const ExecuteContext& context) {
   if (trip_count_ >= 0) {

@@ -1,5 +1,5 @@
-// Repeats a sequence of thunks: a known number of times without asking the device, otherwise for as long as the condition's
-// predicate is true, for which it waits.
+// Repeats a sequence of thunks: a known number of times without asking the device, otherwise for as
+// long as the condition's predicate is true, for which it waits.
 //
 // Thread-safe after creation.
 #ifndef PJRT_CORE_THUNKS_WHILE_THUNK_H_

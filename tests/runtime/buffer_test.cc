@@ -19,11 +19,10 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::shared_ptr<Buffer> FromHost(const void* data, const ArrayShape& shape,
-                                 std::vector<int64_t> strides = {},
-                                 HostBufferSemantics semantics =
-                                     HostBufferSemantics::kImmutableUntilTransferCompletes,
-                                 absl::AnyInvocable<void()> done = {}) {
+std::shared_ptr<Buffer> FromHost(
+    const void* data, const ArrayShape& shape, std::vector<int64_t> strides = {},
+    HostBufferSemantics semantics = HostBufferSemantics::kImmutableUntilTransferCompletes,
+    absl::AnyInvocable<void()> done = {}) {
   return Buffer::FromHost(data, shape, strides, semantics, TestMemory(), Origin::kJax,
                           std::move(done))
       .value();
@@ -58,21 +57,19 @@ TEST(Buffer, RoundTripsOfAllSizes) {
 TEST(Buffer, StridedAndReversedHostArrays) {
   const std::vector<int32_t> host = Iota(24);
   // The transpose of int32[4, 6].
-  auto transposed = FromHost(host.data(), ArrayShape::RowMajor(program::ElementType::S32, {6, 4}),
-                             {4, 24});
+  auto transposed =
+      FromHost(host.data(), ArrayShape::RowMajor(program::ElementType::S32, {6, 4}), {4, 24});
   std::vector<int32_t> expected;
   for (int i = 0; i < 6; ++i) {
     for (int j = 0; j < 4; ++j) expected.push_back(j * 6 + i);
   }
   EXPECT_EQ(ToVector<int32_t>(*transposed).value(), expected);
 
-  auto reversed =
-      FromHost(&host[23], ArrayShape::RowMajor(program::ElementType::S32, {24}), {-4});
-  EXPECT_EQ(ToVector<int32_t>(*reversed).value(),
-            std::vector<int32_t>(host.rbegin(), host.rend()));
+  auto reversed = FromHost(&host[23], ArrayShape::RowMajor(program::ElementType::S32, {24}), {-4});
+  EXPECT_EQ(ToVector<int32_t>(*reversed).value(), std::vector<int32_t>(host.rbegin(), host.rend()));
 
-  auto broadcast = FromHost(&host[5], ArrayShape::RowMajor(program::ElementType::S32, {3, 2}),
-                            {0, 0});
+  auto broadcast =
+      FromHost(&host[5], ArrayShape::RowMajor(program::ElementType::S32, {3, 2}), {0, 0});
   EXPECT_THAT(ToVector<int32_t>(*broadcast).value(), Each(5));
 }
 
@@ -164,8 +161,8 @@ TEST(Buffer, ExternalReferencesKeepTheMemory) {
 
 TEST(Buffer, ViewsOfOtherMemory) {
   auto& device = static_cast<SyclDevice&>(*TestDevice());
-  auto* memory = static_cast<int32_t*>(
-      sycl::malloc_shared(40, device.sycl_device(), device.context()));
+  auto* memory =
+      static_cast<int32_t*>(sycl::malloc_shared(40, device.sycl_device(), device.context()));
   for (int i = 0; i < 10; ++i) memory[i] = i;
   bool deleted = false;
   const ArrayShape shape = ArrayShape::RowMajor(program::ElementType::S32, {10});
@@ -186,13 +183,13 @@ TEST(Buffer, ViewsOfOtherMemory) {
 TEST(Buffer, ZeroCopyOfMemoryThatTheDeviceCanUse) {
   auto& device = static_cast<SyclDevice&>(*TestDevice());
   constexpr int64_t kSize = 1 << 18;
-  auto* memory = static_cast<int32_t*>(
-      sycl::malloc_host(kSize * sizeof(int32_t), device.context()));
+  auto* memory =
+      static_cast<int32_t*>(sycl::malloc_host(kSize * sizeof(int32_t), device.context()));
   std::iota(memory, memory + kSize, 0);
   const ArrayShape shape = ArrayShape::RowMajor(program::ElementType::S32, {kSize});
   bool done = false;
-  auto shared = FromHost(memory, shape, {}, HostBufferSemantics::kImmutableZeroCopy,
-                         [&] { done = true; });
+  auto shared =
+      FromHost(memory, shape, {}, HostBufferSemantics::kImmutableZeroCopy, [&] { done = true; });
   EXPECT_EQ(shared->address().value(), memory);
   EXPECT_EQ(ToVector<int32_t>(*shared).value(), Iota(kSize));
   EXPECT_FALSE(done);
@@ -216,7 +213,8 @@ TEST(Buffer, CopiesBetweenMemorySpaces) {
   EXPECT_EQ(ToVector<int32_t>(*there).value(), Iota(1000));
   EXPECT_EQ(ToVector<int32_t>(*back).value(), Iota(1000));
   ASSERT_TRUE(there->ready()->Await().ok());
-  EXPECT_EQ(static_cast<int32_t*>(there->address().value())[999], 999);  // the host reads it as it is
+  EXPECT_EQ(static_cast<int32_t*>(there->address().value())[999],
+            999);  // the host reads it as it is
 }
 
 TEST(Buffer, FindLiveGivesTheNewest) {

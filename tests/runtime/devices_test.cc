@@ -1,4 +1,5 @@
-// What the environment makes of the devices. Each case runs in a process of its own: the client is one per process.
+// What the environment makes of the devices. Each case runs in a process of its own: the client is
+// one per process.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +23,8 @@ using ::testing::Each;
 using ::testing::HasSubstr;
 using Variables = std::vector<std::pair<const char*, const char*>>;
 
-// The text that `body` gives in a process with these variables. SYCL must not have been used in this one.
+// The text that `body` gives in a process with these variables. SYCL must not have been used in
+// this one.
 std::string InProcess(const Variables& variables, const std::function<std::string()>& body) {
   int pipe_ends[2];
   EXPECT_EQ(pipe(pipe_ends), 0);
@@ -65,8 +67,7 @@ TEST(Devices, FindsTheCpuDriverByItself) {
 
 TEST(Devices, NothingFoundSaysWhatWasSearched) {
   for (const Variables& variables :
-       {Variables{{"ONEXPU_DEVICE", "gpu"}},
-        Variables{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*"}},
+       {Variables{{"ONEXPU_DEVICE", "gpu"}}, Variables{{"ONEAPI_DEVICE_SELECTOR", "level_zero:*"}},
         Variables{{"OCL_ICD_FILENAMES", "/nowhere.so"}, {"OCL_ICD_VENDORS", "/nowhere"}}}) {
     for (const auto& body :
          {std::function<std::string()>(ClientError),
@@ -123,8 +124,8 @@ TEST(Devices, PartitionsTheCpu) {
 
 TEST(Devices, GpuSchedulesOnTheCpu) {
   auto schedules = [] {
-    const auto* target = flatbuffers::GetRoot<program::TargetDescription>(
-        TestDevice()->target_description().data());
+    const auto* target =
+        flatbuffers::GetRoot<program::TargetDescription>(TestDevice()->target_description().data());
     return std::string(program::EnumNameScheduleSet(target->schedules())) +
            program::EnumNameDeviceKind(target->device_kind());
   };
@@ -137,7 +138,8 @@ TEST(Devices, MemoryLimit) {
     const ArrayShape large = ArrayShape::RowMajor(program::ElementType::F32, {17 << 20});
     auto kept = FromVector(std::vector<float>(1000, 1.0f));
     absl::Status status = Buffer::Uninitialized(large, TestMemory()).status();
-    if (ToVector<float>(*kept).value() != std::vector<float>(1000, 1.0f)) return std::string("lost");
+    if (ToVector<float>(*kept).value() != std::vector<float>(1000, 1.0f))
+      return std::string("lost");
     return status.ToString();
   });
   EXPECT_THAT(text, HasSubstr("RESOURCE_EXHAUSTED"));
@@ -145,7 +147,8 @@ TEST(Devices, MemoryLimit) {
 }
 
 TEST(Devices, MemoryThatTheHostDoesNotHaveIsRefused) {
-  // Without a limit of ours: the CPU device would take it and the process would be killed on touching it.
+  // Without a limit of ours: the CPU device would take it and the process would be killed on
+  // touching it.
   const std::string text = InProcess({}, [] {
     const int64_t floats = static_cast<int64_t>(HostMemoryBytes() / 4);
     return Buffer::Uninitialized(ArrayShape::RowMajor(program::ElementType::F32, {floats}),
@@ -191,17 +194,18 @@ TEST(Devices, EndsWithWorkInFlight) {
 }
 
 TEST(Devices, OneClientPerProcess) {
-  EXPECT_EQ(InProcess({},
-                      [] {
-                        auto one = Client::Get().value();
-                        auto two = Client::Get().value();
-                        const bool same = one == two;
-                        Client* const raw = one.get();
-                        one.reset();
-                        two.reset();
-                        return std::string(same && Client::Get().value().get() == raw ? "same" : "");
-                      }),
-            "same");
+  EXPECT_EQ(
+      InProcess({},
+                [] {
+                  auto one = Client::Get().value();
+                  auto two = Client::Get().value();
+                  const bool same = one == two;
+                  Client* const raw = one.get();
+                  one.reset();
+                  two.reset();
+                  return std::string(same && Client::Get().value().get() == raw ? "same" : "");
+                }),
+      "same");
 }
 
 }  // namespace

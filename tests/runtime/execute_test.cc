@@ -1,10 +1,10 @@
-// Programs on the device: results, aliases, state, loops, poison, asynchrony, order through the launcher.
+// Programs on the device: results, aliases, state, loops, poison, asynchrony, order through the
+// launcher.
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <numeric>
-#include <random>
 #include <thread>
 #include <vector>
 
@@ -181,32 +181,6 @@ TEST(Execute, ConstantsTemporariesAndState) {
   }
 }
 
-std::unique_ptr<program::ThunkT> Loop(TestProgram& builder, uint32_t value, uint32_t limit,
-                                      uint32_t predicate, int64_t trip_count) {
-  program::WhileThunkT loop;
-  loop.trip_count = trip_count;
-  loop.body = std::make_unique<program::ThunkSequenceT>();
-  loop.body->thunks.push_back(builder.Kernel("increment", 1, {value}));
-  if (trip_count < 0) {
-    loop.condition = std::make_unique<program::ThunkSequenceT>();
-    loop.condition->thunks.push_back(builder.Kernel("less", 1, {value, limit, predicate}));
-    loop.predicate = std::make_unique<program::Slice>(builder.Whole(predicate));
-  }
-  auto thunk = TestProgram::Named("while");
-  thunk->kind.Set(std::move(loop));
-  return thunk;
-}
-
-std::shared_ptr<LoadedProgram> LoadLoop(int64_t trip_count) {
-  TestProgram builder(TestDevice());
-  const uint32_t value = builder.Parameter(program::ElementType::S32, {1});
-  const uint32_t limit = builder.Parameter(program::ElementType::S32, {1});
-  const uint32_t predicate = builder.Temporary(1);
-  builder.AliasResult(value);
-  builder.Add(Loop(builder, value, limit, predicate, trip_count));
-  return builder.Load();
-}
-
 TEST(Execute, CountedLoop) {
   auto loop = LoadLoop(17);
   auto limit = FromVector(std::vector<int32_t>{0});
@@ -276,8 +250,8 @@ std::shared_ptr<LoadedProgram> LoadConditional(bool is_pred) {
 TEST(Execute, ConditionalByIndexClamps) {
   auto program = LoadConditional(false);
   for (auto [index, expected] : {std::pair{0, 1}, {1, 2}, {2, 3}, {-1, 3}, {7, 3}}) {
-    auto results = RunProgram(*program, {FromVector(std::vector<int32_t>{index}),
-                                  FromVector(std::vector<int32_t>{0})});
+    auto results = RunProgram(
+        *program, {FromVector(std::vector<int32_t>{index}), FromVector(std::vector<int32_t>{0})});
     EXPECT_THAT(ToVector<int32_t>(*results[0]).value(), ElementsAre(expected)) << index;
   }
 }
@@ -347,82 +321,6 @@ TEST(Execute, MissingKernelsAndThunksAreErrorsAtLoad) {
   wrong.Add(wrong.Kernel("add", 8, {b}));
   EXPECT_EQ(TestClient()->Load(wrong.Bytes(), {}).status().code(),
             absl::StatusCode::kInvalidArgument);
-}
-
-TEST(Execute, ManyThreadsAtOnce) {
-  auto add = LoadAdd(256);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&add, t] {
-      auto x = FromVector(std::vector<float>(256, static_cast<float>(t)));
-      for (int i = 0; i < 200; ++i) {
-        auto results = RunProgram(*add, {x, x});
-        if (i % 10 == 0) {
-          EXPECT_THAT(ToVector<float>(*results[0]).value(), Each(2.0f * t));
-        }
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-// Threads that create, execute (inline and through the launcher), donate, read, copy, view and delete at once: every value
-// that is read back must be the one that the thread computed.
-TEST(Execute, RandomUseFromManyThreads) {
-  constexpr int64_t kSize = 4096;
-  auto add = LoadAdd(kSize);
-  TestProgram builder(TestDevice());
-  const uint32_t a = builder.Parameter(program::ElementType::F32, {kSize});
-  const uint32_t b = builder.Parameter(program::ElementType::F32, {kSize});
-  builder.AliasResult(a);
-  builder.Add(builder.Kernel("add", kSize, {a, b, a}));
-  auto add_in_place = builder.Load();
-  auto loop = LoadLoop(-1);
-
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      std::minstd_rand random(t + 1);
-      const auto one = FromVector(std::vector<float>(kSize, 1.0f));
-      float expected = static_cast<float>(t);
-      auto x = FromVector(std::vector<float>(kSize, expected));
-      std::vector<std::shared_ptr<Buffer>> kept;
-      for (int i = 0; i < 400; ++i) {
-        switch (random() % 8) {
-          case 0:
-          case 1:
-            x = RunProgram(*add, {x, one})[0];
-            expected += 1.0f;
-            break;
-          case 2:
-          case 3:
-            x = RunProgram(*add_in_place, {x, one})[0];
-            expected += 1.0f;
-            break;
-          case 4:
-            EXPECT_THAT(ToVector<float>(*x).value(), Each(expected));
-            break;
-          case 5:
-            x = x->CopyTo(TestMemory(), Origin::kUnknown).value();
-            break;
-          case 6:
-            kept.push_back(x->PrefixView({kSize / 2}).value());
-            if (kept.size() > 5) kept.clear();
-            break;
-          default: {
-            auto counted = RunProgram(*loop, {FromVector(std::vector<int32_t>{0}),
-                                              FromVector(std::vector<int32_t>{3})});
-            if (random() % 2 == 0) {
-              EXPECT_THAT(ToVector<int32_t>(*counted[0]).value(), ElementsAre(3));
-            }
-          }
-        }
-      }
-      EXPECT_THAT(ToVector<float>(*x).value(), Each(expected));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_TRUE(TestDevice()->Synchronize().ok());
 }
 
 }  // namespace

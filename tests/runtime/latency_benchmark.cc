@@ -1,5 +1,5 @@
-// What the runtime itself costs: one tiny Program from call to readiness, chains, transfers, bandwidth out of the pool.
-// Prints medians; not a test.
+// What the runtime itself costs: one tiny Program from call to readiness, chains, transfers,
+// bandwidth out of the pool. Prints medians; not a test.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -34,22 +34,23 @@ void Latency() {
                 auto result = add->Execute(arguments, nullptr, {}, false).value();
                 result.results[0]->ready()->Await().IgnoreError();
               }));
-  std::printf("Execute + OnReady + Await    %8.2f us\n", MedianMicroseconds(5000, [&] {
-                auto result = add->Execute(arguments, nullptr, {}, false).value();
-                auto seen = Event::Create();
-                result.results[0]->ready()->OnReady([seen](const absl::Status& s) { seen->Complete(s); });
-                seen->Await().IgnoreError();
-              }));
-  std::printf("Execute alone, in chains     %8.2f us\n", MedianMicroseconds(50, [&] {
+  std::printf(
+      "Execute + OnReady + Await    %8.2f us\n", MedianMicroseconds(5000, [&] {
+        auto result = add->Execute(arguments, nullptr, {}, false).value();
+        auto seen = Event::Create();
+        result.results[0]->ready()->OnReady([seen](const absl::Status& s) { seen->Complete(s); });
+        seen->Await().IgnoreError();
+      }));
+  std::printf("Execute alone, in chains     %8.2f us\n",
+              MedianMicroseconds(50, [&] {
                 auto y = x;
                 for (int i = 0; i < 1000; ++i) {
                   y = add->Execute({{y, x}}, nullptr, {}, false).value().results[0];
                 }
                 y->ready()->Await().IgnoreError();
               }) / 1000);
-  std::printf("FromHost 16 floats           %8.2f us\n", MedianMicroseconds(5000, [&] {
-                FromVector(std::vector<float>(16, 1.0f));
-              }));
+  std::printf("FromHost 16 floats           %8.2f us\n",
+              MedianMicroseconds(5000, [&] { FromVector(std::vector<float>(16, 1.0f)); }));
   std::printf("ToHost 16 floats             %8.2f us\n",
               MedianMicroseconds(5000, [&] { ToVector<float>(*x).value(); }));
   std::printf("Execute + ToHost 16 floats   %8.2f us\n", MedianMicroseconds(5000, [&] {
@@ -80,7 +81,8 @@ void Bandwidth() {
   });
   std::printf("  the same through OnReady   %8.2f GB/s\n", 2.0 * 4 * kSize / on_ready / 1e3);
   std::vector<float> host(kSize, 2.0f);
-  const double in = MedianMicroseconds(7, [&] { FromVector(host)->ready()->Await().IgnoreError(); });
+  const double in =
+      MedianMicroseconds(7, [&] { FromVector(host)->ready()->Await().IgnoreError(); });
   const double out = MedianMicroseconds(
       7, [&] { x->ToHost(host.data(), {}, Origin::kUnknown)->Await().IgnoreError(); });
   std::printf("host to device 256 MiB       %8.2f GB/s\n", 4.0 * kSize / in / 1e3);

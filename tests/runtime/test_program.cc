@@ -22,6 +22,22 @@ std::unique_ptr<program::ShapeT> MakeShape(program::ElementType type,
   return shape;
 }
 
+std::unique_ptr<program::ThunkT> Loop(TestProgram& builder, uint32_t value, uint32_t limit,
+                                      uint32_t predicate, int64_t trip_count) {
+  program::WhileThunkT loop;
+  loop.trip_count = trip_count;
+  loop.body = std::make_unique<program::ThunkSequenceT>();
+  loop.body->thunks.push_back(builder.Kernel("increment", 1, {value}));
+  if (trip_count < 0) {
+    loop.condition = std::make_unique<program::ThunkSequenceT>();
+    loop.condition->thunks.push_back(builder.Kernel("less", 1, {value, limit, predicate}));
+    loop.predicate = std::make_unique<program::Slice>(builder.Whole(predicate));
+  }
+  auto thunk = TestProgram::Named("while");
+  thunk->kind.Set(std::move(loop));
+  return thunk;
+}
+
 }  // namespace
 
 TestProgram::TestProgram(Device* device) {
@@ -162,9 +178,19 @@ std::shared_ptr<LoadedProgram> LoadSpin(int64_t size) {
   return program.Load();
 }
 
+std::shared_ptr<LoadedProgram> LoadLoop(int64_t trip_count) {
+  TestProgram builder(TestDevice());
+  const uint32_t value = builder.Parameter(program::ElementType::S32, {1});
+  const uint32_t limit = builder.Parameter(program::ElementType::S32, {1});
+  const uint32_t predicate = builder.Temporary(1);
+  builder.AliasResult(value);
+  builder.Add(Loop(builder, value, limit, predicate, trip_count));
+  return builder.Load();
+}
+
 std::vector<std::shared_ptr<Buffer>> RunProgram(LoadedProgram& program,
-                                         std::vector<std::shared_ptr<Buffer>> arguments,
-                                         ExecuteOptions options) {
+                                                std::vector<std::shared_ptr<Buffer>> arguments,
+                                                ExecuteOptions options) {
   return program.Execute(arguments, nullptr, options, /*want_done=*/false).value().results;
 }
 

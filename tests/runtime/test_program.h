@@ -91,9 +91,12 @@ std::shared_ptr<LoadedProgram> LoadAdd(int64_t size);
 // spin over s32[size] with *count steps, in place when the argument is donated.
 std::shared_ptr<LoadedProgram> LoadSpin(int64_t size);
 
+// Increments s32[1], `trip_count` times or, when that is negative, while it is less than s32[1].
+std::shared_ptr<LoadedProgram> LoadLoop(int64_t trip_count);
+
 std::vector<std::shared_ptr<Buffer>> RunProgram(LoadedProgram& program,
-                                         std::vector<std::shared_ptr<Buffer>> arguments,
-                                         ExecuteOptions options = {});
+                                                std::vector<std::shared_ptr<Buffer>> arguments,
+                                                ExecuteOptions options = {});
 
 }  // namespace onexpu
 
