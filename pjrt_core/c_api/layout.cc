@@ -69,8 +69,8 @@ absl::Span<const int64_t> Strides(const PJRT_Buffer_MemoryLayout_Strides& stride
   return absl::MakeConstSpan(strides.byte_strides, strides.num_byte_strides);
 }
 
-// XLA's callers leave the sizes of a layout unset, the outer one and those inside: nothing is read by
-// them.
+// XLA's callers leave the sizes of a layout unset, the outer one and those inside: nothing is read
+// by them.
 absl::StatusOr<Dimensions> ToMinorToMajor(const PJRT_Buffer_MemoryLayout* layout,
                                           const ArrayShape& shape) {
   if (layout == nullptr) return RowMajorOrder(shape.dimensions.size());

@@ -10,7 +10,8 @@ namespace onexpu::c_api {
 
 void BindPlugin(PJRT_Api* api);
 
-// Registers the FFI handlers that this library brings along. The first call does, later ones give its result.
+// Registers the FFI handlers that this library brings along. The first call does, later ones give
+// its result.
 absl::Status RegisterBuiltinHandlers();
 
 // "onexpu 0.1.0": of topologies that name no device of this machine.

@@ -4,7 +4,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "flatbuffers/flatbuffers.h"
 #include "pjrt_core/program/program_generated.h"
 
 namespace onexpu::c_api {

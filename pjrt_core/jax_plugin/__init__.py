@@ -1,7 +1,7 @@
 """The JAX side of onexpu: platform ``xpu``.
 
-JAX finds this package under ``jax_plugins`` and calls `initialize` before it makes its backends. Nothing
-here has to be imported by hand.
+JAX finds this package under ``jax_plugins`` and calls `initialize` before it makes its backends.
+Nothing here has to be imported by hand.
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ __all__ = ["initialize"]
 
 _logger = logging.getLogger(__name__)
 
-# Above the CPU's 0 and below JAX's default of 400 for vendors' plugins: an NVIDIA GPU, if there is one too,
-# stays JAX's default device.
+# Above the CPU's 0 and below JAX's default of 400 for vendors' plugins: an NVIDIA GPU, if there is
+# one too, stays JAX's default device.
 _PRIORITY = 300
 
 
 def initialize() -> None:
     """Registers the platform ``xpu`` with JAX.
 
-    Never raises for what the machine lacks: without a device, or without the oneAPI libraries, JAX goes on
-    with its other backends and one line says what was searched and what to install.
+    Never raises for what the machine lacks: without a device, or without the oneAPI libraries, JAX
+    goes on with its other backends and one line says what was searched and what to install.
     """
-    # What JAX decides by the platform's name. It also serves programs that are only lowered or exported for
-    # xpu, on machines without one, and a plugin that PJRT_NAMES_AND_LIBRARY_PATHS brings.
+    # What JAX decides by the platform's name. It also serves programs that are only lowered or
+    # exported for xpu, on machines without one, and a plugin that PJRT_NAMES_AND_LIBRARY_PATHS
+    # brings.
     _platform.integrate()
     _callbacks.register_lowerings()
     _linear_algebra.register_lowerings()

@@ -1,14 +1,14 @@
-"""Python callbacks inside of compiled programs: ``pure_callback``, ``io_callback``, ``debug.callback``,
-``debug.print`` and ``checkify``'s runtime errors.
+"""Python callbacks inside of compiled programs: ``pure_callback``, ``debug.print`` and their like.
 
-JAX lowers all of them through one function, which knows its platforms by name. For xpu it is replaced by one
-that emits an FFI custom call ``onexpu_host_callback``. The core stages its operands to the host, calls the
-Python function on the device's launcher thread and stages the results back; an exception poisons the
-results, with its traceback in the message.
+The others are ``io_callback``, ``debug.callback`` and the runtime errors of ``checkify``.
+JAX lowers all of them through one function, which knows its platforms by name. For xpu it is
+replaced by one that emits an FFI custom call ``onexpu_host_callback``. The core stages its operands
+to the host, calls the Python function on the device's launcher thread and stages the results back;
+an exception poisons the results, with its traceback in the message.
 
-The callable is registered with `onexpu._native` under a number, which is the call's attribute. The program
-keeps the registration alive; numbers are not reused, and differ between processes, so that a stored
-program can never reach another function.
+The callable is registered with `onexpu._native` under a number, which is the call's attribute. The
+program keeps the registration alive; numbers are not reused, and differ between processes, so that
+a stored program can never reach another function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from jax._src import callback as jax_callback
 from jax._src import checkify, config, core, debugging, dtypes, ffi
 from jax._src.interpreters import mlir
 from jax._src.sharding_impls import SdyArray, SdyArrayList
-
 from jax_plugins.onexpu._library import PLATFORM
 
 _TARGET = "onexpu_host_callback"
@@ -137,7 +136,7 @@ def _emit_python_callback(
     partitioned: bool = False,
     sharding: Any | None = None,
 ) -> tuple[Sequence[Any], Any, Any]:
-    """The counterpart of ``jax._src.callback.emit_python_callback`` for xpu: same arguments, same results."""
+    """Emits for xpu what ``jax._src.callback.emit_python_callback`` does for its platforms."""
     del operand_avals, returns_token
     if partitioned and result_avals:
         raise ValueError("Partitioned callback not supported with return values.")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from jax._src.lib import xla_client
-
 from jax_plugins.onexpu._library import PLATFORM
 
 _TYPED_FFI = 1

@@ -14,7 +14,9 @@ _MESSAGE_BYTES = 4096
 
 
 def named_in_environment() -> bool:
-    """Whether ``PJRT_NAMES_AND_LIBRARY_PATHS`` names a library for xpu, which JAX then registers itself."""
+    """Whether ``PJRT_NAMES_AND_LIBRARY_PATHS`` names a library for xpu, which JAX then registers
+    itself.
+    """
     entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
     return any(entry.split(os.pathsep)[0].strip() == PLATFORM for entry in entries)
 
@@ -26,7 +28,9 @@ def wanted() -> bool:
 
 
 def find() -> pathlib.Path:
-    """Returns the path of the core's library, which need not exist: beside this package, in ``onexpu``."""
+    """Returns the path of the core's library, which need not exist: beside this package, in
+    ``onexpu``.
+    """
     return pathlib.Path(__file__).absolute().parents[2] / "onexpu" / "lib" / "pjrt_plugin_xpu.so"
 
 

@@ -1,7 +1,8 @@
 """Lowering rules of linear algebra where JAX has none for a platform that it does not know.
 
-``cholesky``, ``triangular_solve``, ``lu``, ``qr``, ``householder_product`` and ``svd`` have default rules, in
-terms of StableHLO, of custom calls that XLA expands (``Qr``), and of each other. ``eigh`` has none.
+``cholesky``, ``triangular_solve``, ``lu``, ``qr``, ``householder_product`` and ``svd`` have default
+rules, in terms of StableHLO, of custom calls that XLA expands (``Qr``), and of each other. ``eigh``
+has none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from jax._src import core
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
 from jax._src.lib.mlir.dialects import hlo
-
 from jax_plugins.onexpu._library import PLATFORM
 
 _MAX_SWEEPS = 100

@@ -1,6 +1,7 @@
 """What JAX decides by the name of a platform, decided for xpu too.
 
-Each entry below names the list or function of JAX 0.10 that it extends. JAX offers no public hook for them.
+Each entry below names the list or function of JAX 0.10 that it extends. JAX offers no public hook
+for them.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ from typing import Any
 from jax._src import compilation_cache, xla_bridge
 from jax._src.export import _export
 from jax._src.interpreters import mlir
-
 from jax_plugins.onexpu._library import PLATFORM
 
-# Custom calls that the core understands in every later version, so that exported programs may hold them.
+# Custom calls that the core understands in every later version, so that exported programs may hold
+# them.
 _STABLE_TARGETS = ("onexpu.kernel",)
 
 
 def integrate() -> None:
     """Extends JAX's lists by xpu. Harmless when repeated."""
-    # No "platform 'xpu' is experimental" warning; and a known platform to lower for, present or not.
+    # No "platform 'xpu' is experimental" warning; and a known platform to lower for, present or
+    # not.
     xla_bridge._nonexperimental_plugins.add(PLATFORM)
     # Donated arguments become input-output aliases instead of a warning.
     if PLATFORM not in mlir._platforms_with_donation:
@@ -56,8 +58,9 @@ class _CachedBackend:
 
 
 def _use_persistent_cache() -> None:
-    # The list of platforms with a persistent compilation cache is local to this function. Its answer is kept
-    # for the process, so that a first question about xpu would otherwise switch it off for the CPU as well.
+    # The list of platforms with a persistent compilation cache is local to this function. Its
+    # answer is kept for the process, so that a first question about xpu would otherwise switch it
+    # off for the CPU as well.
     is_cache_used = compilation_cache.is_cache_used
     if getattr(is_cache_used, "_onexpu", False):
         return

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tests.c_api.pjrt import Api, Client
 
 

@@ -8,6 +8,7 @@ import sysconfig
 from typing import Any
 
 import numpy as np
+
 from tests.c_api.pjrt_header import Header, header_path
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -143,7 +144,7 @@ class Client:
         self.device = self.devices[0]
 
     def put(self, array: np.ndarray, *, semantics: str = "kImmutableOnlyDuringCall", **fields: Any):
-        """Makes a buffer of an array with any strides; waits until the host memory is free again."""
+        """Makes a buffer of an array with any strides; returns when the host memory is free."""
         dims = int64s(array.shape)
         strides = int64s(array.strides)
         args = self.api.call(

@@ -1,6 +1,7 @@
 """PJRT's C header as ctypes: every struct, every enumerator, the table.
 
-The header is read as it is in TensorFlow's wheel, so that what the tests call is what a caller compiles.
+The header is read as it is in TensorFlow's wheel, so that what the tests call is what a caller
+compiles.
 """
 
 from __future__ import annotations
@@ -57,9 +58,7 @@ class Header:
         text = re.sub(r"^\s*#(?:[^\n]*\\\n)*[^\n]*", "", text, flags=re.M)
         for body, name in re.findall(r"typedef enum \w*\s*\{([^}]*)\}\s*(\w+);", text):
             self._add_enum(name, body)
-        for name, body in re.findall(
-            r"\bstruct (\w+) \{((?:[^{}]|\{[^{}]*\})*)\}\s*\w*;", text
-        ):
+        for name, body in re.findall(r"\bstruct (\w+) \{((?:[^{}]|\{[^{}]*\})*)\}\s*\w*;", text):
             if name == "PJRT_Api":
                 self.functions = re.findall(r"_PJRT_API_STRUCT_FIELD\((\w+)\);", body)
                 body = re.sub(r"_PJRT_API_STRUCT_FIELD\((\w+)\);", r"void* \1;", body)

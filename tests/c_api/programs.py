@@ -35,7 +35,10 @@ def program_struct(code: bytes, format_name: bytes = b"mlir") -> tuple[Any, tupl
     """Makes a PJRT_Program; returns it and what it points to."""
     program = HEADER.structs["PJRT_Program"]()
     program.struct_size = ctypes.sizeof(program)
-    text, name = ctypes.create_string_buffer(code, max(len(code), 1)), ctypes.create_string_buffer(format_name)
+    text, name = (
+        ctypes.create_string_buffer(code, max(len(code), 1)),
+        ctypes.create_string_buffer(format_name),
+    )
     program.code, program.code_size = ctypes.addressof(text), len(code)
     program.format, program.format_size = ctypes.addressof(name), len(format_name)
     return program, (text, name)

@@ -8,7 +8,17 @@ import threading
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.c_api.pjrt import CONSTANTS, HEADER, Api, Client, PjrtError, buffer_type, int64s, pointers
+
+from tests.c_api.pjrt import (
+    CONSTANTS,
+    HEADER,
+    Api,
+    Client,
+    PjrtError,
+    buffer_type,
+    int64s,
+    pointers,
+)
 
 DTYPES = [
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,

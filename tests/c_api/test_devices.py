@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import pytest
+
 from tests.c_api.pjrt import CONSTANTS, HEADER, Api, Client, PjrtError, pointers
 
 
@@ -13,8 +14,13 @@ def _string(args, name: str) -> str:
 
 
 def test_the_platform_is_xpu(api: Api, client: Client) -> None:
-    assert _string(api.call("PJRT_Client_PlatformName", client=client.handle), "platform_name") == "xpu"
-    version = _string(api.call("PJRT_Client_PlatformVersion", client=client.handle), "platform_version")
+    assert (
+        _string(api.call("PJRT_Client_PlatformName", client=client.handle), "platform_name")
+        == "xpu"
+    )
+    version = _string(
+        api.call("PJRT_Client_PlatformVersion", client=client.handle), "platform_version"
+    )
     assert version.startswith("onexpu ")
     assert api.call("PJRT_Client_ProcessIndex", client=client.handle).process_index == 0
 
@@ -33,7 +39,9 @@ def test_devices_are_found_by_their_ids(api: Api, client: Client) -> None:
     for device in client.devices:
         description = api.call("PJRT_Device_GetDescription", device=device).device_description
         number = api.call("PJRT_DeviceDescription_Id", device_description=description).id
-        assert api.call("PJRT_Client_LookupDevice", client=client.handle, id=number).device == device
+        assert (
+            api.call("PJRT_Client_LookupDevice", client=client.handle, id=number).device == device
+        )
         local = api.call("PJRT_Device_LocalHardwareId", device=device).local_hardware_id
         found = api.call(
             "PJRT_Client_LookupAddressableDevice", client=client.handle, local_hardware_id=local
@@ -56,7 +64,10 @@ def test_a_device_describes_itself(api: Api, client: Client) -> None:
     assert _string(kind, "device_kind") in _string(
         api.call("PJRT_DeviceDescription_DebugString", device_description=handle), "debug_string"
     )
-    assert api.call("PJRT_DeviceDescription_ProcessIndex", device_description=handle).process_index == 0
+    assert (
+        api.call("PJRT_DeviceDescription_ProcessIndex", device_description=handle).process_index
+        == 0
+    )
     api.call("PJRT_DeviceDescription_Attributes", device_description=handle)
 
 
@@ -89,7 +100,10 @@ def test_memory_statistics_follow_an_allocation(api: Api, client: Client) -> Non
     assert after.peak_bytes_in_use_is_set and after.peak_bytes_in_use >= after.bytes_in_use
     assert after.bytes_limit_is_set and after.bytes_limit > 0
     client.destroy(buffer)
-    assert api.call("PJRT_Device_MemoryStats", device=client.device).bytes_in_use <= before.bytes_in_use
+    assert (
+        api.call("PJRT_Device_MemoryStats", device=client.device).bytes_in_use
+        <= before.bytes_in_use
+    )
 
 
 def test_the_default_assignment_fills_the_devices_in_order(api: Api, client: Client) -> None:
@@ -132,7 +146,9 @@ def _kinds(api: Api, topology: int) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "count"), [(b"pvc", 1), (b"xpu:dg2", 1), (b"bmg:4", 4)])
-def test_a_topology_of_absent_gpus_survives_serialisation(api: Api, name: bytes, count: int) -> None:
+def test_a_topology_of_absent_gpus_survives_serialisation(
+    api: Api, name: bytes, count: int
+) -> None:
     topology = _topology(api, name)
     kinds = _kinds(api, topology)
     assert len(kinds) == count and kinds[0].startswith("Intel")

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+
 from tests.c_api.pjrt import CONSTANTS, Api, PjrtError
 
 _CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from tests.c_api.pjrt import CONSTANTS, HEADER, Api, Client, PjrtError, buffer_type, pointers
 from tests.c_api.programs import (
     DONATE,
@@ -134,7 +135,9 @@ def test_its_output_layouts(api: Api, executable: int) -> None:
             "PJRT_Layouts_MemoryLayout_Serialize_Args",
             layout=layout,
         )
-        texts.append(ctypes.string_at(serialized.serialized_bytes, serialized.serialized_bytes_size))
+        texts.append(
+            ctypes.string_at(serialized.serialized_bytes, serialized.serialized_bytes_size)
+        )
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(serialized.serialized_layout_deleter)(
             serialized.serialized_layout
         )
@@ -301,7 +304,9 @@ def test_a_poisoned_argument_poisons_the_results(api: Api, client: Client, loade
         (b"anything", b"no such format"),
     ],
 )
-def test_bad_programs_are_refused(client: Client, loaded: int, code: bytes, format_name: bytes) -> None:
+def test_bad_programs_are_refused(
+    client: Client, loaded: int, code: bytes, format_name: bytes
+) -> None:
     with pytest.raises(PjrtError, match="onexpu") as error:
         compile_program(client, code, format_name)
     assert error.value.code == CODE["INVALID_ARGUMENT"]

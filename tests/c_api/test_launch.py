@@ -1,4 +1,4 @@
-"""The launch extension: hand-over of buffers, prefix views, statistics, kernels from SYCL source."""
+"""The launch extension: hand-over, prefix views, statistics, kernels from SYCL source."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 import pytest
+
 from tests.c_api.pjrt import CONSTANTS, HEADER, Api, Client, PjrtError, buffer_type, int64s
 
 TYPE = 0x4F58
@@ -63,7 +64,9 @@ def test_the_extension_is_there(launch: Launch) -> None:
     assert all(getattr(launch.table, name) for name, _ in launch.table._fields_ if name != "base")
 
 
-def test_an_exported_buffer_is_taken_without_a_copy(api: Api, client: Client, launch: Launch) -> None:
+def test_an_exported_buffer_is_taken_without_a_copy(
+    api: Api, client: Client, launch: Launch
+) -> None:
     array = np.arange(60, dtype=np.float32)
     source = client.put(array)
     address = launch.export(source)
@@ -128,7 +131,11 @@ def test_a_prefix_view_shares_the_memory(api: Api, client: Client, launch: Launc
     source = client.put(array)
     dims = int64s((3, 2))
     view = launch.call(
-        "prefix_view", "OnexpuPrefixViewArgs", buffer=source, dimensions=ctypes.addressof(dims), rank=2
+        "prefix_view",
+        "OnexpuPrefixViewArgs",
+        buffer=source,
+        dimensions=ctypes.addressof(dims),
+        rank=2,
     ).view
     assert _address(api, view) == _address(api, source)
     client.destroy(source)
@@ -136,7 +143,11 @@ def test_a_prefix_view_shares_the_memory(api: Api, client: Client, launch: Launc
     dims = int64s((30, 2))
     with pytest.raises(PjrtError):
         launch.call(
-            "prefix_view", "OnexpuPrefixViewArgs", buffer=view, dimensions=ctypes.addressof(dims), rank=2
+            "prefix_view",
+            "OnexpuPrefixViewArgs",
+            buffer=view,
+            dimensions=ctypes.addressof(dims),
+            rank=2,
         )
     client.destroy(view)
 
@@ -156,7 +167,9 @@ def test_transfers_are_counted(client: Client, launch: Launch) -> None:
                 found[key] = (times + entry.count, size + entry.bytes)
 
         launch.call(
-            "statistics", "OnexpuStatisticsArgs", on_transfers=ctypes.cast(on_transfers, ctypes.c_void_p).value
+            "statistics",
+            "OnexpuStatisticsArgs",
+            on_transfers=ctypes.cast(on_transfers, ctypes.c_void_p).value,
         )
         return found
 

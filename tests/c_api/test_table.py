@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import pytest
+
 from tests.c_api.pjrt import CONSTANTS, HEADER, Api, PjrtError
 
 # Documented in pjrt_core/c_api/unsupported.cc.
@@ -27,8 +28,8 @@ UNSUPPORTED = [
 # Void functions, and those whose null handle or empty struct means something.
 NO_NULL_HANDLE = {
     "PJRT_Error_Destroy", "PJRT_Error_Message", "PJRT_Error_GetCode", "PJRT_Plugin_Initialize",
-    "PJRT_Plugin_Attributes", "PJRT_Event_Create", "PJRT_Client_Create", "PJRT_ExecuteContext_Create",
-    "PJRT_TopologyDescription_Create",
+    "PJRT_Plugin_Attributes", "PJRT_Event_Create", "PJRT_Client_Create",
+    "PJRT_ExecuteContext_Create", "PJRT_TopologyDescription_Create",
 }  # fmt: skip
 
 
@@ -104,7 +105,8 @@ def test_fields_beyond_the_callers_struct_are_not_written(api: Api) -> None:
 def test_fields_beyond_the_callers_struct_are_not_read(api: Api) -> None:
     struct = HEADER.structs["PJRT_TopologyDescription_Create_Args"]
     name = ctypes.create_string_buffer(b"no such topology")
-    # The name lies beyond the struct that the caller knows: it counts as empty, which means this machine.
+    # The name lies beyond the struct that the caller knows: it counts as empty, which means this
+    # machine.
     with pytest.raises(PjrtError, match="no such topology"):
         api.call(
             "PJRT_TopologyDescription_Create",
@@ -147,14 +149,20 @@ def test_the_attributes_name_the_stablehlo_that_the_compiler_reads(api: Api) -> 
         )
         name = ctypes.string_at(value.name, value.name_size).decode()
         if value.type == CONSTANTS["PJRT_NamedValue_kInt64List"]:
-            values[name] = list((ctypes.c_int64 * value.value_size).from_address(value.int64_array_value))
+            values[name] = list(
+                (ctypes.c_int64 * value.value_size).from_address(value.int64_array_value)
+            )
     assert values["stablehlo_current_version"] == [1, 13, 7]
     assert values["stablehlo_minimum_version"] <= [1, 0, 0]
 
 
 @pytest.mark.parametrize(
     "extension",
-    ["PJRT_Extension_Type_FFI", "PJRT_Extension_Type_Layouts", "PJRT_Extension_Type_MemoryDescriptions"],
+    [
+        "PJRT_Extension_Type_FFI",
+        "PJRT_Extension_Type_Layouts",
+        "PJRT_Extension_Type_MemoryDescriptions",
+    ],
 )
 def test_an_extension_is_chained_with_all_its_functions(api: Api, extension: str) -> None:
     struct = {

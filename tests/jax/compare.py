@@ -8,8 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
-# Relative to the largest element, in units of the type's rounding error: other orders of summation and other
-# polynomials for elementary functions differ by some units; a chain of a few hundred operations by some dozen.
+# Relative to the largest element, in units of the type's rounding error: other orders of summation
+# and other polynomials for elementary functions differ by some units; a chain of a few hundred
+# operations by some dozen.
 ULPS = 64
 
 
@@ -24,7 +25,9 @@ def on(device: jax.Device, function: Callable[..., Any], *args: Any) -> Any:
 
 
 def assert_same(actual: Any, expected: Any, ulps: float = ULPS) -> None:
-    """Compares trees of arrays: integers exactly, floats to `ulps` rounding errors of the largest element."""
+    """Compares trees of arrays: integers exactly, floats to `ulps` rounding errors of the largest
+    element.
+    """
     assert jax.tree.structure(actual) == jax.tree.structure(expected)
     for a, e in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
         assert (a.shape, a.dtype) == (e.shape, e.dtype)

@@ -24,8 +24,12 @@ class Result:
     errors: str
 
 
-def run(program: str, *arguments: str, check: bool = True, timeout: int = 120, **environment: str | None) -> Result:
-    """Runs `program` with variables set, or removed where they are None; fails the test on a non-zero status."""
+def run(
+    program: str, *arguments: str, check: bool = True, timeout: int = 120, **environment: str | None
+) -> Result:
+    """Runs `program` with variables set, or removed where they are None; fails the test on a
+    non-zero status.
+    """
     variables = dict(os.environ)
     for name, value in environment.items():
         variables.pop(name, None)

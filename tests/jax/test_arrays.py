@@ -14,8 +14,8 @@ from jax.sharding import SingleDeviceSharding
 
 DTYPES = [
     np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-    np.float16, np.float32, np.float64, np.complex64, np.complex128,
-    ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, ml_dtypes.uint4,
+    np.float16, np.float32, np.float64, np.complex64, np.complex128, ml_dtypes.bfloat16,
+    ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.int4, ml_dtypes.uint4,
 ]  # fmt: skip
 
 
@@ -127,7 +127,10 @@ def test_live_arrays(xpu) -> None:
 
 def test_an_allocation_beyond_memory_is_an_error_and_harms_nobody(xpu) -> None:
     array = jax.device_put(_array(np.float32), xpu)
-    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
+    with (
+        jax.default_device(xpu),
+        pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"),
+    ):
         jnp.zeros((1 << 44,), jnp.float32).block_until_ready()
     np.testing.assert_array_equal(np.asarray(array), _array(np.float32))
     np.testing.assert_array_equal(np.asarray(array + 1), _array(np.float32) + 1)
@@ -135,5 +138,8 @@ def test_an_allocation_beyond_memory_is_an_error_and_harms_nobody(xpu) -> None:
 
 def test_an_error_of_an_operation_that_is_not_there_names_it(xpu) -> None:
     """Nothing falls back in silence: what cannot be compiled says so, with its shape."""
-    with jax.default_device(xpu), pytest.raises(Exception, match=r"(?i)unimplemented|not found|schur"):
+    with (
+        jax.default_device(xpu),
+        pytest.raises(Exception, match=r"(?i)unimplemented|not found|schur"),
+    ):
         jax.scipy.linalg.schur(jnp.eye(4))

@@ -1,6 +1,8 @@
-"""What is wrong with an input is an exception that says so; the process and earlier arrays are unharmed.
+"""What is wrong with an input is an exception that says so; the process and earlier arrays are
+unharmed.
 
-Custom kernels and their sources are in tests/onexpu, arrays that have been donated in test_arrays.py.
+Custom kernels and their sources are in tests/onexpu, arrays that have been donated in
+test_arrays.py.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ def test_truncated_stablehlo_is_an_exception_at_every_length(xpu) -> None:
 @pytest.mark.usefixtures("survivor")
 def test_a_stored_program_with_a_flipped_header_byte_is_an_exception(xpu) -> None:
     backend = xla_bridge.get_backend("xpu")
-    executable = jax.jit(lambda x: x * 3).lower(jax.device_put(X, xpu)).compile().runtime_executable()
+    executable = (
+        jax.jit(lambda x: x * 3).lower(jax.device_put(X, xpu)).compile().runtime_executable()
+    )
     data = executable.serialize()
     start = data.index(MAGIC)
     devices = xla_client.DeviceList((backend.local_devices()[0],))
@@ -68,7 +72,10 @@ def test_a_stored_program_with_a_flipped_header_byte_is_an_exception(xpu) -> Non
 
 @pytest.mark.usefixtures("survivor")
 def test_an_allocation_beyond_memory_is_resource_exhausted(xpu) -> None:
-    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"):
+    with (
+        jax.default_device(xpu),
+        pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED"),
+    ):
         jnp.zeros((1 << 43,), jnp.float32).block_until_ready()
 
 
@@ -79,7 +86,10 @@ def test_a_temporary_beyond_memory_is_resource_exhausted(xpu) -> None:
         table = jnp.broadcast_to(x[:, None], (8, 1 << 41)) * jnp.arange(1 << 41, dtype=jnp.float32)
         return jnp.sort(table, axis=1)[:, 0]
 
-    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED|UNIMPLEMENTED"):
+    with (
+        jax.default_device(xpu),
+        pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED|UNIMPLEMENTED"),
+    ):
         outer(X).block_until_ready()
 
 

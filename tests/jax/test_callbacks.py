@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from jax.experimental import checkify, io_callback
+
 from tests.jax.compare import check
 
 V = np.arange(6, dtype=np.float32)
@@ -29,23 +30,47 @@ def test_pure_callback(xpu, cpu) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [np.bool_, np.int8, np.uint64, np.float16, ml_dtypes.bfloat16, np.float64, np.complex64, ml_dtypes.int4]
+    "dtype",
+    [
+        np.bool_,
+        np.int8,
+        np.uint64,
+        np.float16,
+        ml_dtypes.bfloat16,
+        np.float64,
+        np.complex64,
+        ml_dtypes.int4,
+    ],
 )
 def test_pure_callback_of_every_width(xpu, dtype) -> None:
     array = (np.arange(12) % 2).astype(dtype).reshape(3, 4)
     with jax.default_device(xpu):
-        result = jax.jit(lambda x: _host(lambda a: np.asarray(a)[::-1], x))(jax.device_put(array, xpu))
+        result = jax.jit(lambda x: _host(lambda a: np.asarray(a)[::-1], x))(
+            jax.device_put(array, xpu)
+        )
     assert result.dtype == array.dtype and result.devices() == {xpu}
     np.testing.assert_array_equal(np.asarray(result), array[::-1])
 
 
 def test_pure_callback_of_several_arrays_and_none(xpu, cpu) -> None:
     def both(x, i):
-        shapes = (_like(x), jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((0, 3), np.float32))
-        return jax.pure_callback(lambda a, b: (a * b, np.int32(a.sum()), np.zeros((0, 3), np.float32)), shapes, x, i)
+        shapes = (
+            _like(x),
+            jax.ShapeDtypeStruct((), np.int32),
+            jax.ShapeDtypeStruct((0, 3), np.float32),
+        )
+        return jax.pure_callback(
+            lambda a, b: (a * b, np.int32(a.sum()), np.zeros((0, 3), np.float32)), shapes, x, i
+        )
 
     check(xpu, cpu, jax.jit(both), V, np.float32(3))
-    check(xpu, cpu, jax.jit(lambda: jax.pure_callback(lambda: np.float32(4), jax.ShapeDtypeStruct((), np.float32))))
+    check(
+        xpu,
+        cpu,
+        jax.jit(
+            lambda: jax.pure_callback(lambda: np.float32(4), jax.ShapeDtypeStruct((), np.float32))
+        ),
+    )
 
 
 @pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
@@ -55,14 +80,28 @@ def test_pure_callback_under_vmap(xpu, cpu, method: str) -> None:
 
 
 def test_pure_callback_in_loops(xpu, cpu) -> None:
-    check(xpu, cpu, jax.jit(lambda x: jax.lax.scan(lambda c, v: (_host(lambda a: a + 1, c) * v, c), x[0], x)), V)
     check(
         xpu,
         cpu,
-        jax.jit(lambda x: jax.lax.while_loop(lambda c: c.sum() < 100, lambda c: _host(lambda a: a * 2 + 1, c), x)),
+        jax.jit(lambda x: jax.lax.scan(lambda c, v: (_host(lambda a: a + 1, c) * v, c), x[0], x)),
         V,
     )
-    check(xpu, cpu, jax.jit(lambda x: jax.lax.cond(x[1] > 0, lambda: _host(lambda a: a - 1, x), lambda: x)), V)
+    check(
+        xpu,
+        cpu,
+        jax.jit(
+            lambda x: jax.lax.while_loop(
+                lambda c: c.sum() < 100, lambda c: _host(lambda a: a * 2 + 1, c), x
+            )
+        ),
+        V,
+    )
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda x: jax.lax.cond(x[1] > 0, lambda: _host(lambda a: a - 1, x), lambda: x)),
+        V,
+    )
 
 
 def test_the_function_runs_after_its_executable_is_gone(xpu) -> None:
@@ -109,7 +148,10 @@ def test_an_exception_comes_back_with_its_traceback(xpu) -> None:
 
 
 def test_a_wrong_result_shape_is_an_error(xpu) -> None:
-    with jax.default_device(xpu), pytest.raises(jax.errors.JaxRuntimeError, match="Incorrect output shape"):
+    with (
+        jax.default_device(xpu),
+        pytest.raises(jax.errors.JaxRuntimeError, match="Incorrect output shape"),
+    ):
         jax.jit(lambda x: _host(lambda a: a[:2], x))(jax.device_put(V, xpu)).block_until_ready()
 
 
@@ -146,7 +188,9 @@ def test_ordered_io_callbacks_keep_their_order(xpu) -> None:
 
 def test_io_callback_with_a_result(xpu) -> None:
     counter = iter(range(100))
-    function = jax.jit(lambda: io_callback(lambda: np.int32(next(counter)), jax.ShapeDtypeStruct((), np.int32)))
+    function = jax.jit(
+        lambda: io_callback(lambda: np.int32(next(counter)), jax.ShapeDtypeStruct((), np.int32))
+    )
     with jax.default_device(xpu):
         assert [int(function()) for _ in range(3)] == [0, 1, 2]
 

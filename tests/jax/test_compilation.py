@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import serialize_executable
+
 from tests.jax.process import run
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -52,15 +53,13 @@ def test_it_loads_in_another_process(xpu, tmp_path: pathlib.Path) -> None:
     stored.write_bytes(pickle.dumps((payload, in_tree, out_tree)))
     result = run(
         """
-        import pickle, sys, jax, numpy as np
-        from jax.experimental import serialize_executable
-        program = serialize_executable.deserialize_and_load(*pickle.load(open(sys.argv[1], "rb")), backend="xpu")
-        x = jax.device_put(np.arange(12, dtype=np.float32).reshape(3, 4), jax.devices("xpu")[0])
-        np.testing.assert_allclose(program(x), np.tanh(np.asarray(x)) @ np.asarray(x).T, rtol=1e-5)
-        # Running a stored program needs no compiler.
-        assert "libonexpu_compiler" not in open("/proc/self/maps").read()
-        assert "libtensorflow" not in open("/proc/self/maps").read()
-        print("ran")
+        import pickle, sys, jax, numpy as np from jax.experimental import serialize_executable
+        program = serialize_executable.deserialize_and_load(*pickle.load(open(sys.argv[1], "rb")),
+        backend="xpu") x = jax.device_put(np.arange(12, dtype=np.float32).reshape(3, 4),
+        jax.devices("xpu")[0]) np.testing.assert_allclose(program(x), np.tanh(np.asarray(x)) @
+        np.asarray(x).T, rtol=1e-5) # Running a stored program needs no compiler. assert
+        "libonexpu_compiler" not in open("/proc/self/maps").read() assert "libtensorflow" not in
+        open("/proc/self/maps").read() print("ran")
         """,
         str(stored),
     )
@@ -71,21 +70,21 @@ def test_a_corrupt_stored_program_is_an_exception(xpu) -> None:
     payload, in_tree, out_tree = serialize_executable.serialize(_compiled(xpu))
     keep = jax.device_put(X, xpu)
     with pytest.raises(Exception):  # noqa: B017, PT011  JAX's own envelope may be hit, too
-        serialize_executable.deserialize_and_load(payload[: len(payload) // 2], in_tree, out_tree, backend="xpu")
+        serialize_executable.deserialize_and_load(
+            payload[: len(payload) // 2], in_tree, out_tree, backend="xpu"
+        )
     np.testing.assert_array_equal(np.asarray(keep + 0), X)
 
 
-PROGRAM = """
-import sys, jax, jax.numpy as jnp, numpy as np
-from jax._src import monitoring
-events = []
-monitoring.register_event_listener(lambda name, **_: events.append(name))
+PROGRAM = """ import sys, jax, jax.numpy as jnp, numpy as np from jax._src import monitoring events
+= [] monitoring.register_event_listener(lambda name, **_: events.append(name))
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
-x = jax.device_put(np.arange(8, dtype=np.float32), jax.devices("xpu")[0])
-np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) * 3)(x), np.sin(np.asarray(x)) * 3, rtol=1e-6)
-print(events.count("/jax/compilation_cache/cache_hits"), events.count("/jax/compilation_cache/cache_misses"))
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0) x = jax.device_put(np.arange(8,
+dtype=np.float32), jax.devices("xpu")[0]) np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) *
+3)(x), np.sin(np.asarray(x)) * 3, rtol=1e-6)
+print(events.count("/jax/compilation_cache/cache_hits"),
+events.count("/jax/compilation_cache/cache_misses"))
 """
 
 
@@ -104,7 +103,8 @@ def test_a_program_with_a_callback_is_not_cached(tmp_path: pathlib.Path) -> None
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
         value = float(sys.argv[2])
-        f = jax.jit(lambda: jax.pure_callback(lambda: np.float32(value), jax.ShapeDtypeStruct((), np.float32)))
+        scalar = jax.ShapeDtypeStruct((), np.float32)
+        f = jax.jit(lambda: jax.pure_callback(lambda: np.float32(value), scalar))
         print(float(f()))
         """
     for value in ("1.0", "2.0"):
@@ -120,11 +120,15 @@ def test_export_for_xpu(xpu) -> None:
 
 
 def test_export_for_both_platforms_with_donation(xpu, cpu) -> None:
-    exported = jax.export.export(jax.jit(lambda x: x * 2 + 1, donate_argnums=0), platforms=["cpu", "xpu"])(X)
+    exported = jax.export.export(
+        jax.jit(lambda x: x * 2 + 1, donate_argnums=0), platforms=["cpu", "xpu"]
+    )(X)
     copy = jax.export.deserialize(exported.serialize())
     for device in (xpu, cpu):
         with jax.default_device(device):
-            np.testing.assert_array_equal(np.asarray(copy.call(jax.device_put(X, device))), X * 2 + 1)
+            np.testing.assert_array_equal(
+                np.asarray(copy.call(jax.device_put(X, device))), X * 2 + 1
+            )
 
 
 def test_dumps(tmp_path: pathlib.Path) -> None:
@@ -135,10 +139,12 @@ def test_dumps(tmp_path: pathlib.Path) -> None:
         """,
         XLA_FLAGS=f"--xla_dump_to={tmp_path}",
     )
-    suffixes = {path.name.split(".", 2)[-1] for path in tmp_path.iterdir() if "jit__lambda" in path.name}
+    suffixes = {
+        path.name.split(".", 2)[-1] for path in tmp_path.iterdir() if "jit__lambda" in path.name
+    }
     assert {
-        "before_optimizations.txt", "after_optimizations.txt", "ir-no-opt.ll", "ir-with-opt.ll", "spv", "spvasm",
-        "thunk_sequence.txt", "buffer-assignment.txt",
+        "before_optimizations.txt", "after_optimizations.txt", "ir-no-opt.ll", "ir-with-opt.ll",
+        "spv", "spvasm", "thunk_sequence.txt", "buffer-assignment.txt",
     } <= suffixes  # fmt: skip
 
 

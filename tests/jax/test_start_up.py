@@ -6,12 +6,16 @@ import pathlib
 import sysconfig
 
 import pytest
+
 from tests.jax.process import run
 
 LIBRARY = pathlib.Path(sysconfig.get_path("purelib")) / "onexpu/lib/pjrt_plugin_xpu.so"
 
 DEVICES = "import jax; print(jax.local_devices())"
-COMPUTE = "import jax, jax.numpy as jnp; print(jax.devices()[0].platform, float(jax.jit(lambda x: x * 2 + 1)(jnp.float32(3))))"
+COMPUTE = """
+import jax, jax.numpy as jnp
+print(jax.devices()[0].platform, float(jax.jit(lambda x: x * 2 + 1)(jnp.float32(3))))
+"""
 
 
 def test_xpu_is_the_default_without_any_variable() -> None:
@@ -28,7 +32,8 @@ def test_jax_platforms_is_heard(platforms: str) -> None:
 
 def test_jax_on_the_cpu_alone_loads_nothing_of_ours() -> None:
     result = run(
-        'import jax; jax.devices(); print("onexpu/lib" in open("/proc/self/maps").read())', JAX_PLATFORMS="cpu"
+        'import jax; jax.devices(); print("onexpu/lib" in open("/proc/self/maps").read())',
+        JAX_PLATFORMS="cpu",
     )
     assert result.output == "False\n"
 
@@ -61,7 +66,9 @@ def test_the_platform_is_integrated_with_the_variable_as_well() -> None:
     [{"ONEAPI_DEVICE_SELECTOR": "level_zero:gpu"}, {"ONEXPU_DEVICE": "gpu"}],
     ids=lambda environment: next(iter(environment)),
 )
-def test_without_a_device_jax_goes_on_with_the_cpu_and_one_line(environment: dict[str, str]) -> None:
+def test_without_a_device_jax_goes_on_with_the_cpu_and_one_line(
+    environment: dict[str, str],
+) -> None:
     """This machine has no GPU: asking for one alone leaves nothing."""
     result = run(COMPUTE, JAX_PLATFORMS=None, **environment)
     assert result.output == "cpu 7.0\n"
@@ -73,7 +80,11 @@ def test_without_a_device_jax_goes_on_with_the_cpu_and_one_line(environment: dic
 
 @pytest.mark.parametrize(
     "flags",
-    ["--xla_cpu_ftz=true", "--xla_force_host_platform_device_count=2", "--xla_cpu_ftz=true --xla_dump_to=/tmp/dump"],
+    [
+        "--xla_cpu_ftz=true",
+        "--xla_force_host_platform_device_count=2",
+        "--xla_cpu_ftz=true --xla_dump_to=/tmp/dump",
+    ],
 )
 def test_flags_that_only_jaxlib_knows_do_no_harm(flags: str, tmp_path: pathlib.Path) -> None:
     result = run(COMPUTE, XLA_FLAGS=flags.replace("/tmp/dump", str(tmp_path)))
@@ -81,7 +92,11 @@ def test_flags_that_only_jaxlib_knows_do_no_harm(flags: str, tmp_path: pathlib.P
 
 
 def test_tensorflow_first_and_after() -> None:
-    for order in ("import tensorflow, jax", "import jax, tensorflow", "import jax; jax.devices(); import tensorflow"):
+    for order in (
+        "import tensorflow, jax",
+        "import jax, tensorflow",
+        "import jax; jax.devices(); import tensorflow",
+    ):
         assert run(order + "\n" + COMPUTE, timeout=300).output == "xpu 7.0\n"
 
 

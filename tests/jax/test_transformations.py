@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
 from tests.jax.compare import assert_same, check, on
 
 RNG = np.random.default_rng(0)
@@ -28,38 +29,52 @@ CASES = {
     "vmap": (jax.jit(jax.vmap(lambda a, b: a @ b, (0, None))), X, W),
     "scan": (jax.jit(lambda v: jax.lax.scan(lambda c, x: (c * 0.5 + x, c), 0.0, v)), V),
     "scan of matrices": (
-        jax.jit(lambda x: jax.lax.scan(lambda c, _: (jnp.tanh(c @ c.T @ c), None), x * 0.1, None, 20)[0]),
+        jax.jit(
+            lambda x: jax.lax.scan(lambda c, _: (jnp.tanh(c @ c.T @ c), None), x * 0.1, None, 20)[0]
+        ),
         X,
     ),
     "fori_loop": (jax.jit(lambda v: jax.lax.fori_loop(0, 10, lambda i, c: c + i * v, v)), V),
     "while_loop": (
-        jax.jit(lambda v: jax.lax.while_loop(lambda c: jnp.sum(c) < 1e3, lambda c: c * 2, jnp.abs(v))),
+        jax.jit(
+            lambda v: jax.lax.while_loop(lambda c: jnp.sum(c) < 1e3, lambda c: c * 2, jnp.abs(v))
+        ),
         V,
     ),
     "cond true": (jax.jit(lambda p, v: jax.lax.cond(p, jnp.sin, jnp.cos, v)), np.True_, V),
     "cond false": (jax.jit(lambda p, v: jax.lax.cond(p, jnp.sin, jnp.cos, v)), np.False_, V),
     "switch": (
-        jax.jit(lambda i, v: jax.lax.switch(i, [jnp.sin, jnp.cos, jnp.tanh], v)), np.int32(2), V,
+        jax.jit(lambda i, v: jax.lax.switch(i, [jnp.sin, jnp.cos, jnp.tanh], v)),
+        np.int32(2),
+        V,
     ),
     "reduce": (jax.jit(lambda x: (x.sum(0), x.max(1), x.mean(), jnp.argmax(x, 1))), X),
     "transpose and reshape": (jax.jit(lambda x: x.T.reshape(4, 32)[::-1, ::3]), X),
     "gather": (jax.jit(lambda x, i: x[i]), X, np.array([3, -1, 0, 7])),
     "dynamic slice": (jax.jit(lambda x, i: jax.lax.dynamic_slice_in_dim(x, i, 3)), X, np.int32(6)),
     "dynamic update": (
-        jax.jit(lambda x, i: jax.lax.dynamic_update_slice_in_dim(x, x[:2] * 0, i, 0)), X, np.int32(3),
+        jax.jit(lambda x, i: jax.lax.dynamic_update_slice_in_dim(x, x[:2] * 0, i, 0)),
+        X,
+        np.int32(3),
     ),
     "scatter": (jax.jit(lambda x, i: x.at[i].add(1.0)), X, np.array([1, 1, 5])),
     "sort": (jax.jit(lambda v: (jnp.sort(v), jnp.argsort(v))), V),
     "cumsum": (jax.jit(lambda v: jnp.cumsum(v)), V),
-    "concatenate and pad": (jax.jit(lambda x: jnp.pad(jnp.concatenate([x, x * 2], 1), ((1, 2), (0, 3)))), X),
+    "concatenate and pad": (
+        jax.jit(lambda x: jnp.pad(jnp.concatenate([x, x * 2], 1), ((1, 2), (0, 3)))),
+        X,
+    ),
     "convolution": (
         jax.jit(lambda x, k: jax.nn.relu(jax.lax.conv_general_dilated(x, k, (1, 1), "SAME"))),
         RNG.standard_normal((2, 3, 8, 8)).astype(np.float32),
         RNG.standard_normal((5, 3, 3, 3)).astype(np.float32),
     ),
     "complex": (jax.jit(lambda x: jnp.exp(1j * x).real + jnp.abs(x + 2j)), X),
-    "integers": (jax.jit(lambda i: (i // 3, i % 3, i << 2, i ^ 5, jnp.bitwise_count(i))), np.arange(-9, 9)),
-}  # fmt: skip
+    "integers": (
+        jax.jit(lambda i: (i // 3, i % 3, i << 2, i ^ 5, jnp.bitwise_count(i))),
+        np.arange(-9, 9),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -91,7 +106,12 @@ def test_random_numbers_are_the_cpus(xpu, cpu, draw, generator: str) -> None:
 
 
 def test_normal_numbers_are_the_cpus_but_for_rounding(xpu, cpu) -> None:
-    check(xpu, cpu, jax.jit(lambda key: jax.random.normal(key, (1000,), jnp.float32)), jax.random.PRNGKey(3))
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda key: jax.random.normal(key, (1000,), jnp.float32)),
+        jax.random.PRNGKey(3),
+    )
 
 
 @pytest.mark.parametrize(
