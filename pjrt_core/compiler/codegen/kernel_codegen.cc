@@ -13,7 +13,9 @@
 #include "pjrt_core/compiler/codegen/kernel_arguments.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/module_to_spirv.h"
+#include "pjrt_core/compiler/codegen/region_emitter.h"
 #include "pjrt_core/compiler/codegen/schedule_selector.h"
+#include "pjrt_core/compiler/codegen/small_region.h"
 #include "pjrt_core/compiler/codegen/spirv_target.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -57,7 +59,9 @@ class KernelCodegenImpl final : public KernelCodegen {
         module_(CreateSpirvModule(name, context_, *machine_)) {}
 
   absl::StatusOr<std::vector<KernelLaunch>> Emit(const xla::HloInstruction& instruction) override;
-  bool IsSmallRegion(const xla::HloInstruction& instruction) const override { return false; }
+  bool IsSmallRegion(const xla::HloInstruction& instruction) const override {
+    return compiler::IsSmallRegion(instruction, options_.target);
+  }
   absl::StatusOr<KernelLaunch> EmitRegion(const xla::HloInstruction& instruction) override;
   absl::StatusOr<CompiledKernels> Finish() override;
 
@@ -116,9 +120,11 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(const xla::Hlo
 }
 
 absl::StatusOr<KernelLaunch> KernelCodegenImpl::EmitRegion(const xla::HloInstruction& instruction) {
-  return absl::UnimplementedError(
-      absl::StrCat("onexpu: ", xla::HloOpcodeString(instruction.opcode()), " as one kernel (op %", instruction.name(),
-                   ") is not supported"));
+  const std::string name = absl::StrCat(KernelName(instruction.name(), entry_points_.size()), "_region");
+  TF_ASSIGN_OR_RETURN(KernelLaunch launch,
+                      EmitSmallRegion(instruction, assignment_, options_.target, *module_, name));
+  entry_points_.push_back(launch.entry_point);
+  return launch;
 }
 
 absl::StatusOr<CompiledKernels> KernelCodegenImpl::Finish() {

@@ -19,6 +19,10 @@
 
 namespace onexpu::compiler {
 
+// Whether 32-bit indices are enough for an instruction and all that it calls. They should be used where they are: division
+// of 64-bit numbers is slow everywhere.
+bool FitsInt32(const xla::HloInstruction& instruction);
+
 class KernelSequence {
  public:
   struct Kernel {

@@ -1,0 +1,185 @@
+#include "pjrt_core/compiler/codegen/region_emitter.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "pjrt_core/compiler/codegen/region_memory.h"
+#include "pjrt_core/compiler/codegen/region_work.h"
+#include "pjrt_core/compiler/codegen/small_region.h"
+#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_module.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/hlo/ir/hlo_schedule.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+using xla::HloComputation;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+class RegionEmitter {
+ public:
+  RegionEmitter(FusionContext& kernel, RegionMemory& memory) : kernel_(kernel), memory_(memory), work_(kernel) {}
+
+  absl::Status Emit(const HloInstruction& instruction) {
+    if (IsFreeInRegion(instruction)) return absl::OkStatus();
+    switch (instruction.opcode()) {
+      case HloOpcode::kWhile:
+        return EmitWhile(instruction);
+      case HloOpcode::kConditional:
+        return EmitConditional(instruction);
+      case HloOpcode::kCall:
+        return EmitSequence(*instruction.to_apply());
+      default:
+        return EmitOperation(instruction);
+    }
+  }
+
+ private:
+  using Slices = std::vector<RegionMemory::Slice>;
+
+  void Synchronize() {
+    if (pending_.empty()) return;
+    Barrier(kernel_);
+    pending_.Clear();
+  }
+
+  absl::Status EmitSequence(const HloComputation& computation) {
+    const xla::HloSchedule& schedule = computation.parent()->schedule();
+    for (const HloInstruction* instruction : schedule.sequence(&computation).instructions()) {
+      TF_RETURN_IF_ERROR(Emit(*instruction));
+    }
+    return absl::OkStatus();
+  }
+
+  // A scalar that decides where all work-items go.
+  absl::StatusOr<Value*> LoadScalar(const HloInstruction& instruction) {
+    TF_ASSIGN_OR_RETURN(const Slices slices, memory_.Slices(instruction));
+    if (pending_.Conflict(slices, {})) Synchronize();
+    TF_ASSIGN_OR_RETURN(const std::vector<Array> arrays, memory_.Arrays(instruction, kernel_));
+    pending_.Add(slices, {});
+    return kernel_.Load(arrays[0], Index(std::vector<Value*>(instruction.shape().dimensions().size(),
+                                                             kernel_.index_math().Constant(0))));
+  }
+
+  // What one step leaves pending meets the next one's beginning, so each step ends with a barrier.
+  absl::Status EmitWhile(const HloInstruction& loop) {
+    Synchronize();
+    IndexMath& math = kernel_.index_math();
+    const auto step = [&]() -> absl::Status {
+      TF_RETURN_IF_ERROR(EmitSequence(*loop.while_body()));
+      Synchronize();
+      return absl::OkStatus();
+    };
+    if (const int64_t trips = KnownTripCount(loop); trips >= 0 && trips < (int64_t{1} << 30)) {
+      return kernel_.For(math.Constant(0), math.Constant(trips), math.Constant(1), [&](Value*) { return step(); });
+    }
+    const auto condition = [&]() -> absl::StatusOr<Value*> {
+      TF_RETURN_IF_ERROR(EmitSequence(*loop.while_condition()));
+      return LoadScalar(*loop.while_condition()->root_instruction());
+    };
+    TF_RETURN_IF_ERROR(kernel_.While(condition, step));
+    // What the last condition left pending, and `step` forgot.
+    Barrier(kernel_);
+    return absl::OkStatus();
+  }
+
+  absl::Status EmitConditional(const HloInstruction& conditional) {
+    TF_ASSIGN_OR_RETURN(Value * selector, LoadScalar(*conditional.operand(0)));
+    Synchronize();
+    return EmitBranches(conditional, selector, 0);
+  }
+
+  // Branch 0 when the selector is true or 0, and so on; the last one for every other number.
+  absl::Status EmitBranches(const HloInstruction& conditional, Value* selector, int64_t first) {
+    const auto branch = [&]() -> absl::Status {
+      TF_RETURN_IF_ERROR(EmitSequence(*conditional.branch_computation(first)));
+      Synchronize();
+      return absl::OkStatus();
+    };
+    if (first + 1 == conditional.branch_count()) return branch();
+    Value* taken = selector->getType()->isIntegerTy(1)
+                       ? selector
+                       : kernel_.b().CreateICmpEQ(selector, llvm::ConstantInt::get(selector->getType(), first));
+    return kernel_.IfElse(taken, branch, [&] { return EmitBranches(conditional, selector, first + 1); });
+  }
+
+  absl::Status EmitOperation(const HloInstruction& instruction) {
+    Slices reads;
+    for (const HloInstruction* operand : instruction.operands()) {
+      TF_ASSIGN_OR_RETURN(const Slices slices, memory_.Slices(*operand));
+      reads.insert(reads.end(), slices.begin(), slices.end());
+    }
+    TF_ASSIGN_OR_RETURN(const Slices writes, memory_.Slices(instruction));
+    if (pending_.Conflict(reads, writes)) Synchronize();
+    pending_.Add(reads, writes);
+
+    const bool is_fusion = instruction.opcode() == HloOpcode::kFusion;
+    for (int64_t i = 0; i < instruction.operand_count(); ++i) {
+      const HloInstruction& leaf = is_fusion ? *instruction.fused_parameter(i) : *instruction.operand(i);
+      TF_ASSIGN_OR_RETURN(std::vector<Array> arrays, memory_.Arrays(*instruction.operand(i), kernel_));
+      kernel_.BindArrays(leaf, std::move(arrays));
+    }
+    TF_ASSIGN_OR_RETURN(const std::vector<Array> results, memory_.Arrays(instruction, kernel_));
+    return work_.Emit(is_fusion ? *instruction.fused_expression_root() : instruction, results);
+  }
+
+  FusionContext& kernel_;
+  RegionMemory& memory_;
+  RegionWork work_;
+  PendingAccesses pending_;
+};
+
+absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory, const Target& target,
+                         llvm::Function& function) {
+  auto* index_type = llvm::Type::getIntNTy(function.getContext(), FitsInt32(instruction) ? 32 : 64);
+  FusionContext kernel(instruction, target, function, index_type);
+  // The entry block holds addresses and variables only.
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(function.getContext(), "body", &function);
+  kernel.b().CreateBr(body);
+  kernel.b().SetInsertPoint(body);
+  TF_RETURN_IF_ERROR(RegionEmitter(kernel, memory).Emit(instruction));
+  kernel.b().CreateRetVoid();
+  std::string complaint;
+  llvm::raw_string_ostream stream(complaint);
+  if (llvm::verifyFunction(function, &stream)) {
+    return absl::InternalError(absl::StrCat("onexpu: malformed IR for ", instruction.ToString(), ": ", complaint));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction, const xla::BufferAssignment& assignment,
+                                             const Target& target, llvm::Module& module, const std::string& name) {
+  RegionMemory memory(assignment);
+  TF_RETURN_IF_ERROR(memory.Collect(instruction));
+  llvm::Type* pointer = llvm::PointerType::get(module.getContext(), kGlobalAddressSpace);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
+                                       std::vector<llvm::Type*>(memory.argument_count(), pointer), false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
+  function->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
+  function->setDoesNotThrow();
+  for (llvm::Argument& argument : function->args()) argument.addAttr(llvm::Attribute::NoAlias);
+  if (absl::Status status = WriteKernel(instruction, memory, target, *function); !status.ok()) {
+    function->eraseFromParent();
+    return status;
+  }
+  const uint64_t items = RegionWorkItems(target);
+  return KernelLaunch{name, {items}, {items}, memory.Arguments()};
+}
+
+}  // namespace onexpu::compiler

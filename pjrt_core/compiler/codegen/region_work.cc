@@ -1,0 +1,131 @@
+#include "pjrt_core/compiler/codegen/region_work.h"
+
+#include <algorithm>
+
+#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/small_region.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+
+using llvm::Value;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+RegionWork::RegionWork(FusionContext& kernel)
+    : kernel_(kernel),
+      work_items_(RegionWorkItems(kernel.target())),
+      item_(kernel.index_math().ToIndexType(LocalId(kernel))) {}
+
+absl::Status RegionWork::ForEachItem(int64_t count, absl::FunctionRef<absl::Status(Value*)> body) {
+  IndexMath& math = kernel_.index_math();
+  const int64_t rounds = count / work_items_;
+  const int64_t rest = count % work_items_;
+  const auto round = [&](Value* number) { return body(math.Add(math.Mul(number, work_items_), item_)); };
+  if (rounds == 1) TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().getTrue(), [&] { return body(item_); }));
+  if (rounds > 1) TF_RETURN_IF_ERROR(kernel_.For(math.Constant(0), math.Constant(rounds), math.Constant(1), round));
+  if (rest == 0) return absl::OkStatus();
+  Value* takes_part = kernel_.b().CreateICmpSLT(item_, math.Constant(rest));
+  return kernel_.If(takes_part, [&] { return body(math.Add(item_, rounds * work_items_)); });
+}
+
+std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root, const std::vector<Array>& results) {
+  std::vector<Output> outputs;
+  const auto add = [&](const HloInstruction& instruction) {
+    int64_t leaf = 0;
+    xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+      if (!shape.IsTuple()) outputs.push_back({&instruction, leaf++, results[outputs.size()]});
+    });
+  };
+  if (root.opcode() == HloOpcode::kTuple) {
+    for (const HloInstruction* operand : root.operands()) add(*operand);
+  } else {
+    add(root);
+  }
+  return outputs;
+}
+
+absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Array>& results) {
+  std::vector<Output> outputs = OutputsOf(root, results);
+  outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
+                               [](const Output& output) {
+                                 return !output.array.shape.IsArray() ||
+                                        xla::ShapeUtil::IsZeroElementArray(output.array.shape);
+                               }),
+                outputs.end());
+  // Outputs of the same dimensions are computed together.
+  while (!outputs.empty()) {
+    if (UpdatesInPlace(outputs[0])) {
+      TF_RETURN_IF_ERROR(EmitUpdate(outputs[0]));
+      outputs.erase(outputs.begin());
+      continue;
+    }
+    const xla::Shape& shape = outputs[0].array.shape;
+    const auto rest = std::partition(outputs.begin(), outputs.end(), [&](const Output& output) {
+      return !UpdatesInPlace(output) && xla::ShapeUtil::SameDimensions(output.array.shape, shape);
+    });
+    const std::vector<Output> together(outputs.begin(), rest);
+    const HloInstruction* dot = nullptr;
+    if (together.size() == 1 && IsBlockedDot(together[0], &dot)) {
+      TF_RETURN_IF_ERROR(EmitBlockedDot(together[0], *dot));
+    } else {
+      TF_RETURN_IF_ERROR(EmitElements(together));
+    }
+    outputs.erase(outputs.begin(), rest);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegionWork::StoreElements(const std::vector<Output>& outputs, const Index& index) {
+  // Everything is read before anything is written: a result may be an operand's memory.
+  std::vector<Value*> values;
+  for (const Output& output : outputs) {
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> leaves, kernel_.Elements(*output.instruction, index));
+    values.push_back(leaves[output.leaf]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TF_RETURN_IF_ERROR(kernel_.Store(outputs[i].array, index, values[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegionWork::EmitElements(const std::vector<Output>& outputs) {
+  const xla::Shape& shape = outputs[0].array.shape;
+  return ForEachItem(xla::ShapeUtil::ElementsIn(shape), [&](Value* number) {
+    return StoreElements(outputs, kernel_.index_math().Delinearize(number, shape));
+  });
+}
+
+bool RegionWork::UpdatesInPlace(const Output& output) const {
+  if (output.instruction->opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  const Array* operand = kernel_.FindArray(*output.instruction->operand(0));
+  if (operand == nullptr) return false;
+  // Addresses are made anew for each array: compare what they are made of.
+  const auto same_address = [](Value* a, Value* b) {
+    if (a == b) return true;
+    auto* x = llvm::dyn_cast<llvm::GetElementPtrInst>(a);
+    auto* y = llvm::dyn_cast<llvm::GetElementPtrInst>(b);
+    return x != nullptr && y != nullptr && x->isIdenticalTo(y);
+  };
+  return same_address(operand->pointer, output.array.pointer);
+}
+
+absl::Status RegionWork::EmitUpdate(const Output& output) {
+  const HloInstruction& slice = *output.instruction;
+  const HloInstruction& update = *slice.operand(1);
+  if (xla::ShapeUtil::IsZeroElementArray(update.shape())) return absl::OkStatus();
+  return ForEachItem(xla::ShapeUtil::ElementsIn(update.shape()), [&](Value* number) -> absl::Status {
+    const Index index = kernel_.index_math().Delinearize(number, update.shape());
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
+                        EmitClampedStarts(kernel_, slice, 2, slice.shape(), update.shape()));
+    TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(update, index));
+    for (int64_t i = 0; i < index.size(); ++i) position[i] = kernel_.index_math().Add(position[i], index[i]);
+    return kernel_.Store(output.array, Index(std::move(position)), value);
+  });
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,226 @@
+#include "pjrt_core/compiler/codegen/small_region.h"
+
+#include <algorithm>
+
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloComputation;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Nanoseconds, measured on the CPU device (launches: facts of a GPU's runtime are of the same order).
+constexpr double kLaunch = 2500;
+constexpr double kLaunchAndWait = 10000;  // a loop condition or a selector that the host has to read
+constexpr double kBarrier = 100;
+constexpr double kSimple = 0.05;          // one operation on one element, side by side with others
+constexpr double kTranscendental = 0.3;
+constexpr double kSerial = 1.0;           // one step of a sum that no other work-item shares
+constexpr double kProduct = 0.012;        // a multiply-add of a dot, 16 at a time
+// More than that is no small kernel: the device's compiler takes its time for each instruction.
+constexpr int64_t kMostInstructions = 1000;
+
+struct Estimate {
+  bool supported = true;
+  int64_t instructions = 0;
+  double as_region = 0;
+  double as_launches = 0;
+};
+
+double Elements(const xla::Shape& shape) {
+  double count = 0;
+  xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& leaf, const xla::ShapeIndex&) {
+    if (leaf.IsArray()) count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
+  });
+  return count;
+}
+
+bool IsTranscendental(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kExp:
+    case HloOpcode::kExpm1:
+    case HloOpcode::kLog:
+    case HloOpcode::kLog1p:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kTanh:
+    case HloOpcode::kTan:
+    case HloOpcode::kSin:
+    case HloOpcode::kCos:
+    case HloOpcode::kErf:
+    case HloOpcode::kPower:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kSqrt:
+    case HloOpcode::kRsqrt:
+    case HloOpcode::kCbrt:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// How many times the elements of `instruction` are computed by loops in each of its elements.
+double SerialSteps(const HloInstruction& instruction) {
+  const double results = std::max(1.0, Elements(instruction.shape()));
+  switch (instruction.opcode()) {
+    case HloOpcode::kReduce:
+      return Elements(instruction.operand(0)->shape()) / results;
+    case HloOpcode::kDot: {
+      double steps = 1;
+      for (int64_t d : instruction.dot_dimension_numbers().lhs_contracting_dimensions()) {
+        steps *= instruction.operand(0)->shape().dimensions(d);
+      }
+      return steps;
+    }
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kConvolution: {
+      double steps = 1;
+      for (const auto& dimension : instruction.window().dimensions()) steps *= dimension.size();
+      return instruction.opcode() == HloOpcode::kConvolution
+                 ? steps * instruction.operand(1)->shape().dimensions(
+                               instruction.convolution_dimension_numbers().kernel_input_feature_dimension())
+                 : steps;
+    }
+    default:
+      return 1;
+  }
+}
+
+double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
+  // An update is made in place.
+  const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
+  const double results = Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
+  if (instruction.opcode() == HloOpcode::kDot) return results * SerialSteps(instruction) * kProduct;
+  const double steps = SerialSteps(instruction);
+  if (steps > 1) {
+    const double rounds = std::max(1.0, results / work_items);
+    return std::max(rounds * steps * kSerial, results * steps * kSimple);
+  }
+  return results * (IsTranscendental(instruction.opcode()) ? kTranscendental : kSimple);
+}
+
+bool IsSupported(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      return !instruction.IsCustomFusion();
+    case HloOpcode::kReduce:
+      return true;
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kDot:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kIota:
+    case HloOpcode::kPad:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return instruction.shape().IsArray();
+    default:
+      return instruction.shape().IsArray() && instruction.IsElementwise() && !instruction.HasSideEffect();
+  }
+}
+
+void Add(const HloComputation& computation, const Target& target, Estimate& estimate);
+
+void AddControlFlow(const HloInstruction& instruction, const Target& target, Estimate& estimate) {
+  if (instruction.opcode() == HloOpcode::kWhile) {
+    const int64_t known = KnownTripCount(instruction);
+    Estimate step;
+    Add(*instruction.while_body(), target, step);
+    if (known < 0) {
+      Add(*instruction.while_condition(), target, step);
+      step.as_launches += kLaunchAndWait;
+    }
+    // A guess that weighs a loop more than what is around it.
+    const double trips = known < 0 ? 16 : static_cast<double>(known);
+    estimate.supported &= step.supported;
+    estimate.instructions += step.instructions;
+    estimate.as_region += trips * step.as_region;
+    estimate.as_launches += trips * step.as_launches;
+    return;
+  }
+  if (instruction.opcode() == HloOpcode::kConditional) estimate.as_launches += kLaunchAndWait;
+  for (const HloComputation* called : instruction.called_computations()) Add(*called, target, estimate);
+}
+
+void Add(const HloComputation& computation, const Target& target, Estimate& estimate) {
+  const int64_t work_items = RegionWorkItems(target);
+  for (const HloInstruction* instruction : computation.instructions()) {
+    if (!estimate.supported) return;
+    if (IsFreeInRegion(*instruction)) continue;
+    switch (instruction->opcode()) {
+      case HloOpcode::kWhile:
+      case HloOpcode::kConditional:
+      case HloOpcode::kCall:
+        AddControlFlow(*instruction, target, estimate);
+        continue;
+      default:
+        break;
+    }
+    if (!IsSupported(*instruction)) {
+      estimate.supported = false;
+      return;
+    }
+    double cost = 0;
+    if (instruction->opcode() == HloOpcode::kFusion) {
+      for (const HloInstruction* inner : instruction->fused_instructions()) {
+        ++estimate.instructions;
+        // Nothing beyond the result's elements is computed of what no loop asks for.
+        if (inner->opcode() != HloOpcode::kParameter && inner->opcode() != HloOpcode::kConstant) {
+          cost += CostOfOperation(*inner, work_items);
+        }
+      }
+    } else {
+      ++estimate.instructions;
+      cost = CostOfOperation(*instruction, work_items);
+    }
+    estimate.as_region += kBarrier + cost;
+    estimate.as_launches += kLaunch + cost / std::max<uint32_t>(1, target.compute_units);
+  }
+}
+
+}  // namespace
+
+int64_t RegionWorkItems(const Target& target) {
+  return std::min<int64_t>(target.gpu_schedules ? 256 : 64, target.max_work_group_size);
+}
+
+int64_t KnownTripCount(const HloInstruction& loop) {
+  const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
+  return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;
+}
+
+bool IsFreeInRegion(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kOptimizationBarrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
+  Estimate estimate;
+  AddControlFlow(instruction, target, estimate);
+  return estimate.supported && estimate.instructions > 0 && estimate.instructions <= kMostInstructions &&
+         estimate.as_region <= estimate.as_launches;
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,27 @@
+// Which loops, branches and calls are better one kernel than a launch per operation: those whose work per step is so little
+// that a work-group does it sooner than the launches would take. Pure functions of the module and the target.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_
+#define PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_
+
+#include <cstdint>
+
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// Work-items of the one work-group that runs a region.
+int64_t RegionWorkItems(const Target& target);
+
+// `instruction` is a kWhile, kConditional or kCall; what it calls is scheduled.
+bool IsSmallRegion(const xla::HloInstruction& instruction, const Target& target);
+
+// How often a loop runs, as an earlier pass found out; -1 when nobody knows.
+int64_t KnownTripCount(const xla::HloInstruction& loop);
+
+// True when nothing is computed for the instruction: its result is an operand's memory, or it has none.
+bool IsFreeInRegion(const xla::HloInstruction& instruction);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_
