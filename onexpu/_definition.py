@@ -1,4 +1,4 @@
-"""What a kernel is: source, parameters, and how a call of it becomes a launch. Knows no framework."""
+"""What a kernel is, and how a call of it becomes a launch. Knows no framework."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Definition:
         self.source = source
         self.inputs = tuple(inputs)
         self.outputs = dict(outputs)
-        self.dtypes = {key: tuple(dtype_name(d) for d in allowed) for key, allowed in dtypes.items()}
+        self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
         self._options = list(options)
@@ -102,12 +102,15 @@ class Definition:
         kernels = _signature.find_kernels(self.source)
         if not kernels:
             raise ValueError(
-                "onexpu: the source defines no kernel: `ONEXPU_KERNEL void name(parameters) { ... }`"
+                "onexpu: the source defines no kernel: `ONEXPU_KERNEL void name(parameters) "
+                "{ ... }`"
             )
         if name is None:
             if len(kernels) > 1:
                 found = ", ".join(k.name for k in kernels)
-                raise ValueError(f"onexpu: the source defines several kernels; name= chooses one of {found}")
+                raise ValueError(
+                    f"onexpu: the source defines several kernels; name= chooses one of {found}"
+                )
             return kernels[0]
         for kernel in kernels:
             if kernel.name == name.rpartition("::")[2]:
@@ -120,28 +123,35 @@ class Definition:
         if not self.outputs:
             raise ValueError(f"onexpu: kernel '{self.name}' has no outputs")
         if len(set(names)) != len(names):
-            raise ValueError(f"onexpu: kernel '{self.name}' has two operands of one name: {', '.join(names)}")
+            raise ValueError(
+                f"onexpu: kernel '{self.name}' has two operands of one name: {', '.join(names)}"
+            )
         for output, specification in self.outputs.items():
             if not isinstance(specification, Like | Array):
                 raise TypeError(
-                    f"onexpu: output '{output}' of kernel '{self.name}' is described by onexpu.like or "
+                    f"onexpu: output '{output}' of kernel '{self.name}' is described by "
+                    "onexpu.like or "
                     f"onexpu.array, not by {specification!r}"
                 )
             if isinstance(specification, Like) and specification.input not in self.inputs:
                 raise ValueError(
-                    f"onexpu: output '{output}' of kernel '{self.name}' is like '{specification.input}', "
+                    f"onexpu: output '{output}' of kernel '{self.name}' is like "
+                    f"'{specification.input}', "
                     f"which is no input"
                 )
         pointers = self._signature.pointers
         if len(pointers) != len(names) or self._signature.parameters[: len(names)] != pointers:
             raise ValueError(
-                f"onexpu: kernel '{self.name}' takes pointers for inputs and outputs ({', '.join(names)}), "
-                f"then scalars; its parameters are {', '.join(p.name for p in self._signature.parameters)}"
+                f"onexpu: kernel '{self.name}' takes pointers for inputs and outputs "
+                f"({', '.join(names)}), "
+                f"then scalars; its parameters are "
+                f"{', '.join(p.name for p in self._signature.parameters)}"
             )
         unknown = set(self.dtypes) - set(self._signature.template_parameters)
         if unknown:
             raise ValueError(
-                f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, which are no "
+                f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, "
+                "which are no "
                 "template parameters of it"
             )
 
@@ -154,8 +164,10 @@ class Definition:
                 dtype = dtype_name(attributes[parameter.name])
             if is_size and (dtype != "uint64" or parameter is not self._signature.scalars[-1]):
                 raise ValueError(
-                    f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' is neither an input, an "
-                    "output nor an attribute (only a last `size_t` may be: the number of work-items)"
+                    f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' is neither an "
+                    "input, an "
+                    "output nor an attribute (only a last `size_t` may be: the number of "
+                    "work-items)"
                 )
             if dtype is None:
                 raise TypeError(
@@ -166,7 +178,8 @@ class Definition:
         missing = set(attributes) - {s.name for s in scalars}
         if missing:
             raise ValueError(
-                f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is no parameter of it"
+                f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is no "
+                "parameter of it"
             )
         return tuple(scalars)
 
@@ -206,46 +219,58 @@ class Definition:
         shape, dtype = resolve(self.outputs[name], operands)
         for dimension in shape:
             if isinstance(dimension, int | np.integer) and dimension < 0:
-                raise ValueError(f"onexpu: output '{name}' of kernel '{self.name}' has the shape {shape}")
+                raise ValueError(
+                    f"onexpu: output '{name}' of kernel '{self.name}' has the shape {shape}"
+                )
         return shape, dtype
 
     def _template_types(
         self, operands: Sequence[Operand], results: Sequence[tuple[tuple[Any, ...], str]]
     ) -> tuple[str, ...]:
-        """Checks element types against the parameters; returns what the template parameters stand for."""
+        """Checks element types against the parameters; returns what the template parameters "
+        "stand for."""
         buffers = [(o.name, o.dtype) for o in operands]
         buffers += [(name, dtype) for name, (_, dtype) in zip(self.outputs, results, strict=True)]
         types: dict[str, tuple[str, str]] = {}
         for parameter, (name, dtype) in zip(self._signature.pointers, buffers, strict=True):
             if dtype not in CPP_NAMES:
-                raise TypeError(f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, which kernels lack")
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, which kernels "
+                    "lack"
+                )
             if parameter.element in self._signature.template_parameters:
                 other, expected = types.setdefault(parameter.element, (name, dtype))
                 if dtype != expected:
                     raise TypeError(
-                        f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, but '{other}' has "
+                        f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, but "
+                        f"'{other}' has "
                         f"{expected}, and both are {parameter.element}"
                     )
             elif parameter.dtype is not None and parameter.dtype != dtype:
                 raise TypeError(
-                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; the kernel takes "
+                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; the kernel "
+                    "takes "
                     f"{parameter.dtype} ({parameter.element}*)"
                 )
         for template, (name, dtype) in types.items():
             allowed = self.dtypes.get(template)
             if allowed is not None and dtype not in allowed:
                 raise TypeError(
-                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; {template} is one of "
+                    f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; {template} "
+                    "is one of "
                     f"{', '.join(allowed)}"
                 )
         missing = [t for t in self._signature.template_parameters if t not in types]
         if missing:
             raise TypeError(
-                f"onexpu: template parameter {', '.join(missing)} of kernel '{self.name}' is the type of no operand"
+                f"onexpu: template parameter {', '.join(missing)} of kernel '{self.name}' is the "
+                "type of no operand"
             )
         return tuple(types[t][1] for t in self._signature.template_parameters)
 
-    def _sizes(self, what: str, value: Range | None, operands: Sequence[Operand]) -> tuple[Any, ...]:
+    def _sizes(
+        self, what: str, value: Range | None, operands: Sequence[Operand]
+    ) -> tuple[Any, ...]:
         if callable(value):
             value = value(*operands)
         if value is None:
@@ -253,7 +278,10 @@ class Definition:
         if not isinstance(value, list | tuple):
             value = (value,)
         if not 1 <= len(value) <= 3:
-            raise ValueError(f"onexpu: the {what} of kernel '{self.name}' has 1 to 3 dimensions, not {len(value)}")
+            raise ValueError(
+                f"onexpu: the {what} of kernel '{self.name}' has 1 to 3 dimensions, not "
+                f"{len(value)}"
+            )
         return tuple(int(v) if isinstance(v, int | float | np.integer) else v for v in value)
 
     def _check_launch(
@@ -279,9 +307,11 @@ class Definition:
         expected = set(self.attributes)
         if set(attributes) != expected:
             missing, unknown = expected - set(attributes), set(attributes) - expected
-            problem = f"lacks {', '.join(sorted(missing))}" if missing else f"got {', '.join(sorted(unknown))}"
+            word, names = ("lacks", missing) if missing else ("got", unknown)
+            problem = f"{word} {', '.join(sorted(names))}"
             raise TypeError(
-                f"onexpu: kernel '{self.name}' has the attributes ({', '.join(self.attributes)}); the call {problem}"
+                f"onexpu: kernel '{self.name}' has the attributes "
+                f"({', '.join(self.attributes)}); the call {problem}"
             )
         packed = b""
         for scalar in self._scalars:
@@ -289,23 +319,34 @@ class Definition:
             packed += self._pack_one(scalar, value)
         return packed
 
+    def check_values(self, attributes: Mapping[str, Any]) -> None:
+        """Raises TypeError for an attribute that is no number that is known now."""
+        for name, value in attributes.items():
+            if not isinstance(value, int | float | complex | np.generic):
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self.name}' is a number that is known when the "
+                    f"kernel is called, not {type(value).__name__}; pass values of the computation "
+                    "as operands"
+                )
+
     def _pack_one(self, scalar: _Scalar, value: Any) -> bytes:
         dtype = numpy_dtype(scalar.dtype)
-        if not isinstance(value, int | float | complex | np.generic):
-            raise TypeError(
-                f"onexpu: '{scalar.name}' of kernel '{self.name}' is a number that is known when the kernel is "
-                f"called, not {type(value).__name__}; pass values of the computation as operands"
-            )
         if dtype.kind in "iub" and isinstance(value, float | np.floating) and value != int(value):
-            raise TypeError(f"onexpu: '{scalar.name}' of kernel '{self.name}' is a {scalar.dtype}, not {value}")
+            raise TypeError(
+                f"onexpu: '{scalar.name}' of kernel '{self.name}' is a {scalar.dtype}, not {value}"
+            )
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            raise ValueError(f"onexpu: {scalar.name}={value} of kernel '{self.name}' does not fit into {scalar.dtype}")
+            raise ValueError(
+                f"onexpu: {scalar.name}={value} of kernel '{self.name}' does not fit into "
+                f"{scalar.dtype}"
+            )
         return np.asarray(value).astype(dtype).tobytes()
 
     # -- Compilation ---------------------------------------------------------------------------
 
     def compile(self, types: tuple[str, ...]) -> CompiledKernel:
-        """Returns the kernel for the element types of its template parameters, compiled and registered."""
+        """Returns the kernel for the element types of its template parameters, compiled and "
+        "registered."""
         with self._lock:
             kernel = self._compiled.get(types)
             if kernel is None:
@@ -322,7 +363,9 @@ class Definition:
         if any(t.startswith("complex") for t in types):
             preamble = "#include <complex>\n" + preamble
         try:
-            spirv, entry_points = _native.compile_sycl(preamble + self.source, self._options, [instance])
+            spirv, entry_points = _native.compile_sycl(
+                preamble + self.source, self._options, [instance]
+            )
         except ValueError as error:
             raise SyclCompileError(self.name, str(error)) from None
         sizes = [numpy_dtype(s.dtype).itemsize for s in self._scalars]

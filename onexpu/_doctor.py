@@ -126,13 +126,15 @@ def _versions() -> list[Finding]:
     for wheel in _WHEELS:
         version, pinned = installed.get(wheel), _PINNED.get(wheel)
         if version is None:
-            if wheel == "onexpu" or (wheel.startswith("tensorflow") and any(w.startswith("tensorflow") for w in installed)):
+            # TensorFlow comes under either of two names.
+            other = {"tensorflow": "tensorflow-cpu", "tensorflow-cpu": "tensorflow"}.get(wheel)
+            if wheel == "onexpu" or other in installed:
                 continue
-            findings.append(Finding("Versions", wheel, "not installed", f"pip install {_requirement(wheel)}"))
+            advice = f"pip install {_requirement(wheel)}"
+            findings.append(Finding("Versions", wheel, "not installed", advice))
         elif pinned is not None and not version.startswith(pinned):
-            findings.append(
-                Finding("Versions", wheel, version, f"onexpu is built for {pinned}: pip install {_requirement(wheel)}")
-            )
+            advice = f"onexpu is built for {pinned}: pip install {_requirement(wheel)}"
+            findings.append(Finding("Versions", wheel, version, advice))
         else:
             findings.append(Finding("Versions", wheel, version))
     return findings
@@ -143,28 +145,30 @@ def _requirement(wheel: str) -> str:
     return f"'{wheel}=={pinned}*'" if pinned.endswith(".") else f"{wheel}=={pinned}"
 
 
+def _library(path: pathlib.Path, advice: str) -> Finding:
+    if path.exists():
+        return Finding("Libraries", path.name, str(path.parent))
+    return Finding("Libraries", path.name, "missing", advice)
+
+
 def _libraries() -> list[Finding]:
-    findings = []
     ours = library_directory()
-    for name in ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv"):
-        found = (ours / name).exists()
-        findings.append(Finding("Libraries", name, str(ours) if found else "missing", "" if found else "reinstall onexpu"))
-    plugin = ours.parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
-    findings.append(
-        Finding(
-            "Libraries", plugin.name, str(plugin.parent) if plugin.exists() else "missing",
-            "" if plugin.exists() else "reinstall onexpu",
-        )
-    )
+    plugins = ours.parent.parent / "tensorflow-plugins"
     oneapi = library_directory("oneapi")
-    wheels = {"libsycl.so.9": "intel-sycl-rt", "libintelocl.so": "intel-opencl-rt", "libsycl-jit.so": "intel-sycl-rt"}
-    for name, wheel in wheels.items():
-        found = (oneapi / name).exists()
-        findings.append(
-            Finding("Libraries", name, str(oneapi) if found else "missing",
-                    "" if found else f"pip install {_requirement(wheel)}")
-        )
-    return findings
+    names = ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv")
+    wheels = {
+        "libsycl.so.9": "intel-sycl-rt",
+        "libintelocl.so": "intel-opencl-rt",
+        "libsycl-jit.so": "intel-sycl-rt",
+    }
+    return [
+        *(_library(ours / name, "reinstall onexpu") for name in names),
+        _library(plugins / "libonexpu_tf.so", "reinstall onexpu"),
+        *(
+            _library(oneapi / name, f"pip install {_requirement(wheel)}")
+            for name, wheel in wheels.items()
+        ),
+    ]
 
 
 def _devices() -> list[Finding]:
@@ -186,11 +190,12 @@ def _devices() -> list[Finding]:
 
 
 def _environment() -> list[Finding]:
-    findings = [Finding("Environment", name, os.environ[name]) for name in _VARIABLES if name in os.environ]
-    cache = os.environ.get("ONEXPU_CACHE_DIR") or str(
-        pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "onexpu"
-    )
-    size = sum(f.stat().st_size for f in pathlib.Path(cache).rglob("*") if f.is_file()) if pathlib.Path(cache).exists() else 0
+    findings = [
+        Finding("Environment", name, os.environ[name]) for name in _VARIABLES if name in os.environ
+    ]
+    user_cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
+    cache = pathlib.Path(os.environ.get("ONEXPU_CACHE_DIR") or user_cache / "onexpu")
+    size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
     findings.append(Finding("Environment", "cache", f"{cache}, {size:,} bytes"))
     return findings
 

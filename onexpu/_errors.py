@@ -14,6 +14,9 @@ class SyclCompileError(ValueError):
         What the compiler says; lines and columns count from the start of the source string.
     """
 
+    # TensorFlow's AutoGraph would replace the exception by one of its own.
+    ag_pass_through = True
+
     def __init__(self, kernel: str, log: str) -> None:
         super().__init__(f"onexpu: the source of kernel '{kernel}' does not compile:\n{log}")
         self.kernel = kernel

@@ -10,7 +10,28 @@ if TYPE_CHECKING:
     import jax
     import tensorflow as tf
 
-_ADDRESS_BITS = (1 << 64) - 1
+
+
+def _join(halves: tf.Tensor) -> int:
+    """Returns the address that an op gives as two int32, which stay on the host."""
+    low, high = (int(half) & 0xFFFFFFFF for half in halves.numpy())
+    return low | high << 32
+
+
+def _split(address: int) -> Any:
+    import numpy as np
+
+    return np.array([address & 0xFFFFFFFF, address >> 32], np.uint32).view(np.int32)
+
+
+def _check_type(dtype: tf.DType) -> None:
+    import tensorflow as tf
+
+    if dtype == tf.int32:
+        raise TypeError(
+            "onexpu: TensorFlow keeps int32 in host memory on every accelerator, so it cannot be "
+            "handed over without a copy; use uint32 or int64"
+        )
 
 
 def _is_tensor(x: Any) -> bool:
@@ -22,10 +43,13 @@ def _check_eager(tensor: Any) -> None:
     import tensorflow as tf
 
     if not tf.executing_eagerly() or not hasattr(tensor, "numpy"):
-        raise TypeError("onexpu: only tensors with values can be handed over, not symbolic ones of a graph")
+        raise TypeError(
+            "onexpu: only tensors with values can be handed over, not symbolic ones of a graph"
+        )
     if "XPU" not in tensor.device:
         raise ValueError(
-            f"onexpu: the tensor is on {tensor.device}; only memory of an XPU device can be handed over "
+            f"onexpu: the tensor is on {tensor.device}; only memory of an XPU device can be "
+            "handed over "
             "(make it under tf.device('/XPU:0'))"
         )
 
@@ -37,13 +61,16 @@ def _device_index(tensor: tf.Tensor) -> int:
 def to_jax(tensor: tf.Tensor) -> jax.Array:
     """Hands a tensor on an XPU device over to JAX.
 
-    Nothing is copied: both share the memory, which lives as long as one of them does. Work that is queued on either
-    side comes in order. Neither side may write into memory that the other still reads: JAX copies before it donates.
+    Nothing is copied: both share the memory, which lives as long as one of them does. Work that is
+    queued on either
+    side comes in order. Neither side may write into memory that the other still reads: JAX copies
+    before it donates.
 
     Parameters
     ----------
     tensor : tf.Tensor or tf.Variable
-        An eager tensor on XPU. A variable's present value is handed over; later assignments do not show.
+        An eager tensor on XPU. A variable's present value is handed over; later assignments do not
+        show.
 
     Returns
     -------
@@ -55,7 +82,8 @@ def to_jax(tensor: tf.Tensor) -> jax.Array:
     ValueError
         The tensor is on another device.
     TypeError
-        It is symbolic, or has a type that JAX lacks (64 bits without ``jax_enable_x64``; strings).
+        It is symbolic, or has a type that JAX lacks (64 bits without ``jax_enable_x64``; strings),
+        or int32, which TensorFlow keeps in host memory.
 
     Examples
     --------
@@ -74,6 +102,7 @@ def to_jax(tensor: tf.Tensor) -> jax.Array:
 
     tensor = tf.convert_to_tensor(tensor)
     _check_eager(tensor)
+    _check_type(tensor.dtype)
     dtype = np.dtype(tensor.dtype.as_numpy_dtype)
     if dtype.kind not in "biufcV":
         raise TypeError(f"onexpu: JAX has no arrays of type {tensor.dtype.name}")
@@ -87,7 +116,7 @@ def to_jax(tensor: tf.Tensor) -> jax.Array:
     if math.prod(shape) == 0:
         return jax.device_put(np.zeros(shape, dtype), device)
 
-    address = int(ops().onexpu_export(tensor)) & _ADDRESS_BITS
+    address = _join(ops().onexpu_export(tensor))
     try:
         # JAX passes the address on and never reads through it: the core knows it for what it is.
         return jax.device_put(_AtAddress(address, shape, dtype).array(), device)
@@ -135,7 +164,8 @@ def to_tensor(array: jax.Array) -> tf.Tensor:
     ValueError
         The array is on another platform, or on several devices.
     TypeError
-        It is traced, or of a type that TensorFlow lacks.
+        It is traced, or of a type that TensorFlow lacks, or int32, which TensorFlow keeps in host
+        memory.
 
     Examples
     --------
@@ -150,11 +180,12 @@ def to_tensor(array: jax.Array) -> tf.Tensor:
 
     device = _device_of(array)
     dtype = tf.as_dtype(array.dtype)
+    _check_type(dtype)
     with tf.device(f"/XPU:{device.local_hardware_id or device.id}"):
         if array.size == 0:
             return tf.zeros(array.shape, dtype)
         return ops().onexpu_import(
-            address=_signed(array.unsafe_buffer_pointer()), dtype=dtype, shape=array.shape
+            address=_split(array.unsafe_buffer_pointer()), dtype=dtype, shape=array.shape
         )
 
 
@@ -162,17 +193,16 @@ def _device_of(array: jax.Array) -> jax.Device:
     import jax
 
     if not isinstance(array, jax.Array) or isinstance(array, jax.core.Tracer):
-        raise TypeError(f"onexpu: only JAX arrays with values can be handed over, not {type(array).__name__}")
+        raise TypeError(
+            f"onexpu: only JAX arrays with values can be handed over, not {type(array).__name__}"
+        )
     devices = list(array.devices())
     if len(devices) != 1 or devices[0].platform != "xpu":
         raise ValueError(
-            f"onexpu: the array is on {', '.join(map(str, devices))}; only memory of one xpu device can be handed over"
+            f"onexpu: the array is on {', '.join(map(str, devices))}; only memory of one xpu "
+            "device can be handed over"
         )
     return devices[0]
-
-
-def _signed(address: int) -> int:
-    return address - (1 << 64) if address >> 63 else address
 
 
 def buffer_address(x: Any) -> int:
@@ -203,4 +233,5 @@ def buffer_address(x: Any) -> int:
 
     tensor = tf.convert_to_tensor(x)
     _check_eager(tensor)
-    return int(ops().onexpu_buffer_address(tensor)) & _ADDRESS_BITS
+    _check_type(tensor.dtype)
+    return _join(ops().onexpu_buffer_address(tensor))

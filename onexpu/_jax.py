@@ -59,10 +59,7 @@ class JaxCalls:
 
     def _call(self, operands: Sequence[jax.Array], attributes: Mapping[str, Any]) -> Sequence[Any]:
         key = (tuple((x.shape, x.dtype) for x in operands), tuple(attributes.items()))
-        try:
-            call = self._calls.get(key)
-        except TypeError:  # an attribute that is no number: launch() says which
-            call = None
+        call = self._calls.get(key)
         if call is None:
             described = [
                 Operand(name, tuple(x.shape), x.dtype.name)

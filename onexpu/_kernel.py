@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -16,9 +17,13 @@ Gradient = Callable[..., Sequence[Any]]
 class SyclKernel:
     """A SYCL kernel, called with arrays of JAX or tensors of TensorFlow. Made by `sycl_kernel`.
 
-    The same object works eagerly, under ``jax.jit``, ``grad`` and ``vmap``, in ``tf.function`` with and without
+    The same object works eagerly, under ``jax.jit``, ``grad`` and ``vmap``, in ``tf.function`` with
+    and without
     ``jit_compile=True``, and in Keras layers. It may be called from any thread.
     """
+
+    # TensorFlow's AutoGraph leaves what carries this name as it is.
+    autograph_info__: Mapping[str, Any] = types.MappingProxyType({})
 
     def __init__(self, definition: Definition) -> None:
         self._definition = definition
@@ -33,7 +38,8 @@ class SyclKernel:
 
     def __repr__(self) -> str:
         definition = self._definition
-        return f"<onexpu.SyclKernel {self.name}({', '.join(definition.inputs)}) -> {', '.join(definition.outputs)}>"
+        inputs, outputs = ", ".join(definition.inputs), ", ".join(definition.outputs)
+        return f"<onexpu.SyclKernel {self.name}({inputs}) -> {outputs}>"
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         """Calls the kernel.
@@ -41,7 +47,8 @@ class SyclKernel:
         Parameters
         ----------
         *inputs : array-like
-            One for each input: JAX arrays and traced values, or TensorFlow tensors. numpy arrays go to JAX unless
+            One for each input: JAX arrays and traced values, or TensorFlow tensors. numpy arrays go
+            to JAX unless
             another input is a tensor.
         **attributes : number
             One for each attribute, known when the call is made.
@@ -61,6 +68,7 @@ class SyclKernel:
             The source does not compile; at the first call with new element types.
         """
         self._definition.check_arity(len(inputs))
+        self._definition.check_values(attributes)
         tensorflow = sys.modules.get("tensorflow")
         if tensorflow is not None and any(
             isinstance(x, tensorflow.Tensor | tensorflow.Variable) for x in inputs
@@ -76,8 +84,10 @@ class SyclKernel:
         Parameters
         ----------
         gradient : callable
-            ``gradient(inputs, outputs, cotangents, **attributes)`` gets three lists and the attributes of the
-            call. It returns one cotangent for each input, or None for one that has no derivative. It works in
+            ``gradient(inputs, outputs, cotangents, **attributes)`` gets three lists and the
+            attributes of the
+            call. It returns one cotangent for each input, or None for one that has no derivative.
+            It works in
             terms of other kernels and of whatever both frameworks' arrays can do.
 
         Returns
@@ -90,7 +100,11 @@ class SyclKernel:
         return gradient
 
     def gradient(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], cotangents: Sequence[Any], attributes: Mapping[str, Any]
+        self,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        cotangents: Sequence[Any],
+        attributes: Mapping[str, Any],
     ) -> list[Any]:
         """Calls what `defgradient` got, and checks that it gives one cotangent for each input."""
         assert self._gradient is not None
@@ -98,7 +112,8 @@ class SyclKernel:
         result = list(result) if isinstance(result, list | tuple) else [result]
         if len(result) != len(inputs):
             raise ValueError(
-                f"onexpu: the gradient of kernel '{self.name}' gave {len(result)} cotangents for {len(inputs)} inputs"
+                f"onexpu: the gradient of kernel '{self.name}' gave {len(result)} cotangents for "
+                f"{len(inputs)} inputs"
             )
         return result
 
@@ -114,7 +129,7 @@ class SyclKernel:
         --------
         >>> import onexpu
         >>> negate = onexpu.sycl_kernel(
-        ...     source="ONEXPU_KERNEL void negate(const float* x, float* y) { y[onexpu::global_id()] = -x[onexpu::global_id()]; }",
+        ...     source="ONEXPU_KERNEL void negate(const float* x, float* y) { y[0] = -x[0]; }",
         ...     inputs=["x"], outputs={"y": onexpu.like("x")})
         >>> negate.spirv()[:4].hex()
         '03022307'
@@ -155,22 +170,29 @@ def sycl_kernel(
     Parameters
     ----------
     source : str
-        SYCL 2020 with a free-function kernel, ``ONEXPU_KERNEL void name(parameters) { ... }``, which may be a
-        template over element types. Its parameters are pointers to the inputs, pointers to the outputs, then
-        scalars. ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the work-item,
-        ``onexpu::item<dimensions>()`` its ``sycl::nd_item``. ``onexpu::bfloat16`` and ``sycl::half`` are there.
+        SYCL 2020 with a free-function kernel, ``ONEXPU_KERNEL void name(parameters) { ... }``,
+        which may be a
+        template over element types. Its parameters are pointers to the inputs, pointers to the
+        outputs, then
+        scalars. ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
+        work-item,
+        ``onexpu::item<dimensions>()`` its ``sycl::nd_item``. ``onexpu::bfloat16`` and
+        ``sycl::half`` are there.
         A last parameter ``size_t`` that is no attribute gets the number of work-items.
     inputs : sequence of str
         Names of the inputs.
     outputs : mapping
         From the name of each output to its shape and type: `like` or `array`.
     attributes : mapping, optional
-        From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype. The type in the
+        From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
+        The type in the
         source decides how it is passed.
     dtypes : mapping, optional
-        From template parameters to the element types that they may stand for; any when it is missing.
+        From template parameters to the element types that they may stand for; any when it is
+        missing.
     range : int, sequence of up to 3 int, or callable, optional
-        Work-items, slowest dimension first. A callable gets the inputs as `Operand`. By default one for each
+        Work-items, slowest dimension first. A callable gets the inputs as `Operand`. By default one
+        for each
         element of the first output.
     name : str, optional
         Which kernel of the source, with its namespace. By default the only one.
@@ -186,7 +208,8 @@ def sycl_kernel(
     Raises
     ------
     ValueError, TypeError
-        The parameters of the kernel do not fit the other arguments. The source is compiled later, by the
+        The parameters of the kernel do not fit the other arguments. The source is compiled later,
+        by the
         first call.
 
     Examples
@@ -204,11 +227,18 @@ def sycl_kernel(
     >>> scale(jnp.arange(3.0), factor=2.0)
     Array([0., 2., 4.], dtype=float32)
     """
-    return SyclKernel(
-        Definition(
-            source, inputs, outputs, attributes or {}, dtypes or {}, range, local_size, name, options
-        )
+    definition = Definition(
+        source=source,
+        inputs=inputs,
+        outputs=outputs,
+        attributes=attributes or {},
+        dtypes=dtypes or {},
+        range=range,
+        local_size=local_size,
+        name=name,
+        options=options,
     )
+    return SyclKernel(definition)
 
 
 __all__ = ["Operand", "SyclKernel", "sycl_kernel"]

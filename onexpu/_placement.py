@@ -20,7 +20,9 @@ _ROUTES = {
     "sycl_kernel": "SYCL kernel",
     "host": "host",
 }
-_VISITOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64)
+_VISITOR = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +32,8 @@ class PlacementReport:
     Attributes
     ----------
     counts : mapping
-        From route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to executions.
+        From route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to
+        executions.
     """
 
     counts: Mapping[str, Mapping[str, int]]

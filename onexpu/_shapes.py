@@ -18,7 +18,8 @@ class Operand:
     ----------
     name : str
     shape : tuple
-        Integers. In a TensorFlow graph whose shapes are not known, scalar int64 tensors stand in for them.
+        Integers. In a TensorFlow graph whose shapes are not known, scalar int64 tensors stand in
+        for them.
     dtype : str
         numpy's name.
     """
@@ -106,7 +107,9 @@ def array(shape: Shape, dtype: Any) -> Array:
     return Array(shape if callable(shape) else tuple(shape), dtype_name(dtype))
 
 
-def resolve(specification: Like | Array, operands: Sequence[Operand]) -> tuple[tuple[Any, ...], str]:
+def resolve(
+    specification: Like | Array, operands: Sequence[Operand]
+) -> tuple[tuple[Any, ...], str]:
     """Returns the shape and the element type of a result."""
     if isinstance(specification, Array):
         shape, dtype = specification.shape, specification.dtype

@@ -10,7 +10,8 @@ from onexpu._types import numpy_name_of_cpp
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _KERNEL = re.compile(
     r"(?:template\s*<(?P<template>[^>{}]*)>\s*)?"
-    r"ONEXPU_KERNEL(?:_ND\s*\(\s*[123]\s*\))?\s+void\s+(?P<name>\w+)\s*\((?P<parameters>[^{};]*)\)\s*\{"
+    r"ONEXPU_KERNEL(?:_ND\s*\(\s*[123]\s*\))?\s+void\s+"
+    r"(?P<name>\w+)\s*\((?P<parameters>[^{};]*)\)\s*\{"
 )
 _TEMPLATE_PARAMETER = re.compile(r"\s*(?:typename|class)\s+(\w+)\s*")
 _PARAMETER = re.compile(r"\s*(?P<type>.*?)(?P<name>\w+)\s*", re.DOTALL)
@@ -35,7 +36,8 @@ class Parameter:
 
     @property
     def dtype(self) -> str | None:
-        """numpy's name of the element type; None for a template parameter or a type of the source's own."""
+        """numpy's name of the element type; None for a template parameter or a type of the "
+        "source's own."""
         return numpy_name_of_cpp(self.element)
 
 
@@ -105,7 +107,9 @@ def find_kernels(source: str) -> list[Signature]:
             continue
         kernels.append(
             Signature(
-                match["name"], tuple(found[1] for found in template if found), tuple(p for p in parameters if p)
+                name=match["name"],
+                template_parameters=tuple(found[1] for found in template if found),
+                parameters=tuple(p for p in parameters if p),
             )
         )
     return kernels

@@ -14,15 +14,17 @@ _Key = tuple[str, str, str]
 
 @dataclasses.dataclass(frozen=True)
 class TransferStatistics:
-    """Transfers since the last `reset_statistics`. A difference of two says what happened in between.
+    """Transfers since the last `reset_statistics`; a difference says what happened in between.
 
     Attributes
     ----------
     transfers : mapping
-        From (direction, origin, function) to (number, bytes). Directions are "host_to_device", "device_to_host" and
+        From (direction, origin, function) to (number, bytes). Directions are "host_to_device",
+        "device_to_host" and
         "device_to_device"; the origin is who asked.
     programs_executed, kernels_launched, library_calls, eager_launches : int
-        What ran: compiled programs, SPIR-V kernels, calls of oneDNN and oneMKL, kernels outside of programs.
+        What ran: compiled programs, SPIR-V kernels, calls of oneDNN and oneMKL, kernels outside of
+        programs.
     """
 
     transfers: Mapping[_Key, tuple[int, int]]

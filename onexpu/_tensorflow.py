@@ -23,16 +23,18 @@ if TYPE_CHECKING:
 def ops() -> types.ModuleType:
     """Returns the Python functions of the plugin's ops.
 
-    TensorFlow has loaded the plugin when it was imported, so its ops are in the registry; only their Python
+    TensorFlow has loaded the plugin when it was imported, so its ops are in the registry; only
+    their Python
     functions have to be generated.
     """
     every = op_def_pb2.OpList()
     every.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
     ours = op_def_pb2.OpList(op=[op for op in every.op if op.name.startswith("Onexpu")])
-    if not ours.op:
+    addresses = [op.input_arg[0].type for op in ours.op if op.name == "OnexpuImport"]
+    if addresses != [tf.int32.as_datatype_enum]:
         raise RuntimeError(
-            "onexpu: TensorFlow has not loaded the plugin tensorflow-plugins/libonexpu_tf.so; "
-            "reinstall onexpu into the environment that holds TensorFlow"
+            "onexpu: TensorFlow has not loaded the plugin tensorflow-plugins/libonexpu_tf.so, or "
+            "one of another version; reinstall onexpu into the environment that holds TensorFlow"
         )
     module = types.ModuleType("onexpu._tensorflow_ops")
     exec(_pywrap_python_op_gen.GetPythonWrappers(ours.SerializeToString()), module.__dict__)
@@ -47,9 +49,8 @@ def _describe(name: str, tensor: tf.Tensor) -> Operand:
     if shape.is_fully_defined():
         return Operand(name, tuple(shape.as_list()), tensor.dtype.name)
     known = tf.shape(tensor, out_type=tf.int64)
-    return Operand(
-        name, tuple(known[i] if d is None else d for i, d in enumerate(shape.as_list())), tensor.dtype.name
-    )
+    dimensions = tuple(known[i] if d is None else d for i, d in enumerate(shape.as_list()))
+    return Operand(name, dimensions, tensor.dtype.name)
 
 
 def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
@@ -115,10 +116,7 @@ class TensorFlowCalls:
         if not all(x.shape.is_fully_defined() for x in operands):
             return _run(operands, self._launch(operands, attributes))
         key = (tuple((x.shape, x.dtype) for x in operands), tuple(attributes.items()))
-        try:
-            launch = self._launches.get(key)
-        except TypeError:  # an attribute that is no number: Definition.launch says which
-            launch = None
+        launch = self._launches.get(key)
         if launch is None:
             launch = self._launches[key] = self._launch(operands, attributes)
         return _run(operands, launch)

@@ -56,8 +56,10 @@ _PYTHON_TYPES = {float: "float32", int: "int64", bool: "bool"}
 
 
 def numpy_name_of_cpp(text: str) -> str | None:
-    """Returns numpy's name of a C++ type, None for one that numpy does not have (a struct, a template parameter)."""
-    name = " ".join(word for word in text.split() if word not in ("const", "volatile", "__restrict__"))
+    """Returns numpy's name of a C++ type, None for one that numpy does not have (a struct, a "
+    "template parameter)."""
+    qualifiers = ("const", "volatile", "__restrict__")
+    name = " ".join(word for word in text.split() if word not in qualifiers)
     for prefix in ("::", "std::", "sycl::", "onexpu::"):
         name = name.removeprefix(prefix)
     return _NUMPY_NAMES.get(name)
@@ -71,10 +73,13 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def dtype_name(dtype: Any) -> str:
-    """Returns numpy's name of a dtype of numpy, JAX or TensorFlow, or of ``float``, ``int`` and ``bool`` in C++."""
+    """Returns numpy's name of a dtype of numpy, JAX or TensorFlow, or of ``float``, ``int`` and "
+    "``bool`` in C++."""
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
-    name = getattr(dtype, "name", None) or (dtype if isinstance(dtype, str) else np.dtype(dtype).name)
+    name = getattr(dtype, "name", None)
+    if name is None:
+        name = dtype if isinstance(dtype, str) else np.dtype(dtype).name
     if name not in CPP_NAMES:
         raise TypeError(f"onexpu: kernels have no type {name!r}; they have {', '.join(CPP_NAMES)}")
     return name

@@ -80,11 +80,18 @@ OpDefBuilder DynamicKernelOp() {
   return op;
 }
 
+// An address is two int32, low half first: TensorFlow keeps that type, and no other, in host memory
+// when an op runs, so that a hand-over copies nothing at all.
+absl::Status AddressShape(InferenceContext* context) {
+  context->set_output(0, context->Vector(2));
+  return absl::OkStatus();
+}
+
 // A tensor over live device memory of this process that starts at an address, without a copy.
 // Stateful: what lies there is another buffer each time.
 OpDefBuilder ImportOp() {
   OpDefBuilder op("OnexpuImport");
-  op.Input("address: int64")
+  op.Input("address: int32")
       .Output("tensor: dtype")
       .Attr("dtype: type")
       .Attr("shape: shape")
@@ -97,10 +104,10 @@ OpDefBuilder ImportOp() {
 OpDefBuilder AddressOp(const char* name) {
   OpDefBuilder op(name);
   op.Input("tensor: T")
-      .Output("address: int64")
+      .Output("address: int32")
       .Attr("T: type")
       .SetIsStateful()
-      .SetShapeFn(tensorflow::shape_inference::ScalarShape);
+      .SetShapeFn(AddressShape);
   return op;
 }
 

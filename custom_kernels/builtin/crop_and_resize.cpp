@@ -1,8 +1,11 @@
-// Crops of images at boxes, resized: TensorFlow's CropAndResize and its two gradients. Kernel source: built by
+// Crops of images at boxes, resized: TensorFlow's CropAndResize and its two gradients. Kernel
+// source: built by
 // sycl_kernels, see BUILD.
 //
-// Coordinates are normalised to the image, and computed in the order of operations that TensorFlow's CPU kernel uses, so
-// that a sample on the border falls on the same side. A box whose index is outside of the batch samples nothing: its crop
+// Coordinates are normalised to the image, and computed in the order of operations that
+// TensorFlow's CPU kernel uses, so
+// that a sample on the border falls on the same side. A box whose index is outside of the batch
+// samples nothing: its crop
 // is all extrapolation value and its gradients are zero.
 
 struct CropSizes {

@@ -1,8 +1,11 @@
-// The coordinates of elements that are not zero, in row-major order: TensorFlow's Where. Kernel source: built by
+// The coordinates of elements that are not zero, in row-major order: TensorFlow's Where. Kernel
+// source: built by
 // sycl_kernels, see BUILD.
 //
-// Three passes over chunks of elements: count, scan the counts, write. Whether an element is zero depends on its bits
-// alone: `mask` leaves out the signs of floating-point numbers, so one kernel serves all types of a size.
+// Three passes over chunks of elements: count, scan the counts, write. Whether an element is zero
+// depends on its bits
+// alone: `mask` leaves out the signs of floating-point numbers, so one kernel serves all types of a
+// size.
 
 struct WhereSizes {
   std::int64_t elements, chunk;

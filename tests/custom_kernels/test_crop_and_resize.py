@@ -10,7 +10,8 @@ IMAGE_TYPES = ["uint8", "uint16", "int8", "int16", "int32", "int64", "float16", 
 
 
 def make_case(dtype: str = "float32", seed: int = 0):
-    """Returns image, boxes (some reach out of the image, one is flipped, one is a point) and their indices."""
+    """Returns image, boxes (some reach out of the image, one is flipped, one is a point) and "
+    "their indices."""
     random = np.random.default_rng(seed)
     image = (random.uniform(0, 100, (3, 17, 23, 5))).astype(dtype)
     boxes = random.uniform(-0.2, 1.2, (12, 4)).astype(np.float32)
@@ -54,7 +55,8 @@ def test_gradient_by_image(dtype: str, tolerance: float, method: str) -> None:
             image_size=[3, 17, 23, 5], T=tf.as_dtype(dtype), method=method,
         )
 
-    # Up to a hundred contributions to a pixel, in any order. The CPU sums half precision in half precision.
+    # Up to a hundred contributions to a pixel, in any order. The CPU sums half precision in half
+    # precision.
     np.testing.assert_allclose(
         on("/XPU:0", backward), on("/CPU:0", backward), rtol=tolerance, atol=10 * tolerance
     )

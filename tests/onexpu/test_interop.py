@@ -54,7 +54,7 @@ def test_there_and_back(tensor) -> None:
 
 
 @pytest.mark.parametrize(
-    "dtype", [np.bool_, np.int8, np.uint8, np.int32, np.uint32, np.float16, ml_dtypes.bfloat16, np.complex64]
+    "dtype", [np.bool_, np.int8, np.uint8, np.uint32, np.float16, ml_dtypes.bfloat16, np.complex64]
 )
 @pytest.mark.parametrize("shape", [(), (3, 5), (0, 4)])
 def test_types_and_shapes(xpu, dtype, shape) -> None:
@@ -131,6 +131,13 @@ def test_symbolic_values(array) -> None:
         jax.jit(onexpu.to_tensor)(array)
 
 
+def test_int32_lives_on_tensorflows_host(xpu) -> None:
+    with pytest.raises(TypeError, match="int32 in host memory"):
+        onexpu.to_tensor(jax.device_put(np.ones(4, np.int32), xpu))
+    with pytest.raises(TypeError, match="int32 in host memory"):
+        onexpu.to_jax(tf.range(4))
+
+
 def test_deleted_arrays(array) -> None:
     array.delete()
     with pytest.raises(RuntimeError, match="deleted"):
@@ -159,7 +166,8 @@ def test_kernels_see_the_same_address(array) -> None:
 
 
 def test_three_threads_never_read_stale_data(xpu) -> None:
-    """A thousand rounds of JAX program, kernel, TensorFlow op and back, each a buffer of its own."""
+    """A thousand rounds of JAX program, kernel, TensorFlow op and back, each a buffer of its "
+    "own."""
     kernel = onexpu.sycl_kernel(
         source="ONEXPU_KERNEL void next(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()] + 1; }",
         inputs=["x"],

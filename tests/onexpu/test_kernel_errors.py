@@ -57,7 +57,8 @@ def test_wrong_element_type_of_a_pointer() -> None:
 
 def test_operands_of_two_types_for_one_parameter(xpu) -> None:
     add = define(
-        "template <typename T> ONEXPU_KERNEL void add(const T* x, const T* z, T* y) { y[0] = x[0] + z[0]; }",
+        "template <typename T> ONEXPU_KERNEL void add(const T* x, const T* z, T* y) "
+        "{ y[0] = x[0] + z[0]; }",
         inputs=["x", "z"],
     )
     with pytest.raises(TypeError, match="'z' of kernel 'add' has the type int32, but 'x' has float32"):
@@ -139,7 +140,8 @@ def test_a_gradient_of_another_length(x) -> None:
     [
         ("void f(const float* x, float* y) {}", {}, ValueError, "defines no kernel"),
         (
-            "ONEXPU_KERNEL void f(const float* x, float* y) {}\nONEXPU_KERNEL void g(const float* x, float* y) {}",
+            "ONEXPU_KERNEL void f(const float* x, float* y) {}\nONEXPU_KERNEL void g(const "
+            "float* x, float* y) {}",
             {},
             ValueError,
             "several kernels; name= chooses one of f, g",

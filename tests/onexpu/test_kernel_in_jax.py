@@ -19,7 +19,8 @@ def x(xpu: jax.Device) -> jax.Array:
     return jax.device_put(np.linspace(-4, 4, 1001, dtype=np.float32), xpu)
 
 
-# exp on the device is good for 3 ulp in float32; the narrow types round every step to their own epsilon.
+# exp on the device is good for 3 ulp in float32; the narrow types round every step to their own
+# epsilon.
 @pytest.mark.parametrize(
     ("dtype", "tolerance"), [("float32", 1e-6), ("float16", 4e-3), ("bfloat16", 3e-2)]
 )
@@ -128,10 +129,12 @@ def test_local_memory_and_barriers(xpu) -> None:
 def test_three_dimensional_range(xpu) -> None:
     kernel = onexpu.sycl_kernel(
         source="""
-        ONEXPU_KERNEL_ND(3) void index(int32_t* y) {
+        ONEXPU_KERNEL_ND(3) void coordinates(int32_t* y) {
           auto item = onexpu::item<3>();
-          const size_t at = (item.get_global_id(0) * 3 + item.get_global_id(1)) * 4 + item.get_global_id(2);
-          y[at] = int32_t(100 * item.get_global_id(0) + 10 * item.get_global_id(1) + item.get_global_id(2));
+          const size_t at = (item.get_global_id(0) * 3 + item.get_global_id(1)) * 4 +
+          item.get_global_id(2);
+          y[at] = int32_t(100 * item.get_global_id(0) + 10 * item.get_global_id(1) +
+          item.get_global_id(2));
         }
         """,
         inputs=[],

@@ -87,9 +87,10 @@ def test_keras_layer_trains(swish, jit_compile: bool) -> None:
     model = keras.Sequential([keras.layers.Dense(16), Swish(), keras.layers.Dense(1)])
     model.compile(optimizer=keras.optimizers.Adam(1e-2), loss="mse", jit_compile=jit_compile)
     inputs = np.random.default_rng(0).normal(size=(256, 4)).astype(np.float32)
-    targets = np.sin(inputs.sum(1, keepdims=True))
+    targets = np.square(inputs).sum(1, keepdims=True)
     history = model.fit(inputs, targets, epochs=20, batch_size=64, verbose=0).history["loss"]
-    assert history[-1] < 0.5 * history[0]
+    # Far beyond what a layer that is linear, or whose gradient is wrong, would reach.
+    assert history[-1] < 0.2 * history[0]
 
 
 def test_the_same_results_as_in_jax(swish, x) -> None:

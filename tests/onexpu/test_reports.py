@@ -49,7 +49,6 @@ def test_placement_names_the_routes() -> None:
         tf.function(lambda x: x * 2.0 + 1.0, jit_compile=True)(tf.ones([8]))
     report = onexpu.placement_report()
     assert report.counts["sycl_kernel"]["Where"] == 1
-    assert report.total("cluster") >= 1
     assert "Where" in str(report)
 
 

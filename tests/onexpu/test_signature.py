@@ -11,7 +11,8 @@ def test_reads_templates_pointers_and_scalars() -> None:
         """
         // ONEXPU_KERNEL void commented(float* x) {}
         template <typename T, class Index>
-        ONEXPU_KERNEL void gather(const T* __restrict__ x, Index const* index, T *y, std::size_t n) {
+        ONEXPU_KERNEL void gather(const T* __restrict__ x, Index const* index, T *y, std::size_t n)
+        {
           if (n) { y[0] = x[index[0]]; }
         }
         """

@@ -19,9 +19,21 @@ using ::tensorflow::TensorShape;
 
 absl::Status OutputAddress(OpKernelContext* context, const void* address) {
   Tensor* output = nullptr;
-  TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({}), &output));
-  output->scalar<int64_t>()() = static_cast<int64_t>(reinterpret_cast<intptr_t>(address));
+  TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({2}), &output));
+  const auto bits = reinterpret_cast<uintptr_t>(address);
+  output->vec<int32_t>()(0) = static_cast<int32_t>(static_cast<uint32_t>(bits));
+  output->vec<int32_t>()(1) = static_cast<int32_t>(static_cast<uint32_t>(bits >> 32));
   return absl::OkStatus();
+}
+
+absl::StatusOr<const void*> InputAddress(OpKernelContext* context) {
+  const Tensor& halves = context->input(0);
+  if (halves.dims() != 1 || halves.dim_size(0) != 2) {
+    return absl::InvalidArgumentError("onexpu: an address is two int32, low half first");
+  }
+  const uintptr_t low = static_cast<uint32_t>(halves.vec<int32_t>()(0));
+  const uintptr_t high = static_cast<uint32_t>(halves.vec<int32_t>()(1));
+  return reinterpret_cast<const void*>(low | high << 32);
 }
 
 class OnexpuImport final : public OpKernel {
@@ -41,8 +53,7 @@ class OnexpuImport final : public OpKernel {
     args.struct_size = sizeof(args);
     TF_ASSIGN_OR_RETURN(args.client, TensorFlowClient());
     TF_ASSIGN_OR_RETURN(args.element_type, BufferTypeOf(type_));
-    args.device_address =
-        reinterpret_cast<const void*>(static_cast<intptr_t>(context->input(0).scalar<int64_t>()()));
+    TF_ASSIGN_OR_RETURN(args.device_address, InputAddress(context));
     args.dimensions = dimensions.data();
     args.rank = dimensions.size();
     TF_RETURN_IF_ERROR(ToStatus(extension->import_buffer(&args)));
