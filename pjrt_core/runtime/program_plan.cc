@@ -17,17 +17,48 @@ constexpr int64_t kUnknown = int64_t{1} << 40;
 
 size_t Aligned(size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
+double Elements(const program::Tensor& tensor) {
+  double count = 1;
+  for (int64_t dimension : *tensor.dimensions()) count *= static_cast<double>(dimension);
+  return count;
+}
+
+// Multiplications and additions; the compiler's cost analysis knows nothing of library calls.
+double Flops(const program::GemmThunk& gemm) {
+  const auto& dimensions = *gemm.lhs()->dimensions();
+  return dimensions.size() == 0 ? 0
+                                : 2 * Elements(*gemm.result()) *
+                                      static_cast<double>(dimensions[dimensions.size() - 1]);
+}
+
+double Flops(const program::ConvolutionThunk& convolution) {
+  // Every destination pixel meets every weight of its channel; source and destination swap roles in
+  // backward kinds.
+  const auto& dimensions = *convolution.destination()->dimensions();
+  const double channels = dimensions.size() > 1 ? std::max<double>(1, dimensions[1]) : 1;
+  return 2 * Elements(*convolution.destination()) * Elements(*convolution.weights()) / channels;
+}
+
 double EstimateThunks(const program::ThunkSequence& sequence) {
   double nanoseconds = 0;
   for (const program::Thunk* thunk : *sequence.thunks()) {
     nanoseconds += kNanosecondsPerThunk;
-    if (const auto* loop = thunk->kind_as_WhileThunk()) {
-      if (loop->trip_count() < 0) return kUnknown;
-      nanoseconds += static_cast<double>(loop->trip_count()) * EstimateThunks(*loop->body());
+    if (const auto* kernel = thunk->kind_as_KernelThunk()) {
+      for (const program::Slice* slice : *kernel->arguments()) {
+        nanoseconds += static_cast<double>(slice->size()) * kNanosecondsPerByte;
+      }
+    } else if (const auto* copy = thunk->kind_as_CopyThunk()) {
+      nanoseconds += 2 * static_cast<double>(copy->source()->size()) * kNanosecondsPerByte;
+    } else if (const auto* gemm = thunk->kind_as_GemmThunk()) {
+      nanoseconds += Flops(*gemm) * kNanosecondsPerFlop;
+    } else if (const auto* convolution = thunk->kind_as_ConvolutionThunk()) {
+      nanoseconds += Flops(*convolution) * kNanosecondsPerFlop;
     } else if (const auto* call = thunk->kind_as_CallThunk()) {
       nanoseconds += EstimateThunks(*call->body());
-    } else if (thunk->kind_as_ConditionalThunk() != nullptr ||
-               thunk->kind_as_CustomCallThunk() != nullptr) {
+    } else if (const auto* loop = thunk->kind_as_WhileThunk();
+               loop != nullptr && loop->trip_count() >= 0) {
+      nanoseconds += static_cast<double>(loop->trip_count()) * EstimateThunks(*loop->body());
+    } else {
       return kUnknown;
     }
   }
@@ -36,14 +67,9 @@ double EstimateThunks(const program::ThunkSequence& sequence) {
 
 int64_t Estimate(const program::Program& program) {
   double nanoseconds = EstimateThunks(*program.thunks());
-  if (const program::Cost* cost = program.cost()) {
-    nanoseconds += cost->flops() * kNanosecondsPerFlop +
-                   cost->bytes_accessed() * kNanosecondsPerByte +
-                   cost->transcendentals() * kNanosecondsPerTranscendental;
-  } else {
-    for (const program::Allocation* allocation : *program.allocations()) {
-      nanoseconds += static_cast<double>(allocation->size()) * kNanosecondsPerByte;
-    }
+  if (const program::Cost* cost = program.cost()) {  // negative for what its analysis does not know
+    nanoseconds += std::max(0.0, cost->flops()) * kNanosecondsPerFlop +
+                   std::max(0.0, cost->transcendentals()) * kNanosecondsPerTranscendental;
   }
   return static_cast<int64_t>(std::min<double>(nanoseconds, kUnknown));
 }

@@ -20,9 +20,11 @@ constexpr int64_t kLightNanoseconds = 40'000;
 constexpr size_t kBatch = 64;
 // How far ahead of the first incomplete ticket the waiter thread waits.
 constexpr int64_t kLookAheadNanoseconds = 1'000'000;
+// A run that was complete within this time is light, thread hops included.
+constexpr int64_t kProofNanoseconds = 300'000;
 // An estimate that was this wrong so many times in a row counts no more. Once may be a busy
 // machine.
-constexpr int64_t kSurpriseNanoseconds = 1'000'000;
+constexpr int64_t kSurpriseNanoseconds = 5'000'000;
 constexpr int kSurprises = 3;
 
 }  // namespace
@@ -39,10 +41,17 @@ absl::Status DeviceHealth::status() const {
   return status_;
 }
 
+void Timeline::Weight::Observe(int64_t elapsed) {
+  if (elapsed < kProofNanoseconds) is_proven_.store(true, std::memory_order_relaxed);
+}
+
 void Timeline::Weight::Learn(int64_t waited) {
   if (waited < kSurpriseNanoseconds) {
     surprises_.store(0, std::memory_order_relaxed);
-  } else if (surprises_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
+    return;
+  }
+  const int surprises = surprises_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (surprises >= kSurprises || waited >= kSurprises * kSurpriseNanoseconds) {
     nanoseconds_.store(waited, std::memory_order_relaxed);
   }
 }
@@ -87,6 +96,9 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
       committed.status = status;
     }
     committed_.store(ticket, std::memory_order_release);
+    if (committed.weight != nullptr && !committed.weight->is_proven() && ticket == first_ticket_) {
+      committed.submitted = std::chrono::steady_clock::now();
+    }
     if (committed.is_observed) WakeWaiter(ticket);
     if (ticket - first_ticket_ >= 2 * kBatch) WakeWaiter(ticket - kBatch);
     commit_changed_.SignalAll();
@@ -141,6 +153,8 @@ void Timeline::WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback) 
 int64_t Timeline::PendingNanoseconds(Ticket ticket) {
   int64_t sum = 0;
   for (Ticket t = first_ticket_; t <= ticket && sum <= kLightNanoseconds; ++t) {
+    const Weight* weight = entry(t).weight;
+    if (weight != nullptr && !weight->is_proven()) return kLightNanoseconds + 1;
     sum += entry(t).estimated_nanoseconds;
   }
   return sum;
@@ -180,6 +194,9 @@ absl::InlinedVector<Timeline::Entry, 2> Timeline::TakeFinished(Ticket ticket) {
 
 void Timeline::Finish(absl::InlinedVector<Entry, 2> finished) {
   for (Entry& entry : finished) {
+    if (entry.submitted != std::chrono::steady_clock::time_point()) {
+      entry.weight->Observe((std::chrono::steady_clock::now() - entry.submitted).count());
+    }
     absl::Status status = std::move(entry.status);
     if (status.ok() && health_->lost()) status = health_->status();
     entry.done->Complete(std::move(status));

@@ -14,6 +14,7 @@
 #define PJRT_CORE_RUNTIME_TIMELINE_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -54,17 +55,22 @@ class Timeline final : public EventSource {
     std::shared_ptr<Event> done;
   };
 
-  // How long work takes on the device: an estimate, and what experience makes of it. Shared by the
-  // runs of one Program.
+  // How long the runs of one Program take on the device: an estimate, and what experience makes of
+  // it. Work passes for light only after a run has shown it: a wrong estimate must not make anybody
+  // wait who only asked.
   class Weight {
    public:
     explicit Weight(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
     int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
+    bool is_proven() const { return is_proven_.load(std::memory_order_relaxed); }
+    // A run was complete this long after its submission, with nothing before it.
+    void Observe(int64_t elapsed);
     // Somebody waited this long for work that passed for light.
     void Learn(int64_t waited);
 
    private:
     std::atomic<int64_t> nanoseconds_;
+    std::atomic<bool> is_proven_{false};
     std::atomic<int> surprises_{0};
   };
 
@@ -130,6 +136,8 @@ class Timeline final : public EventSource {
     std::shared_ptr<const void> keep_alive;
     int64_t estimated_nanoseconds = 0;
     Weight* weight = nullptr;
+    std::chrono::steady_clock::time_point
+        submitted;             // of an unproven weight's run; zero if others were before it
     bool is_observed = false;  // somebody wants to know at once
     absl::InlinedVector<absl::AnyInvocable<void()>, 1> callbacks;
   };

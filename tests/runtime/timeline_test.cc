@@ -52,6 +52,31 @@ TEST_F(TimelineTest, HeavyWorkIsCompletedByTheWaiter) {
   while (!called) std::this_thread::yield();
 }
 
+// A wrong estimate makes nobody wait who only asked: light is what a run has shown to be light.
+TEST_F(TimelineTest, WorkIsLightOnlyOnceProven) {
+  Timeline::Weight weight(100);
+  auto run = [&] {
+    Timeline::Reservation work = timeline_.Reserve(weight.nanoseconds(), &weight);
+    timeline_.Commit(work.ticket, timeline_.queue().memset(memory_, 1, 4096), absl::OkStatus(),
+                     nullptr);
+    return work;
+  };
+  Timeline::Reservation first = run();
+  timeline_.WaitIfLight(first.ticket);
+  EXPECT_FALSE(timeline_.IsComplete(first.ticket));
+  timeline_.Wait(first.ticket);
+  for (int i = 0; i < 100 && !weight.is_proven(); ++i) timeline_.Wait(run().ticket);
+  ASSERT_TRUE(weight.is_proven());
+  Timeline::Reservation later = run();
+  timeline_.WaitIfLight(later.ticket);
+  EXPECT_TRUE(timeline_.IsComplete(later.ticket));
+  weight.Learn(50'000'000);  // 50 ms: never again
+  Timeline::Reservation heavy = run();
+  timeline_.WaitIfLight(heavy.ticket);
+  EXPECT_FALSE(timeline_.IsComplete(heavy.ticket));
+  timeline_.Wait(heavy.ticket);
+}
+
 TEST_F(TimelineTest, CallbacksRunInTicketOrder) {
   std::vector<Ticket> order;
   std::vector<Timeline::Reservation> work;
