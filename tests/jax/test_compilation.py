@@ -53,13 +53,16 @@ def test_it_loads_in_another_process(xpu, tmp_path: pathlib.Path) -> None:
     stored.write_bytes(pickle.dumps((payload, in_tree, out_tree)))
     result = run(
         """
-        import pickle, sys, jax, numpy as np from jax.experimental import serialize_executable
-        program = serialize_executable.deserialize_and_load(*pickle.load(open(sys.argv[1], "rb")),
-        backend="xpu") x = jax.device_put(np.arange(12, dtype=np.float32).reshape(3, 4),
-        jax.devices("xpu")[0]) np.testing.assert_allclose(program(x), np.tanh(np.asarray(x)) @
-        np.asarray(x).T, rtol=1e-5) # Running a stored program needs no compiler. assert
-        "libonexpu_compiler" not in open("/proc/self/maps").read() assert "libtensorflow" not in
-        open("/proc/self/maps").read() print("ran")
+        import pickle, sys, jax, numpy as np
+        from jax.experimental import serialize_executable
+        stored = pickle.load(open(sys.argv[1], "rb"))
+        program = serialize_executable.deserialize_and_load(*stored, backend="xpu")
+        x = jax.device_put(np.arange(12, dtype=np.float32).reshape(3, 4), jax.devices("xpu")[0])
+        np.testing.assert_allclose(program(x), np.tanh(np.asarray(x)) @ np.asarray(x).T, rtol=1e-5)
+        # Running a stored program needs no compiler.
+        assert "libonexpu_compiler" not in open("/proc/self/maps").read()
+        assert "libtensorflow" not in open("/proc/self/maps").read()
+        print("ran")
         """,
         str(stored),
     )
@@ -76,15 +79,18 @@ def test_a_corrupt_stored_program_is_an_exception(xpu) -> None:
     np.testing.assert_array_equal(np.asarray(keep + 0), X)
 
 
-PROGRAM = """ import sys, jax, jax.numpy as jnp, numpy as np from jax._src import monitoring events
-= [] monitoring.register_event_listener(lambda name, **_: events.append(name))
+PROGRAM = """
+import sys, jax, jax.numpy as jnp, numpy as np
+from jax._src import monitoring
+events = []
+monitoring.register_event_listener(lambda name, **_: events.append(name))
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0) x = jax.device_put(np.arange(8,
-dtype=np.float32), jax.devices("xpu")[0]) np.testing.assert_allclose(jax.jit(lambda x: jnp.sin(x) *
-3)(x), np.sin(np.asarray(x)) * 3, rtol=1e-6)
-print(events.count("/jax/compilation_cache/cache_hits"),
-events.count("/jax/compilation_cache/cache_misses"))
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+x = jax.device_put(np.arange(8, dtype=np.float32), jax.devices("xpu")[0])
+y = jax.jit(lambda x: jnp.sin(x) * 3)(x)
+np.testing.assert_allclose(y, np.sin(np.asarray(x)) * 3, rtol=1e-6)
+print(*(events.count("/jax/compilation_cache/cache_" + kind) for kind in ("hits", "misses")))
 """
 
 
