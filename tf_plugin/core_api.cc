@@ -1,13 +1,22 @@
 #include "tf_plugin/core_api.h"
 
-#include "absl/strings/string_view.h"
+#include <dlfcn.h>
 
-extern "C" const PJRT_Api* GetPjrtApi();
+#include "absl/strings/string_view.h"
+#include "tensorflow/core/platform/logging.h"
 
 namespace onexpu::tf_plugin {
 
 const PJRT_Api& CoreApi() {
-  static const PJRT_Api* const api = GetPjrtApi();
+  // By name, because this library exports a GetPjrtApi of its own (counting_table.h). The core is
+  // loaded: this library links it.
+  static const PJRT_Api* const api = [] {
+    void* const core = dlopen("pjrt_plugin_xpu.so", RTLD_LAZY | RTLD_NOLOAD);
+    CHECK(core != nullptr) << dlerror();
+    auto* const get_api = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(core, "GetPjrtApi"));
+    CHECK(get_api != nullptr) << dlerror();
+    return get_api();
+  }();
   return *api;
 }
 

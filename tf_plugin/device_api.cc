@@ -75,20 +75,30 @@ PJRT_Buffer* SameDevicePjRtBufferCopy(PJRT_Buffer* source, PJRT_Client* /*client
   return result.ok() ? copy.dst_buffer : nullptr;
 }
 
+// Events, allocator, device context and tensor copies stay null: TensorFlow uses PJRT for all of
+// them.
+TFNPD_Api MakeTable(TFNPD_GetDeviceCount* get_device_count) {
+  TFNPD_Api table{};
+  table.struct_size = TFNPD_Api_STRUCT_SIZE;
+  table.TFNPD_SameDevicePjRtBufferCopy = SameDevicePjRtBufferCopy;
+  table.TFNPD_XlaShapeToDeviceShapeRepresentation = XlaShapeToDeviceShapeRepresentation;
+  table.TFNPD_GetDeviceCount = get_device_count;
+  table.TFNPD_InitPluginInternalDeviceStates = InitPluginInternalDeviceStates;
+  return table;
+}
+
 }  // namespace
 
 const TFNPD_Api* DeviceApi() {
-  // Events, allocator, device context and tensor copies stay null: TensorFlow uses PJRT for all of
-  // them.
-  static const TFNPD_Api api = [] {
-    TFNPD_Api table{};
-    table.struct_size = TFNPD_Api_STRUCT_SIZE;
-    table.TFNPD_SameDevicePjRtBufferCopy = SameDevicePjRtBufferCopy;
-    table.TFNPD_XlaShapeToDeviceShapeRepresentation = XlaShapeToDeviceShapeRepresentation;
-    table.TFNPD_GetDeviceCount = GetDeviceCount;
-    table.TFNPD_InitPluginInternalDeviceStates = InitPluginInternalDeviceStates;
-    return table;
-  }();
+  static const TFNPD_Api api = MakeTable(GetDeviceCount);
+  return &api;
+}
+
+const TFNPD_Api* DeviceApiWithoutDevices() {
+  static const TFNPD_Api api = MakeTable([](TF_Status* status) -> int32_t {
+    TF_SetStatus(status, TF_OK, "");
+    return 0;
+  });
   return &api;
 }
 

@@ -7,8 +7,9 @@
 
 namespace onexpu::tf_plugin {
 
-// The table, with static life time.
+// The tables, with static life time.
 const TFNPD_Api* DeviceApi();
+const TFNPD_Api* DeviceApiWithoutDevices();
 
 }  // namespace onexpu::tf_plugin
 

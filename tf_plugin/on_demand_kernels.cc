@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/counting_table.h"
 #include "tf_plugin/on_demand_exceptions.h"
 #include "tf_plugin/placement_counters.h"
 #include "tf_plugin/xla_backend.h"
@@ -31,6 +32,7 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
+    const UncountedPrograms uncounted;
     XlaCompileOnDemandOp::Compute(context);
     if (context->status().ok()) Count(executions_);
   }

@@ -129,9 +129,9 @@ absl::Status RegisterOps() {
   const tensorflow::OpDef* existing = nullptr;
   if (tensorflow::OpRegistry::Global()->LookUpOpDef("OnexpuKernel", &existing).ok()) {
     return absl::AlreadyExistsError(
-        "onexpu: TensorFlow has already loaded a copy of libonexpu_tf.so from tensorflow-plugins "
-        "in site-packages. "
-        "Unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH, or do not load the library a second time.");
+        "onexpu: this copy of libonexpu_tf.so stays unused, because TensorFlow has loaded another "
+        "one from tensorflow-plugins in site-packages. Unset TF_PLUGGABLE_DEVICE_LIBRARY_PATH to "
+        "be rid of this line.");
   }
   Register(KernelOp());
   Register(DynamicKernelOp());

@@ -8,8 +8,8 @@
 
 namespace onexpu::tf_plugin {
 
-// ALREADY_EXISTS when another copy of this library is in the process: TensorFlow would end the
-// process at the second registration of a device, an op or a kernel.
+// ALREADY_EXISTS when another copy of this library is in the process: TensorFlow would end it at
+// the second registration of a device, an op or a kernel.
 absl::Status RegisterOps();
 
 }  // namespace onexpu::tf_plugin

@@ -1,10 +1,11 @@
 #include "tf_plugin/placement_pass.h"
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,6 @@
 #include "absl/strings/match.h"
 #include "absl/synchronization/mutex.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
-#include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/graph/graph.h"
@@ -77,6 +77,41 @@ class CountRunKernel final : public tensorflow::OpKernel {
   const RunPlan* plan_ = nullptr;
 };
 
+constexpr absl::string_view kBookkeeping[] = {"NoOp",
+                                              "IdentityN",
+                                              "StopGradient",
+                                              "PreventGradient",
+                                              "EnsureShape",
+                                              "Placeholder",
+                                              "VarHandleOp",
+                                              "ReadVariableOp",
+                                              "AssignVariableOp",
+                                              "VarIsInitializedOp",
+                                              "DestroyResourceOp",
+                                              "VariableShape",
+                                              "_OnexpuCountRun",
+                                              "If",
+                                              "StatelessIf",
+                                              "Case",
+                                              "StatelessCase",
+                                              "While",
+                                              "StatelessWhile",
+                                              "For",
+                                              "_XlaCompile",
+                                              "_XlaRun",
+                                              "_XlaMerge",
+                                              "XlaLaunch",
+                                              "FakeParam",
+                                              "MergeV2Checkpoints",
+                                              "DeleteIterator",
+                                              "IteratorGetNext",
+                                              "IteratorGetNextSync",
+                                              "IteratorGetNextAsOptional",
+                                              "OptionalHasValue",
+                                              "OptionalGetValue",
+                                              "OptionalFromValue",
+                                              "OptionalNone"};
+
 // Nodes that do no arithmetic: constants, hand-overs between devices and graphs, control flow,
 // shapes.
 bool IsBookkeeping(const Node& node) {
@@ -85,50 +120,8 @@ bool IsBookkeeping(const Node& node) {
       node.IsControlTrigger() || node.IsVariable() || node.IsMetadata()) {
     return true;
   }
-  static const auto* const ops = new std::set<std::string>{"NoOp",
-                                                           "IdentityN",
-                                                           "StopGradient",
-                                                           "PreventGradient",
-                                                           "EnsureShape",
-                                                           "Placeholder",
-                                                           "VarHandleOp",
-                                                           "ReadVariableOp",
-                                                           "AssignVariableOp",
-                                                           "VarIsInitializedOp",
-                                                           "DestroyResourceOp",
-                                                           "VariableShape",
-                                                           "_OnexpuCountRun",
-                                                           "If",
-                                                           "StatelessIf",
-                                                           "Case",
-                                                           "StatelessCase",
-                                                           "While",
-                                                           "StatelessWhile",
-                                                           "For",
-                                                           "_XlaCompile",
-                                                           "_XlaRun",
-                                                           "_XlaMerge",
-                                                           "XlaLaunch",
-                                                           "FakeParam",
-                                                           "MergeV2Checkpoints",
-                                                           "DeleteIterator",
-                                                           "IteratorGetNext",
-                                                           "IteratorGetNextSync",
-                                                           "IteratorGetNextAsOptional",
-                                                           "OptionalHasValue",
-                                                           "OptionalGetValue",
-                                                           "OptionalFromValue",
-                                                           "OptionalNone"};
-  return ops->count(node.type_string()) > 0;
-}
-
-bool IsBookkeeping(const std::string& op) {
-  static const auto* const ops =
-      new std::set<std::string>{"Const",          "NoOp",        "_EagerConst",  "Identity",
-                                "IdentityN",      "Placeholder", "StopGradient", "PreventGradient",
-                                "ReadVariableOp", "Shape",       "ShapeN",       "Size",
-                                "Rank",           "_Arg",        "_Retval"};
-  return ops->count(op) > 0;
+  return std::find(std::begin(kBookkeeping), std::end(kBookkeeping), node.type_string()) !=
+         std::end(kBookkeeping);
 }
 
 // All arguments in host memory: TensorFlow's CPU code under the name of the device.
@@ -144,61 +137,21 @@ bool RunsOnHost(const Node& node, absl::string_view device_type) {
          kernel->host_memory_arg_size() == num_arguments;
 }
 
-using Counts = std::map<std::pair<Route, std::string>, uint64_t>;
+// Ops by type.
+using Counts = std::map<std::string, uint64_t>;
 
-// The ops of a function and of those that it calls.
-void CountFunction(const std::string& name, const tensorflow::FunctionLibraryDefinition& library,
-                   int depth, Counts* counts) {
-  constexpr int kMaxDepth = 32;
-  const tensorflow::FunctionDef* function = library.Find(name);
-  if (function == nullptr || depth > kMaxDepth) return;
-  for (const NodeDef& node : function->node_def()) {
-    bool calls = library.Find(node.op()) != nullptr;
-    if (calls) CountFunction(node.op(), library, depth + 1, counts);
-    for (const auto& [attribute, value] : node.attr()) {
-      if (!value.has_func()) continue;
-      calls = true;
-      CountFunction(value.func().name(), library, depth + 1, counts);
-    }
-    if (!calls && !IsBookkeeping(node.op())) ++(*counts)[{Route::kCluster, node.op()}];
-  }
-}
-
-// The function that `node` runs as one compiled program, or none.
-std::string ClusterFunction(const Node& node) {
-  const std::string& op = node.type_string();
-  const tensorflow::NameAttrList* function = nullptr;
-  if (op == "_XlaCompile" || op == "XlaLaunch") {
-    if (!tensorflow::GetNodeAttr(node.attrs(), "function", &function).ok()) return "";
-  } else if (op == "PartitionedCall" || op == "StatefulPartitionedCall") {
-    bool must_compile = false;
-    if (!tensorflow::TryGetNodeAttr(node.attrs(), "_XlaMustCompile", &must_compile) ||
-        !must_compile || !tensorflow::GetNodeAttr(node.attrs(), "f", &function).ok()) {
-      return "";
-    }
-  }
-  return function == nullptr ? "" : function->name();
-}
-
-Counts CountGraph(const Graph& graph, absl::string_view device_type,
-                  const tensorflow::FunctionLibraryDefinition& library) {
+Counts CountHostOps(const Graph& graph, absl::string_view device_type) {
   Counts counts;
   for (const Node* node : graph.op_nodes()) {
-    const std::string cluster = ClusterFunction(*node);
-    if (!cluster.empty()) {
-      if (device_type == kDeviceType) CountFunction(cluster, library, 0, &counts);
-      continue;
-    }
-    if (IsBookkeeping(*node) || !RunsOnHost(*node, device_type)) continue;
-    ++counts[{Route::kHost, node->type_string()}];
+    if (!IsBookkeeping(*node) && RunsOnHost(*node, device_type)) ++counts[node->type_string()];
   }
   return counts;
 }
 
 absl::Status AddCountNode(const Counts& counts, const std::string& device, Graph* graph) {
   RunPlan plan;
-  for (const auto& [key, count] : counts) {
-    plan.emplace_back(&PlacementCounter(key.first, key.second), count);
+  for (const auto& [op, count] : counts) {
+    plan.emplace_back(&PlacementCounter(Route::kHost, op), count);
   }
   NodeDef definition;
   definition.set_name(graph->NewName("onexpu_count_run"));
@@ -217,12 +170,12 @@ absl::Status AddCountNode(const Counts& counts, const std::string& device, Graph
 class PlacementPass final : public tensorflow::GraphOptimizationPass {
  public:
   absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
-    if (options.partition_graphs == nullptr || options.flib_def == nullptr) return absl::OkStatus();
+    if (options.partition_graphs == nullptr) return absl::OkStatus();
     if (!UsesDevice(*options.partition_graphs)) return absl::OkStatus();
     for (auto& [device, graph] : *options.partition_graphs) {
       tensorflow::DeviceNameUtils::ParsedName name;
       if (!tensorflow::DeviceNameUtils::ParseFullName(device, &name)) continue;
-      const Counts counts = CountGraph(*graph, name.type, *options.flib_def);
+      const Counts counts = CountHostOps(*graph, name.type);
       if (!counts.empty()) TF_RETURN_IF_ERROR(AddCountNode(counts, device, graph.get()));
     }
     return absl::OkStatus();

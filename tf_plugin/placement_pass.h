@@ -1,10 +1,9 @@
-// Which ops of a graph run on the host and which inside of compiled clusters, for the placement
-// report.
+// Which ops of a graph run on the host, for the placement report.
 //
 // TensorFlow's executor does not tell what it runs. But every graph passes by here once, when it
-// has been placed, optimised, clustered and cut by device: that is where each op is assigned its
-// route. The pass notes that, and adds a node that counts how often the graph runs; nothing else of
-// the graph changes. (On-demand and SYCL kernels count themselves.)
+// has been placed, optimised, clustered and cut by device. The pass notes the ops that TensorFlow's
+// CPU code will run, and adds a node that counts how often the graph does; nothing else of it
+// changes. (Compiled programs, on-demand and SYCL kernels count themselves.)
 #ifndef TF_PLUGIN_PLACEMENT_PASS_H_
 #define TF_PLUGIN_PLACEMENT_PASS_H_
 

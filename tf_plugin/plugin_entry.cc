@@ -1,9 +1,16 @@
 // What TensorFlow calls when it loads this library from tensorflow-plugins/: first
-// TFNPD_InitPlugin, then GetPjrtApi (found in pjrt_plugin_xpu.so, which this library links), then
-// TF_InitKernel. Each is called once, by the thread that imports TensorFlow.
-#include "tensorflow/c/tf_status_helper.h"
+// TFNPD_InitPlugin, then GetPjrtApi, then TF_InitKernel, all on the thread that imports TensorFlow.
+//
+// An error out of any of them ends the process, because TensorFlow checks for OK. So what cannot
+// work (a second copy of this library, no device) is said in the log and leaves TensorFlow as it
+// was.
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "tensorflow/core/common_runtime/next_pluggable_device/c/plugin_c_api.h"
+#include "tensorflow/core/platform/logging.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/counting_table.h"
 #include "tf_plugin/device_api.h"
 #include "tf_plugin/kernel_registration.h"
 #include "tf_plugin/onexpu_kernel_xla.h"
@@ -14,33 +21,59 @@
 
 #define ONEXPU_EXPORT __attribute__((visibility("default")))
 
+namespace onexpu::tf_plugin {
 namespace {
 
 // Above the CPU's 60 and the GPU's 210: XPU is where ops go by default.
 constexpr int kDevicePriority = 220;
 
-}  // namespace
+bool kernels_wanted = false;
 
-extern "C" ONEXPU_EXPORT const TFNPD_Api* TFNPD_InitPlugin(TFNPD_PluginParams* params,
-                                                           TF_Status* status) {
-  using namespace onexpu::tf_plugin;  // NOLINT(build/namespaces)
-  if (const absl::Status registered = RegisterOps(); !registered.ok()) {
-    tsl::Set_TF_Status_from_Status(status, registered);
-    return nullptr;
-  }
+const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   ParseXlaFlagsKnownToTensorFlow();
   RegisterXlaBackend();
   RegisterOnexpuKernelTranslation();
   RegisterPlacementPass();
-
   params->device_type = kDeviceType;
   params->compilation_device_name = kCompilationDevice;
   params->priority = kDevicePriority;
   params->is_pluggable_device = true;
   // TensorFlow's own registration has no room for a skip list: see on_demand_kernels.h.
   params->use_pjrt_on_demand_compile = false;
-  TF_SetStatus(status, TF_OK, "");
+  kernels_wanted = true;
   return DeviceApi();
 }
 
-extern "C" ONEXPU_EXPORT void TF_InitKernel() { onexpu::tf_plugin::RegisterKernels(); }
+// A device type of its own, of which there are no devices.
+const TFNPD_Api* InitFurtherCopy(TFNPD_PluginParams* params) {
+  static int copies = 0;
+  auto* const name =
+      new std::string(absl::StrCat("XPU_UNUSED_", absl::Hex(&kernels_wanted), "_", copies++));
+  params->device_type = name->c_str();
+  params->compilation_device_name = kCompilationDevice;
+  params->priority = 0;
+  params->is_pluggable_device = true;
+  params->use_pjrt_on_demand_compile = false;
+  kernels_wanted = false;
+  return DeviceApiWithoutDevices();
+}
+
+}  // namespace
+}  // namespace onexpu::tf_plugin
+
+extern "C" ONEXPU_EXPORT const TFNPD_Api* TFNPD_InitPlugin(TFNPD_PluginParams* params,
+                                                           TF_Status* status) {
+  using namespace onexpu::tf_plugin;  // NOLINT(build/namespaces)
+  TF_SetStatus(status, TF_OK, "");
+  if (const absl::Status registered = RegisterOps(); !registered.ok()) {
+    LOG(WARNING) << registered.message();
+    return InitFurtherCopy(params);
+  }
+  return InitFirstCopy(params);
+}
+
+extern "C" ONEXPU_EXPORT const PJRT_Api* GetPjrtApi() { return onexpu::tf_plugin::CountingTable(); }
+
+extern "C" ONEXPU_EXPORT void TF_InitKernel() {
+  if (onexpu::tf_plugin::kernels_wanted) onexpu::tf_plugin::RegisterKernels();
+}

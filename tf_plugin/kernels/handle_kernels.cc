@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tensorflow/core/kernels/identity_op.h"
+#include "tensorflow/core/kernels/resource_variable_ops.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
@@ -51,6 +52,10 @@ void RegisterHandleKernels() {
   Register<IdentityOp>(XpuKernel("Snapshot").TypeConstraint("T", kDeviceTypes));
   // The debugger's Copy wants a value that stays, and a tensor's elements never change.
   Register<IdentityOp>(XpuKernel("Copy").TypeConstraint("T", kDeviceTypes));
+  // TensorFlow keeps int32 variables off its accelerators. Compiled steps could not reach them
+  // there.
+  Register<tensorflow::VarHandleOp>(
+      XpuKernel("VarHandleOp").TypeConstraint<int32_t>("dtype").HostMemory("resource"));
   Register<FakeParamKernel>(XpuKernel("FakeParam").TypeConstraint("dtype", kDeviceTypes));
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/kernels/list_kernels.h"
 #include "tf_plugin/kernels/device_types.h"
@@ -180,7 +181,12 @@ class TensorListGetItemKernel final : public ListReader {
  private:
   absl::Status Read(OpKernelContext* context) override {
     TF_ASSIGN_OR_RETURN(const TensorList* list, InputList(context, element_type()));
-    const int32_t index = context->input(1).scalar<int32_t>()();
+    const Tensor& index_tensor = context->input(1);
+    if (index_tensor.dims() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("index must be a scalar, but has shape ",
+                                                     index_tensor.shape().DebugString()));
+    }
+    const int32_t index = index_tensor.scalar<int32_t>()();
     if (index < 0 || index >= static_cast<int64_t>(list->tensors().size())) {
       return absl::InvalidArgumentError(absl::StrCat("Trying to access element ", index,
                                                      " in a list with ", list->tensors().size(),
@@ -300,7 +306,7 @@ class TensorListConcatKernel final : public ListReader {
       if (IsSet(element)) {
         lengths.push_back(element.dim_size(0));
       } else if (given) {
-        lengths.push_back(context.input(2).vec<int64_t>()(static_cast<int64_t>(i)));
+        lengths.push_back(context.input(2).flat<int64_t>()(static_cast<int64_t>(i)));
       } else if (common != -1) {
         lengths.push_back(common);
       } else {
