@@ -20,11 +20,6 @@ namespace onexpu {
 
 class SpirvModule {
  public:
-  // Gives the kernels of `entry_points`, in order. May throw what SYCL throws.
-  using Builder = absl::StatusOr<std::vector<sycl::kernel>> (*)(
-      const sycl::queue& queue, absl::Span<const uint8_t> spirv,
-      absl::Span<const std::string> entry_points);
-
   // `spirv` must outlive the module (what is embedded in the library does).
   SpirvModule(absl::Span<const uint8_t> spirv, std::string entry_point)
       : spirv_(spirv), entry_point_(std::move(entry_point)) {}
@@ -34,10 +29,6 @@ class SpirvModule {
 
   // The pointer stays valid as long as the module.
   absl::StatusOr<const sycl::kernel*> Kernel(const sycl::queue& queue);
-
-  // Whoever has a cache of native binaries builds instead of SYCL's own kernel bundles. Call before
-  // the first launch.
-  static void SetBuilder(Builder builder);
 
  private:
   absl::Span<const uint8_t> spirv_;

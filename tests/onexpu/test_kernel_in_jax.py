@@ -148,8 +148,6 @@ def test_three_dimensional_range(xpu) -> None:
 
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64", "float64", "complex64", "bool"])
 def test_element_types(xpu, dtype: str) -> None:
-    if not jax.config.jax_enable_x64 and dtype.endswith("64") and dtype != "complex64":
-        pytest.skip("JAX is 32 bits wide in this process")
     kernel = onexpu.sycl_kernel(
         source="""
         template <typename T>
@@ -161,7 +159,8 @@ def test_element_types(xpu, dtype: str) -> None:
         outputs={"y": onexpu.like("x")},
     )
     values = (np.arange(7) - 2).astype(dtype)
-    np.testing.assert_array_equal(kernel(jax.device_put(values, xpu)), values[::-1])
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(kernel(jax.device_put(values, xpu)), values[::-1])
 
 
 def test_empty_arrays(swish, xpu) -> None:
