@@ -180,6 +180,8 @@ class FfiCallTest : public ::testing::Test {
     ASSERT_TRUE(client.ok()) << client.status();
     client_ = *client;
     device_ = client_->devices().front();
+    // While the launcher is busy with an earlier test, launches go through it and fail later.
+    ASSERT_TRUE(device_->Synchronize().ok());
   }
 
   static FfiHandler Handler(std::string name, XLA_FFI_Handler* execute) {
