@@ -77,7 +77,8 @@ class CountRunKernel final : public tensorflow::OpKernel {
   const RunPlan* plan_ = nullptr;
 };
 
-constexpr absl::string_view kBookkeeping[] = {"NoOp",
+constexpr absl::string_view kBookkeeping[] = {"_EagerConst",
+                                              "NoOp",
                                               "IdentityN",
                                               "StopGradient",
                                               "PreventGradient",

@@ -111,7 +111,7 @@ OPS = {
     "shape": lambda: [tf.shape(T(B)), tf.size(T(B)), tf.rank(T(B))],
     "empty": lambda: T(np.zeros((0, 4), np.float32)) * 2.0,
     "cond": lambda: tf.cond(T(True), lambda: T(A), lambda: -T(A)),
-    "while": lambda: tf.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2.0), [T(0), T(A)]),
+    "while": lambda: tf.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, x * 2.0], [T(0), T(A)]),
     "map_fn": lambda: tf.map_fn(lambda x: x * 2.0, T(A)),
     "tensor_array": _tensor_array,
     "strings": lambda: tf.strings.length(tf.strings.join([T("hello"), T("xpu")])),

@@ -23,9 +23,9 @@ def test_for_over_a_range(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", compare.MODES)
 def test_condition_that_depends_on_data(mode: str) -> None:
-    def function() -> tuple[tf.Tensor, tf.Tensor]:
+    def function() -> list[tf.Tensor]:
         return tf.while_loop(
-            lambda n, x: tf.reduce_sum(x) < 200.0, lambda n, x: (n + 1, x * 1.5), [tf.constant(0), tf.constant(X)]
+            lambda n, x: tf.reduce_sum(x) < 200.0, lambda n, x: [n + 1, x * 1.5], [tf.constant(0), tf.constant(X)]
         )
 
     compare.check(function, mode)
@@ -70,7 +70,10 @@ def test_gradient_of_while(mode: str) -> None:
         with tf.GradientTape() as tape:
             tape.watch(x)
             _, y = tf.while_loop(
-                lambda i, y: i < 4, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, x))), [0, x], maximum_iterations=4
+                lambda i, y: i < 4,
+                lambda i, y: [i + 1, tf.tanh(tf.matmul(y, x))],
+                [tf.constant(0), x],
+                maximum_iterations=4,  # XLA wants to know how long the lists of the gradient get.
             )
             loss = tf.reduce_sum(y)
         return tape.gradient(loss, x)
@@ -84,9 +87,8 @@ def test_tensor_array_in_a_loop(mode: str) -> None:
         array = tf.TensorArray(tf.float32, size=4, element_shape=[4])
         _, array = tf.while_loop(
             lambda i, a: i < 4,
-            lambda i, a: (i + 1, a.write(i, tf.constant(X)[i] * tf.cast(i, tf.float32))),
+            lambda i, a: [i + 1, a.write(i, tf.constant(X)[i] * tf.cast(i, tf.float32))],
             [tf.constant(0), array],
-            maximum_iterations=4,
         )
         return array.stack()
 
