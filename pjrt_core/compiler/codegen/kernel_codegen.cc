@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "pjrt_core/compiler/codegen/computation_text.h"
 #include "pjrt_core/compiler/codegen/kernel_arguments.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/module_to_spirv.h"
@@ -24,23 +25,6 @@
 
 namespace onexpu::compiler {
 namespace {
-
-// What two instructions have in common when one's kernels serve the other: the computation, the shapes and layouts.
-std::string ComputationText(const xla::HloInstruction& instruction) {
-  xla::HloPrintOptions options = xla::HloPrintOptions::Canonical();
-  options.set_print_large_constants(true);
-  std::string text;
-  for (const xla::HloInstruction* operand : instruction.operands()) {
-    absl::StrAppend(&text, xla::ShapeUtil::HumanStringWithLayout(operand->shape()), ",");
-  }
-  absl::StrAppend(&text, xla::ShapeUtil::HumanStringWithLayout(instruction.shape()), "=");
-  if (instruction.opcode() == xla::HloOpcode::kFusion) {
-    absl::StrAppend(&text, instruction.fused_instructions_computation()->ToString(options));
-  } else {
-    absl::StrAppend(&text, instruction.ToString(options));
-  }
-  return text;
-}
 
 std::string KernelName(absl::string_view instruction_name, int64_t number) {
   constexpr size_t kLength = 48;
