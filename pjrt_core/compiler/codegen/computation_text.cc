@@ -33,14 +33,17 @@ void AppendOperation(const xla::HloInstruction& instruction, std::string& text) 
   if (instruction.opcode() == xla::HloOpcode::kParameter) {
     absl::StrAppend(&text, " ", instruction.parameter_number());
   }
-  if (instruction.opcode() == xla::HloOpcode::kGetTupleElement) absl::StrAppend(&text, " ", instruction.tuple_index());
+  if (instruction.opcode() == xla::HloOpcode::kGetTupleElement)
+    absl::StrAppend(&text, " ", instruction.tuple_index());
   if (instruction.opcode() == xla::HloOpcode::kConstant && instruction.shape().IsArray()) {
     // The bytes: a printed number may hide the payload of a NaN.
     const xla::Literal& literal = instruction.literal();
-    const absl::string_view bytes(static_cast<const char*>(literal.untyped_data()), literal.size_bytes());
+    const absl::string_view bytes(static_cast<const char*>(literal.untyped_data()),
+                                  literal.size_bytes());
     absl::StrAppend(&text, " ", absl::BytesToHexString(bytes));
   }
-  for (const xla::HloComputation* called : instruction.called_computations()) AppendComputation(*called, text);
+  for (const xla::HloComputation* called : instruction.called_computations())
+    AppendComputation(*called, text);
 }
 
 // Instructions by their number in post-order, the root last.

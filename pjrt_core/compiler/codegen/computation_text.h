@@ -1,4 +1,5 @@
-// What makes two instructions the same work: their computation, shapes and layouts, without any name. Pure function.
+// What makes two instructions the same work: their computation, shapes and layouts, without any
+// name. Pure function.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_COMPUTATION_TEXT_H_
 #define PJRT_CORE_COMPILER_CODEGEN_COMPUTATION_TEXT_H_
 
@@ -8,7 +9,8 @@
 
 namespace onexpu::compiler {
 
-// Equal for two instructions only if kernels written for one compute the other, given buffers that alias alike.
+// Equal for two instructions only if kernels written for one compute the other, given buffers that
+// alias alike.
 std::string ComputationText(const xla::HloInstruction& instruction);
 
 }  // namespace onexpu::compiler

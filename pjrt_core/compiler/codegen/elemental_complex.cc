@@ -19,18 +19,23 @@ ComplexValue Split(Value* value, llvm::IRBuilder<>& b) {
 }
 
 Value* Join(const ComplexValue& value, llvm::IRBuilder<>& b) {
-  llvm::Type* type = llvm::StructType::get(b.getContext(), {value.re->getType(), value.im->getType()});
-  return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(type), value.re, 0), value.im, 1);
+  llvm::Type* type =
+      llvm::StructType::get(b.getContext(), {value.re->getType(), value.im->getType()});
+  return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(type), value.re, 0),
+                             value.im, 1);
 }
 
-Value* Magnitude(Value* value, llvm::IRBuilder<>& b) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); }
+Value* Magnitude(Value* value, llvm::IRBuilder<>& b) {
+  return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+}
 
 Value* CopySign(Value* magnitude, Value* sign, llvm::IRBuilder<>& b) {
   return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
 }
 
-// Smith's division: the greater part of the divisor is divided out first, so that nothing overflows on the way. Then the
-// special cases of C's annex G, where the formula gives NaN for what has a limit.
+// Smith's division: the greater part of the divisor is divided out first, so that nothing overflows
+// on the way. Then the special cases of C's annex G, where the formula gives NaN for what has a
+// limit.
 ComplexValue Divide(const ComplexValue& n, const ComplexValue& d, llvm::IRBuilder<>& b) {
   llvm::Type* type = n.re->getType();
   Value* zero = llvm::ConstantFP::get(type, 0);
@@ -60,19 +65,26 @@ ComplexValue Divide(const ComplexValue& n, const ComplexValue& d, llvm::IRBuilde
                         b.CreateNot(both(is_nan(n.re), is_nan(n.im))));
   Value* signed_infinity = CopySign(infinity, d.re, b);
   // Infinity by something finite.
-  Value* infinite = both(either(is_infinite(n.re), is_infinite(n.im)), both(is_finite(d.re), is_finite(d.im)));
+  Value* infinite =
+      both(either(is_infinite(n.re), is_infinite(n.im)), both(is_finite(d.re), is_finite(d.im)));
   Value* unit_re = unit(n.re);
   Value* unit_im = unit(n.im);
-  Value* infinite_re = b.CreateFMul(infinity, b.CreateFAdd(b.CreateFMul(unit_re, d.re), b.CreateFMul(unit_im, d.im)));
-  Value* infinite_im = b.CreateFMul(infinity, b.CreateFSub(b.CreateFMul(unit_im, d.re), b.CreateFMul(unit_re, d.im)));
+  Value* infinite_re = b.CreateFMul(
+      infinity, b.CreateFAdd(b.CreateFMul(unit_re, d.re), b.CreateFMul(unit_im, d.im)));
+  Value* infinite_im = b.CreateFMul(
+      infinity, b.CreateFSub(b.CreateFMul(unit_im, d.re), b.CreateFMul(unit_re, d.im)));
   // Something finite by infinity.
-  Value* vanishing = both(either(is_infinite(d.re), is_infinite(d.im)), both(is_finite(n.re), is_finite(n.im)));
+  Value* vanishing =
+      both(either(is_infinite(d.re), is_infinite(d.im)), both(is_finite(n.re), is_finite(n.im)));
   Value* by_re = unit(d.re);
   Value* by_im = unit(d.im);
-  Value* vanishing_re = b.CreateFMul(zero, b.CreateFAdd(b.CreateFMul(n.re, by_re), b.CreateFMul(n.im, by_im)));
-  Value* vanishing_im = b.CreateFMul(zero, b.CreateFSub(b.CreateFMul(n.im, by_re), b.CreateFMul(n.re, by_im)));
+  Value* vanishing_re =
+      b.CreateFMul(zero, b.CreateFAdd(b.CreateFMul(n.re, by_re), b.CreateFMul(n.im, by_im)));
+  Value* vanishing_im =
+      b.CreateFMul(zero, b.CreateFSub(b.CreateFMul(n.im, by_re), b.CreateFMul(n.re, by_im)));
 
-  auto choose = [&](Value* by_zero_value, Value* infinite_value, Value* vanishing_value, Value* value) {
+  auto choose = [&](Value* by_zero_value, Value* infinite_value, Value* vanishing_value,
+                    Value* value) {
     Value* special = b.CreateSelect(vanishing, vanishing_value, value);
     special = b.CreateSelect(infinite, infinite_value, special);
     special = b.CreateSelect(by_zero, by_zero_value, special);
@@ -103,8 +115,8 @@ constexpr FunctionOfOpcode kFunctions[] = {
 
 }  // namespace
 
-absl::StatusOr<Value*> EmitComplexOperation(FusionContext& context, const HloInstruction& instruction,
-                                            Operands operands) {
+absl::StatusOr<Value*> EmitComplexOperation(FusionContext& context,
+                                            const HloInstruction& instruction, Operands operands) {
   llvm::IRBuilder<>& b = context.b();
   std::vector<ComplexValue> values;
   for (size_t i = 0; i < operands.size(); ++i) values.push_back(Split(operands[i], b));
@@ -116,7 +128,8 @@ absl::StatusOr<Value*> EmitComplexOperation(FusionContext& context, const HloIns
     case HloOpcode::kNegate:
       return Join({b.CreateFNeg(values[0].re), b.CreateFNeg(values[0].im)}, b);
     case HloOpcode::kSubtract:
-      return Join({b.CreateFSub(values[0].re, values[1].re), b.CreateFSub(values[0].im, values[1].im)}, b);
+      return Join(
+          {b.CreateFSub(values[0].re, values[1].re), b.CreateFSub(values[0].im, values[1].im)}, b);
     case HloOpcode::kDivide:
       return Join(Divide(values[0], values[1], b), b);
     case HloOpcode::kAbs: {

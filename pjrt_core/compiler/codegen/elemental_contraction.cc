@@ -1,4 +1,5 @@
-// One element of a dot or of a convolution: a serial sum. Large ones never come here, a library computes them.
+// One element of a dot or of a convolution: a serial sum. Large ones never come here, a library
+// computes them.
 #include "llvm/IR/Constants.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/narrow_float.h"
@@ -42,7 +43,8 @@ class Sum {
   absl::StatusOr<Value*> Factor(int64_t operand, const Index& index) {
     const HloInstruction& factor = *instruction_.operand(operand);
     TF_ASSIGN_OR_RETURN(Value * value, context_.Element(factor, index));
-    return EmitConvert(value, factor.shape().element_type(), sum_type_, context_.target(), context_.b());
+    return EmitConvert(value, factor.shape().element_type(), sum_type_, context_.target(),
+                       context_.b());
   }
 
   FusionContext& context_;
@@ -54,7 +56,8 @@ class Sum {
 
 }  // namespace
 
-absl::StatusOr<Value*> EmitDot(FusionContext& context, const HloInstruction& dot, const Index& index) {
+absl::StatusOr<Value*> EmitDot(FusionContext& context, const HloInstruction& dot,
+                               const Index& index) {
   const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
   const xla::Shape& lhs = dot.operand(0)->shape();
   const xla::Shape& rhs = dot.operand(1)->shape();
@@ -90,7 +93,8 @@ absl::StatusOr<Value*> EmitDot(FusionContext& context, const HloInstruction& dot
   return sum.Result();
 }
 
-absl::StatusOr<Value*> EmitConvolution(FusionContext& context, const HloInstruction& convolution, const Index& index) {
+absl::StatusOr<Value*> EmitConvolution(FusionContext& context, const HloInstruction& convolution,
+                                       const Index& index) {
   llvm::IRBuilder<>& b = context.b();
   IndexMath& math = context.index_math();
   const xla::ConvolutionDimensionNumbers& numbers = convolution.convolution_dimension_numbers();
@@ -112,40 +116,45 @@ absl::StatusOr<Value*> EmitConvolution(FusionContext& context, const HloInstruct
   }
   if (batch_groups > 1) {
     const int64_t group_batches = lhs.dimensions(numbers.input_batch_dimension()) / batch_groups;
-    batch = math.Add(math.Mul(math.Div(output_feature, outputs / batch_groups), group_batches), batch);
+    batch =
+        math.Add(math.Mul(math.Div(output_feature, outputs / batch_groups), group_batches), batch);
   }
 
   std::vector<int64_t> extents;
   for (int64_t i = 0; i < spatial; ++i) extents.push_back(window.dimensions(i).size());
   extents.push_back(group_inputs);
   Sum sum(context, convolution);
-  TF_RETURN_IF_ERROR(context.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
-    std::vector<Value*> lhs_values(lhs.dimensions().size());
-    std::vector<Value*> rhs_values(rhs.dimensions().size());
-    Value* inside = b.getTrue();
-    for (int64_t i = 0; i < spatial; ++i) {
-      const xla::WindowDimension& dimension = window.dimensions(i);
-      Value* tap = counters[i];
-      Value* position = math.Add(math.Mul(index[numbers.output_spatial_dimensions(i)], dimension.stride()),
-                                 math.Mul(tap, dimension.window_dilation()));
-      position = math.Sub(position, math.Constant(dimension.padding_low()));
-      const int64_t extent = lhs.dimensions(numbers.input_spatial_dimensions(i));
-      const int64_t end = extent == 0 ? 0 : (extent - 1) * dimension.base_dilation() + 1;
-      inside = b.CreateAnd(inside, b.CreateICmpULT(position, math.Constant(end)));
-      if (dimension.base_dilation() != 1) {
-        Value* rest = math.Rem(position, dimension.base_dilation());
-        inside = b.CreateAnd(inside, b.CreateICmpEQ(rest, math.Constant(0)));
-      }
-      lhs_values[numbers.input_spatial_dimensions(i)] = math.Div(position, dimension.base_dilation());
-      rhs_values[numbers.kernel_spatial_dimensions(i)] =
-          dimension.window_reversal() ? math.Sub(math.Constant(dimension.size() - 1), tap) : tap;
-    }
-    lhs_values[numbers.input_batch_dimension()] = batch;
-    lhs_values[numbers.input_feature_dimension()] = math.Add(first_input, counters[spatial]);
-    rhs_values[numbers.kernel_input_feature_dimension()] = counters[spatial];
-    rhs_values[numbers.kernel_output_feature_dimension()] = output_feature;
-    return context.If(inside, [&] { return sum.Add(Index(lhs_values), Index(rhs_values)); });
-  }));
+  TF_RETURN_IF_ERROR(
+      context.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
+        std::vector<Value*> lhs_values(lhs.dimensions().size());
+        std::vector<Value*> rhs_values(rhs.dimensions().size());
+        Value* inside = b.getTrue();
+        for (int64_t i = 0; i < spatial; ++i) {
+          const xla::WindowDimension& dimension = window.dimensions(i);
+          Value* tap = counters[i];
+          Value* position =
+              math.Add(math.Mul(index[numbers.output_spatial_dimensions(i)], dimension.stride()),
+                       math.Mul(tap, dimension.window_dilation()));
+          position = math.Sub(position, math.Constant(dimension.padding_low()));
+          const int64_t extent = lhs.dimensions(numbers.input_spatial_dimensions(i));
+          const int64_t end = extent == 0 ? 0 : (extent - 1) * dimension.base_dilation() + 1;
+          inside = b.CreateAnd(inside, b.CreateICmpULT(position, math.Constant(end)));
+          if (dimension.base_dilation() != 1) {
+            Value* rest = math.Rem(position, dimension.base_dilation());
+            inside = b.CreateAnd(inside, b.CreateICmpEQ(rest, math.Constant(0)));
+          }
+          lhs_values[numbers.input_spatial_dimensions(i)] =
+              math.Div(position, dimension.base_dilation());
+          rhs_values[numbers.kernel_spatial_dimensions(i)] =
+              dimension.window_reversal() ? math.Sub(math.Constant(dimension.size() - 1), tap)
+                                          : tap;
+        }
+        lhs_values[numbers.input_batch_dimension()] = batch;
+        lhs_values[numbers.input_feature_dimension()] = math.Add(first_input, counters[spatial]);
+        rhs_values[numbers.kernel_input_feature_dimension()] = counters[spatial];
+        rhs_values[numbers.kernel_output_feature_dimension()] = output_feature;
+        return context.If(inside, [&] { return sum.Add(Index(lhs_values), Index(rhs_values)); });
+      }));
   return sum.Result();
 }
 

@@ -22,25 +22,28 @@ using llvm::Value;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// An array constant inside a kernel is a chain of selects; a longer one belongs into a buffer of its own.
+// An array constant inside a kernel is a chain of selects; a longer one belongs into a buffer of
+// its own.
 constexpr int64_t kMaxInlineConstant = 64;
 
 using Emit = absl::FunctionRef<absl::StatusOr<Value*>()>;
 
 // The value of one of two branches; only the one that is chosen reads memory.
-absl::StatusOr<Value*> EmitChoice(FusionContext& context, Value* condition, llvm::Type* type, Emit then,
-                                  Emit otherwise) {
+absl::StatusOr<Value*> EmitChoice(FusionContext& context, Value* condition, llvm::Type* type,
+                                  Emit then, Emit otherwise) {
   llvm::AllocaInst* slot = context.Slot(type);
   auto store = [&](Emit emit) -> absl::Status {
     TF_ASSIGN_OR_RETURN(Value * value, emit());
     context.b().CreateStore(value, slot);
     return absl::OkStatus();
   };
-  TF_RETURN_IF_ERROR(context.IfElse(condition, [&] { return store(then); }, [&] { return store(otherwise); }));
+  TF_RETURN_IF_ERROR(
+      context.IfElse(condition, [&] { return store(then); }, [&] { return store(otherwise); }));
   return context.b().CreateLoad(type, slot);
 }
 
-absl::StatusOr<Value*> EmitBroadcast(FusionContext& context, const HloInstruction& broadcast, const Index& index) {
+absl::StatusOr<Value*> EmitBroadcast(FusionContext& context, const HloInstruction& broadcast,
+                                     const Index& index) {
   std::vector<Value*> values;
   for (int64_t dimension : broadcast.dimensions()) values.push_back(index[dimension]);
   const HloInstruction& operand = *broadcast.operand(0);
@@ -50,19 +53,23 @@ absl::StatusOr<Value*> EmitBroadcast(FusionContext& context, const HloInstructio
   return context.Element(operand, Index(std::move(values)));
 }
 
-absl::StatusOr<Value*> EmitTranspose(FusionContext& context, const HloInstruction& transpose, const Index& index) {
+absl::StatusOr<Value*> EmitTranspose(FusionContext& context, const HloInstruction& transpose,
+                                     const Index& index) {
   const HloInstruction& operand = *transpose.operand(0);
   std::vector<Value*> values(index.size());
   for (int64_t i = 0; i < index.size(); ++i) values[transpose.dimensions(i)] = index[i];
   Value* linear = index.LinearFor(transpose.shape());
-  if (linear && xla::ShapeUtil::TransposeIsBitcast(operand.shape(), transpose.shape(), transpose.dimensions())) {
+  if (linear && xla::ShapeUtil::TransposeIsBitcast(operand.shape(), transpose.shape(),
+                                                   transpose.dimensions())) {
     return context.Element(operand, Index(std::move(values), linear, operand.shape()));
   }
   return context.Element(operand, Index(std::move(values)));
 }
 
-// Row-major position for row-major position, within each group of dimensions that have the same product.
-Index ReshapeIndex(FusionContext& context, const xla::Shape& from, const xla::Shape& to, const Index& index) {
+// Row-major position for row-major position, within each group of dimensions that have the same
+// product.
+Index ReshapeIndex(FusionContext& context, const xla::Shape& from, const xla::Shape& to,
+                   const Index& index) {
   IndexMath& math = context.index_math();
   auto groups = xla::CommonFactors(from.dimensions(), to.dimensions());
   std::vector<Value*> values(to.dimensions().size(), math.Constant(0));
@@ -77,24 +84,29 @@ Index ReshapeIndex(FusionContext& context, const xla::Shape& from, const xla::Sh
       continue;
     }
     Value* linear = math.LinearizeRowMajor(
-        absl::MakeConstSpan(index.values()).subspan(from_begin, from_end - from_begin), from_extents);
+        absl::MakeConstSpan(index.values()).subspan(from_begin, from_end - from_begin),
+        from_extents);
     const Index part = math.DelinearizeRowMajor(linear, to_extents);
     for (int64_t k = 0; k < to_end - to_begin; ++k) values[to_begin + k] = part[k];
   }
   Value* linear = index.LinearFor(from);
-  if (linear && xla::ShapeUtil::ReshapeIsBitcast(to, from)) return Index(std::move(values), linear, to);
+  if (linear && xla::ShapeUtil::ReshapeIsBitcast(to, from))
+    return Index(std::move(values), linear, to);
   return Index(std::move(values));
 }
 
-absl::StatusOr<Value*> EmitReshape(FusionContext& context, const HloInstruction& reshape, const Index& index) {
+absl::StatusOr<Value*> EmitReshape(FusionContext& context, const HloInstruction& reshape,
+                                   const Index& index) {
   const HloInstruction& operand = *reshape.operand(0);
   return context.Element(operand, ReshapeIndex(context, reshape.shape(), operand.shape(), index));
 }
 
-absl::StatusOr<Value*> EmitBitcast(FusionContext& context, const HloInstruction& bitcast, const Index& index) {
+absl::StatusOr<Value*> EmitBitcast(FusionContext& context, const HloInstruction& bitcast,
+                                   const Index& index) {
   const xla::Shape& to = bitcast.operand(0)->shape();
   const xla::Shape& from = bitcast.shape();
-  if (StorageBytes(from.element_type()) != StorageBytes(to.element_type())) return UnsupportedOperation(bitcast);
+  if (StorageBytes(from.element_type()) != StorageBytes(to.element_type()))
+    return UnsupportedOperation(bitcast);
   IndexMath& math = context.index_math();
   xla::Shape same_type = to;
   same_type.set_element_type(from.element_type());
@@ -102,10 +114,12 @@ absl::StatusOr<Value*> EmitBitcast(FusionContext& context, const HloInstruction&
   const Index operand_index = reshapes ? ReshapeIndex(context, from, same_type, index)
                                        : math.Delinearize(math.Linearize(index, from), to);
   TF_ASSIGN_OR_RETURN(Value * value, context.Element(*bitcast.operand(0), operand_index));
-  return EmitBitcastConvert(value, to.element_type(), from.element_type(), context.target(), context.b());
+  return EmitBitcastConvert(value, to.element_type(), from.element_type(), context.target(),
+                            context.b());
 }
 
-absl::StatusOr<Value*> EmitSlice(FusionContext& context, const HloInstruction& slice, const Index& index) {
+absl::StatusOr<Value*> EmitSlice(FusionContext& context, const HloInstruction& slice,
+                                 const Index& index) {
   IndexMath& math = context.index_math();
   std::vector<Value*> values;
   for (int64_t i = 0; i < index.size(); ++i) {
@@ -114,16 +128,19 @@ absl::StatusOr<Value*> EmitSlice(FusionContext& context, const HloInstruction& s
   return context.Element(*slice.operand(0), Index(std::move(values)));
 }
 
-absl::StatusOr<Value*> EmitReverse(FusionContext& context, const HloInstruction& reverse, const Index& index) {
+absl::StatusOr<Value*> EmitReverse(FusionContext& context, const HloInstruction& reverse,
+                                   const Index& index) {
   IndexMath& math = context.index_math();
   std::vector<Value*> values = index.values();
   for (int64_t dimension : reverse.dimensions()) {
-    values[dimension] = math.Sub(math.Constant(reverse.shape().dimensions(dimension) - 1), values[dimension]);
+    values[dimension] =
+        math.Sub(math.Constant(reverse.shape().dimensions(dimension) - 1), values[dimension]);
   }
   return context.Element(*reverse.operand(0), Index(std::move(values)));
 }
 
-absl::StatusOr<Value*> EmitPad(FusionContext& context, const HloInstruction& pad, const Index& index) {
+absl::StatusOr<Value*> EmitPad(FusionContext& context, const HloInstruction& pad,
+                               const Index& index) {
   llvm::IRBuilder<>& b = context.b();
   IndexMath& math = context.index_math();
   const HloInstruction& operand = *pad.operand(0);
@@ -133,7 +150,8 @@ absl::StatusOr<Value*> EmitPad(FusionContext& context, const HloInstruction& pad
     const auto& padding = pad.padding_config().dimensions(i);
     const int64_t step = padding.interior_padding() + 1;
     const int64_t extent = operand.shape().dimensions(i);
-    const bool none = padding.edge_padding_low() == 0 && padding.edge_padding_high() == 0 && step == 1;
+    const bool none =
+        padding.edge_padding_low() == 0 && padding.edge_padding_high() == 0 && step == 1;
     if (none) {
       values.push_back(index[i]);
       continue;
@@ -142,16 +160,19 @@ absl::StatusOr<Value*> EmitPad(FusionContext& context, const HloInstruction& pad
     const int64_t end = extent == 0 ? 0 : (extent - 1) * step + 1;
     // Unsigned: what lies before the operand counts as far behind it.
     inside = b.CreateAnd(inside, b.CreateICmpULT(shifted, math.Constant(end)));
-    if (step != 1) inside = b.CreateAnd(inside, b.CreateICmpEQ(math.Rem(shifted, step), math.Constant(0)));
+    if (step != 1)
+      inside = b.CreateAnd(inside, b.CreateICmpEQ(math.Rem(shifted, step), math.Constant(0)));
     values.push_back(math.Div(shifted, step));
   }
   return EmitChoice(
       context, inside, ComputeType(pad.shape().element_type(), context.llvm_context()),
-      [&] { return context.Element(operand, Index(values)); }, [&] { return context.Element(*pad.operand(1), Index()); });
+      [&] { return context.Element(operand, Index(values)); },
+      [&] { return context.Element(*pad.operand(1), Index()); });
 }
 
 // The operand that holds the index is found by halving.
-absl::StatusOr<Value*> EmitConcatenate(FusionContext& context, const HloInstruction& concatenate, const Index& index) {
+absl::StatusOr<Value*> EmitConcatenate(FusionContext& context, const HloInstruction& concatenate,
+                                       const Index& index) {
   const int64_t dimension = concatenate.concatenate_dimension();
   std::vector<int64_t> starts = {0};
   for (const HloInstruction* operand : concatenate.operands()) {
@@ -175,32 +196,40 @@ absl::StatusOr<Value*> EmitConcatenate(FusionContext& context, const HloInstruct
       }
       const int64_t middle = (first + last) / 2;
       Value* before = context.b().CreateICmpSLT(index[dimension], math.Constant(starts[middle]));
-      return EmitChoice(context, before, type, [&] { return Run(first, middle); }, [&] { return Run(middle, last); });
+      return EmitChoice(
+          context, before, type, [&] { return Run(first, middle); },
+          [&] { return Run(middle, last); });
     }
   };
-  return Search{context, concatenate, index, dimension, starts, type}.Run(0, concatenate.operand_count());
+  return Search{context, concatenate, index, dimension, starts, type}.Run(
+      0, concatenate.operand_count());
 }
 
-absl::StatusOr<Value*> EmitDynamicSlice(FusionContext& context, const HloInstruction& slice, const Index& index) {
+absl::StatusOr<Value*> EmitDynamicSlice(FusionContext& context, const HloInstruction& slice,
+                                        const Index& index) {
   IndexMath& math = context.index_math();
-  TF_ASSIGN_OR_RETURN(std::vector<Value*> values,
-                      EmitClampedStarts(context, slice, 1, slice.operand(0)->shape(), slice.shape()));
+  TF_ASSIGN_OR_RETURN(
+      std::vector<Value*> values,
+      EmitClampedStarts(context, slice, 1, slice.operand(0)->shape(), slice.shape()));
   for (int64_t i = 0; i < index.size(); ++i) values[i] = math.Add(values[i], index[i]);
   return context.Element(*slice.operand(0), Index(std::move(values)));
 }
 
-absl::StatusOr<Value*> EmitDynamicUpdateSlice(FusionContext& context, const HloInstruction& update_slice,
+absl::StatusOr<Value*> EmitDynamicUpdateSlice(FusionContext& context,
+                                              const HloInstruction& update_slice,
                                               const Index& index) {
   llvm::IRBuilder<>& b = context.b();
   IndexMath& math = context.index_math();
   const HloInstruction& update = *update_slice.operand(1);
-  TF_ASSIGN_OR_RETURN(std::vector<Value*> starts,
-                      EmitClampedStarts(context, update_slice, 2, update_slice.shape(), update.shape()));
+  TF_ASSIGN_OR_RETURN(
+      std::vector<Value*> starts,
+      EmitClampedStarts(context, update_slice, 2, update_slice.shape(), update.shape()));
   Value* inside = b.getTrue();
   std::vector<Value*> values;
   for (int64_t i = 0; i < index.size(); ++i) {
     values.push_back(math.Sub(index[i], starts[i]));
-    inside = b.CreateAnd(inside, b.CreateICmpULT(values[i], math.Constant(update.shape().dimensions(i))));
+    inside = b.CreateAnd(inside,
+                         b.CreateICmpULT(values[i], math.Constant(update.shape().dimensions(i))));
   }
   return EmitChoice(
       context, inside, ComputeType(update_slice.shape().element_type(), context.llvm_context()),
@@ -208,20 +237,24 @@ absl::StatusOr<Value*> EmitDynamicUpdateSlice(FusionContext& context, const HloI
       [&] { return context.Element(*update_slice.operand(0), index); });
 }
 
-absl::StatusOr<Value*> EmitIota(FusionContext& context, const HloInstruction& iota, const Index& index) {
+absl::StatusOr<Value*> EmitIota(FusionContext& context, const HloInstruction& iota,
+                                const Index& index) {
   const int64_t dimension = xla::Cast<xla::HloIotaInstruction>(&iota)->iota_dimension();
   const xla::PrimitiveType from = context.index_type()->getBitWidth() == 32 ? xla::S32 : xla::S64;
-  return EmitConvert(index[dimension], from, iota.shape().element_type(), context.target(), context.b());
+  return EmitConvert(index[dimension], from, iota.shape().element_type(), context.target(),
+                     context.b());
 }
 
-absl::StatusOr<Value*> EmitConstant(FusionContext& context, const HloInstruction& constant, const Index& index) {
+absl::StatusOr<Value*> EmitConstant(FusionContext& context, const HloInstruction& constant,
+                                    const Index& index) {
   llvm::IRBuilder<>& b = context.b();
   const xla::Literal& literal = constant.literal();
   const int64_t count = xla::ShapeUtil::ElementsIn(literal.shape());
   if (count == 0) return UnsupportedOperation(constant, "an element of an empty constant");
   Value* value = LiteralElement(literal, 0, context.llvm_context());
   if (count == 1 || literal.IsAllFirst()) return value;
-  if (count > kMaxInlineConstant) return UnsupportedOperation(constant, "a large constant inside of a kernel");
+  if (count > kMaxInlineConstant)
+    return UnsupportedOperation(constant, "a large constant inside of a kernel");
   Value* linear = context.index_math().Linearize(index, literal.shape());
   for (int64_t i = 1; i < count; ++i) {
     Value* element = LiteralElement(literal, i, context.llvm_context());
@@ -230,10 +263,13 @@ absl::StatusOr<Value*> EmitConstant(FusionContext& context, const HloInstruction
   return value;
 }
 
-int64_t BitsOf(const xla::Shape& shape) { return xla::primitive_util::BitWidth(shape.element_type()); }
+int64_t BitsOf(const xla::Shape& shape) {
+  return xla::primitive_util::BitWidth(shape.element_type());
+}
 
 // A bitcast-convert between types of different width: the wider one is a row of the narrower.
-absl::StatusOr<Value*> EmitRegroup(FusionContext& context, const HloInstruction& convert, const Index& index) {
+absl::StatusOr<Value*> EmitRegroup(FusionContext& context, const HloInstruction& convert,
+                                   const Index& index) {
   llvm::IRBuilder<>& b = context.b();
   IndexMath& math = context.index_math();
   const HloInstruction& operand = *convert.operand(0);
@@ -249,7 +285,8 @@ absl::StatusOr<Value*> EmitRegroup(FusionContext& context, const HloInstruction&
     Value* stored = ToStorage(value, from, context.target(), b);
     Value* bits = b.CreateBitCast(stored, b.getIntNTy(stored->getType()->getPrimitiveSizeInBits()));
     bits = b.CreateZExtOrTrunc(bits, wide);
-    return from_bits < 8 ? b.CreateAnd(bits, llvm::ConstantInt::get(wide, (1 << from_bits) - 1)) : bits;
+    return from_bits < 8 ? b.CreateAnd(bits, llvm::ConstantInt::get(wide, (1 << from_bits) - 1))
+                         : bits;
   };
   auto from_integer = [&](Value* bits) -> Value* {
     llvm::Type* storage = StorageType(to, b.getContext());
@@ -288,7 +325,8 @@ Emitter FindEmitter(const HloInstruction& instruction) {
     case HloOpcode::kBitcast:
       return EmitBitcast;
     case HloOpcode::kBitcastConvert:
-      return BitsOf(instruction.shape()) == BitsOf(instruction.operand(0)->shape()) ? nullptr : EmitRegroup;
+      return BitsOf(instruction.shape()) == BitsOf(instruction.operand(0)->shape()) ? nullptr
+                                                                                    : EmitRegroup;
     case HloOpcode::kSlice:
       return EmitSlice;
     case HloOpcode::kReverse:
@@ -312,8 +350,10 @@ Emitter FindEmitter(const HloInstruction& instruction) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<Value*>> EmitClampedStarts(FusionContext& context, const HloInstruction& instruction,
-                                                      int64_t first_operand, const xla::Shape& bounds,
+absl::StatusOr<std::vector<Value*>> EmitClampedStarts(FusionContext& context,
+                                                      const HloInstruction& instruction,
+                                                      int64_t first_operand,
+                                                      const xla::Shape& bounds,
                                                       const xla::Shape& window) {
   std::vector<Value*> starts;
   for (size_t i = 0; i < bounds.dimensions().size(); ++i) {
@@ -326,7 +366,9 @@ absl::StatusOr<std::vector<Value*>> EmitClampedStarts(FusionContext& context, co
   return starts;
 }
 
-bool IsDataMovement(const HloInstruction& instruction) { return FindEmitter(instruction) != nullptr; }
+bool IsDataMovement(const HloInstruction& instruction) {
+  return FindEmitter(instruction) != nullptr;
+}
 
 absl::StatusOr<Value*> EmitDataMovement(FusionContext& context, const HloInstruction& instruction,
                                         const Index& index) {

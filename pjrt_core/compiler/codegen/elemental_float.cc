@@ -55,10 +55,13 @@ Value* Infinity(Value* like) { return llvm::ConstantFP::getInfinity(like->getTyp
 Value* Zero(Value* like) { return llvm::ConstantFP::get(like->getType(), 0); }
 
 // Without an intrinsic, for every device has these operations on integers.
-Value* Magnitude(Value* value, llvm::IRBuilder<>& b) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); }
+Value* Magnitude(Value* value, llvm::IRBuilder<>& b) {
+  return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value);
+}
 
 Value* Sign(Value* value, llvm::IRBuilder<>& b) {
-  Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, llvm::ConstantFP::get(value->getType(), 1), value);
+  Value* one = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign,
+                                       llvm::ConstantFP::get(value->getType(), 1), value);
   // Zeros and NaN are their own sign.
   Value* unordered_or_zero = b.CreateFCmpUEQ(value, Zero(value));
   return b.CreateSelect(unordered_or_zero, value, one);
@@ -95,9 +98,10 @@ absl::StatusOr<Value*> EmitFloatOperation(FusionContext& context, const HloInstr
   return UnsupportedOperation(instruction, "not an operation on floating-point numbers");
 }
 
-// On the bits of the type itself: mantissa rounded to nearest even, then what the exponent cannot hold becomes infinity or
-// zero. NaN stays.
-absl::StatusOr<Value*> EmitReducePrecision(FusionContext& context, const HloInstruction& instruction, Value* value) {
+// On the bits of the type itself: mantissa rounded to nearest even, then what the exponent cannot
+// hold becomes infinity or zero. NaN stays.
+absl::StatusOr<Value*> EmitReducePrecision(FusionContext& context,
+                                           const HloInstruction& instruction, Value* value) {
   llvm::IRBuilder<>& b = context.b();
   const xla::PrimitiveType type = instruction.shape().element_type();
   if (type != xla::F16 && type != xla::BF16 && type != xla::F32 && type != xla::F64) {
@@ -112,7 +116,8 @@ absl::StatusOr<Value*> EmitReducePrecision(FusionContext& context, const HloInst
 
   Value* stored = ToStorage(value, type, context.target(), b);
   Value* raw = b.CreateBitCast(stored, integer);
-  Value* is_nan = b.CreateICmpUGT(b.CreateAnd(raw, constant(ones(bits - 1))), constant(ones(exponent) << mantissa));
+  Value* is_nan = b.CreateICmpUGT(b.CreateAnd(raw, constant(ones(bits - 1))),
+                                  constant(ones(exponent) << mantissa));
   Value* result = raw;
   if (const int wanted = instruction.mantissa_bits(); wanted < mantissa) {
     const int dropped = mantissa - wanted;
@@ -127,7 +132,8 @@ absl::StatusOr<Value*> EmitReducePrecision(FusionContext& context, const HloInst
     Value* biased = b.CreateAnd(result, constant(ones(exponent) << mantissa));
     Value* overflow = b.CreateICmpUGT(biased, constant((bias + reduced_bias) << mantissa));
     Value* underflow = b.CreateICmpULE(biased, constant((bias - reduced_bias) << mantissa));
-    result = b.CreateSelect(overflow, b.CreateOr(sign, constant(ones(exponent) << mantissa)), result);
+    result =
+        b.CreateSelect(overflow, b.CreateOr(sign, constant(ones(exponent) << mantissa)), result);
     result = b.CreateSelect(underflow, sign, result);
   }
   result = b.CreateSelect(is_nan, raw, result);

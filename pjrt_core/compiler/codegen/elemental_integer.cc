@@ -1,4 +1,5 @@
-// Integers and predicates. What LLVM leaves undefined (division by zero, wide shifts) has the value that XLA gives it.
+// Integers and predicates. What LLVM leaves undefined (division by zero, wide shifts) has the value
+// that XLA gives it.
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Intrinsics.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
@@ -32,9 +33,10 @@ Division Divide(Value* lhs, Value* rhs, bool is_signed, int64_t bits, llvm::IRBu
     return {b.CreateSelect(by_zero, all_ones, b.CreateUDiv(lhs, safe)),
             b.CreateSelect(by_zero, lhs, b.CreateURem(lhs, safe))};
   }
-  Value* lowest = llvm::ConstantInt::get(lhs->getType(), llvm::APInt::getSignedMinValue(bits)
-                                                             .sext(lhs->getType()->getIntegerBitWidth()));
-  Value* overflow = b.CreateAnd(b.CreateICmpEQ(lhs, lowest), b.CreateICmpEQ(rhs, Constant(rhs, -1)));
+  Value* lowest = llvm::ConstantInt::get(lhs->getType(), llvm::APInt::getSignedMinValue(bits).sext(
+                                                             lhs->getType()->getIntegerBitWidth()));
+  Value* overflow =
+      b.CreateAnd(b.CreateICmpEQ(lhs, lowest), b.CreateICmpEQ(rhs, Constant(rhs, -1)));
   Value* safe = b.CreateSelect(b.CreateOr(by_zero, overflow), Constant(rhs, 1), rhs);
   // With the divisor 1 an overflow gives the lowest value and remainder 0 by itself.
   return {b.CreateSelect(by_zero, all_ones, b.CreateSDiv(lhs, safe)),
@@ -42,13 +44,15 @@ Division Divide(Value* lhs, Value* rhs, bool is_signed, int64_t bits, llvm::IRBu
 }
 
 // Shifting by the width or more gives 0, or the sign.
-Value* Shift(HloOpcode opcode, Value* lhs, Value* rhs, int64_t bits, const Target& target, xla::PrimitiveType type,
-             llvm::IRBuilder<>& b) {
+Value* Shift(HloOpcode opcode, Value* lhs, Value* rhs, int64_t bits, const Target& target,
+             xla::PrimitiveType type, llvm::IRBuilder<>& b) {
   if (bits < 8) {
     // A sub-byte number of shifted places may be negative: it is a large one.
     rhs = b.CreateAnd(rhs, Constant(rhs, (1 << bits) - 1));
-    if (opcode == HloOpcode::kShiftRightLogical) lhs = b.CreateAnd(lhs, Constant(lhs, (1 << bits) - 1));
-    if (opcode == HloOpcode::kShiftRightArithmetic) lhs = b.CreateAShr(b.CreateShl(lhs, 8 - bits), 8 - bits);
+    if (opcode == HloOpcode::kShiftRightLogical)
+      lhs = b.CreateAnd(lhs, Constant(lhs, (1 << bits) - 1));
+    if (opcode == HloOpcode::kShiftRightArithmetic)
+      lhs = b.CreateAShr(b.CreateShl(lhs, 8 - bits), 8 - bits);
   }
   Value* fits = b.CreateICmpULT(rhs, Constant(rhs, bits));
   Value* result;
@@ -56,7 +60,8 @@ Value* Shift(HloOpcode opcode, Value* lhs, Value* rhs, int64_t bits, const Targe
     result = b.CreateAShr(lhs, b.CreateSelect(fits, rhs, Constant(rhs, bits - 1)));
   } else {
     Value* places = b.CreateSelect(fits, rhs, Constant(rhs, 0));
-    Value* shifted = opcode == HloOpcode::kShiftLeft ? b.CreateShl(lhs, places) : b.CreateLShr(lhs, places);
+    Value* shifted =
+        opcode == HloOpcode::kShiftLeft ? b.CreateShl(lhs, places) : b.CreateLShr(lhs, places);
     result = b.CreateSelect(fits, shifted, Constant(lhs, 0));
   }
   return Normalize(result, type, target, b);
@@ -70,7 +75,9 @@ absl::StatusOr<Value*> Power(FusionContext& context, Value* base, Value* exponen
   llvm::AllocaInst* square = context.Slot(type, base);
   llvm::AllocaInst* rest = context.Slot(type, exponent);
   TF_RETURN_IF_ERROR(context.While(
-      [&]() -> absl::StatusOr<Value*> { return b.CreateICmpNE(b.CreateLoad(type, rest), Constant(base, 0)); },
+      [&]() -> absl::StatusOr<Value*> {
+        return b.CreateICmpNE(b.CreateLoad(type, rest), Constant(base, 0));
+      },
       [&]() -> absl::Status {
         Value* left = b.CreateLoad(type, rest);
         Value* factor = b.CreateLoad(type, square);
@@ -85,12 +92,14 @@ absl::StatusOr<Value*> Power(FusionContext& context, Value* base, Value* exponen
   if (!is_signed) return value;
   Value* odd = b.CreateTrunc(exponent, b.getInt1Ty());
   Value* of_minus_one = b.CreateSelect(odd, Constant(base, -1), Constant(base, 1));
-  Value* inverse = b.CreateSelect(b.CreateICmpEQ(base, Constant(base, 1)), Constant(base, 1), Constant(base, 0));
+  Value* inverse =
+      b.CreateSelect(b.CreateICmpEQ(base, Constant(base, 1)), Constant(base, 1), Constant(base, 0));
   inverse = b.CreateSelect(b.CreateICmpEQ(base, Constant(base, -1)), of_minus_one, inverse);
   return b.CreateSelect(b.CreateICmpSLT(exponent, Constant(exponent, 0)), inverse, value);
 }
 
-absl::StatusOr<Value*> EmitPredicate(const HloInstruction& instruction, Operands operands, llvm::IRBuilder<>& b) {
+absl::StatusOr<Value*> EmitPredicate(const HloInstruction& instruction, Operands operands,
+                                     llvm::IRBuilder<>& b) {
   switch (instruction.opcode()) {
     case HloOpcode::kAnd:
       return b.CreateAnd(operands[0], operands[1]);
@@ -107,8 +116,8 @@ absl::StatusOr<Value*> EmitPredicate(const HloInstruction& instruction, Operands
 
 }  // namespace
 
-absl::StatusOr<Value*> EmitIntegerOperation(FusionContext& context, const HloInstruction& instruction,
-                                            Operands operands) {
+absl::StatusOr<Value*> EmitIntegerOperation(FusionContext& context,
+                                            const HloInstruction& instruction, Operands operands) {
   llvm::IRBuilder<>& b = context.b();
   const xla::PrimitiveType type = instruction.operand(0)->shape().element_type();
   if (type == xla::PRED) return EmitPredicate(instruction, operands, b);

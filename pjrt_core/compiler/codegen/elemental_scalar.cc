@@ -1,4 +1,5 @@
-// The arithmetic that does not depend on the kind of number, and the choice among the files that does.
+// The arithmetic that does not depend on the kind of number, and the choice among the files that
+// does.
 #include <string>
 
 #include "llvm/IR/Constants.h"
@@ -90,13 +91,15 @@ Value* TotalOrderKey(Value* value, IRBuilderBase& b) {
   return b.CreateXor(raw, flip);
 }
 
-absl::StatusOr<Value*> EmitCompare(const HloInstruction& instruction, Operands operands, IRBuilderBase& b) {
+absl::StatusOr<Value*> EmitCompare(const HloInstruction& instruction, Operands operands,
+                                   IRBuilderBase& b) {
   const PrimitiveType type = instruction.operand(0)->shape().element_type();
   const xla::ComparisonDirection direction = instruction.comparison_direction();
   if (IsComplexType(type)) {
     Value* equal = b.CreateAnd(
         b.CreateFCmpOEQ(b.CreateExtractValue(operands[0], 0), b.CreateExtractValue(operands[1], 0)),
-        b.CreateFCmpOEQ(b.CreateExtractValue(operands[0], 1), b.CreateExtractValue(operands[1], 1)));
+        b.CreateFCmpOEQ(b.CreateExtractValue(operands[0], 1),
+                        b.CreateExtractValue(operands[1], 1)));
     if (direction == xla::ComparisonDirection::kEq) return equal;
     if (direction == xla::ComparisonDirection::kNe) return b.CreateNot(equal);
     return UnsupportedOperation(instruction, "complex numbers are not ordered");
@@ -105,8 +108,10 @@ absl::StatusOr<Value*> EmitCompare(const HloInstruction& instruction, Operands o
     const bool is_signed = xla::primitive_util::IsSignedIntegralType(type);
     return b.CreateICmp(IntegerPredicate(direction, is_signed), operands[0], operands[1]);
   }
-  if (xla::Cast<xla::HloCompareInstruction>(&instruction)->order() == xla::ComparisonOrder::kTotal) {
-    return b.CreateICmp(IntegerPredicate(direction, true), TotalOrderKey(operands[0], b), TotalOrderKey(operands[1], b));
+  if (xla::Cast<xla::HloCompareInstruction>(&instruction)->order() ==
+      xla::ComparisonOrder::kTotal) {
+    return b.CreateICmp(IntegerPredicate(direction, true), TotalOrderKey(operands[0], b),
+                        TotalOrderKey(operands[1], b));
   }
   return b.CreateFCmp(FloatPredicate(direction), operands[0], operands[1]);
 }
@@ -135,7 +140,9 @@ Value* EmitExtremum(Value* lhs, Value* rhs, bool maximum, PrimitiveType type, IR
     // Lexicographic, as sorting does.
     Value* l[2] = {b.CreateExtractValue(lhs, 0), b.CreateExtractValue(lhs, 1)};
     Value* r[2] = {b.CreateExtractValue(rhs, 0), b.CreateExtractValue(rhs, 1)};
-    auto better = [&](int i) { return maximum ? b.CreateFCmpUGT(l[i], r[i]) : b.CreateFCmpULT(l[i], r[i]); };
+    auto better = [&](int i) {
+      return maximum ? b.CreateFCmpUGT(l[i], r[i]) : b.CreateFCmpULT(l[i], r[i]);
+    };
     Value* take_lhs = b.CreateOr(better(0), b.CreateAnd(b.CreateFCmpOEQ(l[0], r[0]), better(1)));
     return b.CreateSelect(take_lhs, lhs, rhs);
   }
@@ -181,14 +188,16 @@ Value* EmitMultiply(Value* lhs, Value* rhs, IRBuilderBase& b) {
   return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(type), re, 0), im, 1);
 }
 
-Value* EmitBitcastConvert(Value* value, PrimitiveType from, PrimitiveType to, const Target& target, IRBuilderBase& b) {
+Value* EmitBitcastConvert(Value* value, PrimitiveType from, PrimitiveType to, const Target& target,
+                          IRBuilderBase& b) {
   if (from == to) return value;
   Value* bits = ToStorage(value, from, target, b);
   if (!bits->getType()->isStructTy()) bits = b.CreateBitCast(bits, StorageType(to, b.getContext()));
   return Normalize(FromStorage(bits, to, target, b), IsNarrowFloat(to) ? xla::F32 : to, target, b);
 }
 
-llvm::Constant* LiteralElement(const xla::Literal& literal, int64_t linear, llvm::LLVMContext& context) {
+llvm::Constant* LiteralElement(const xla::Literal& literal, int64_t linear,
+                               llvm::LLVMContext& context) {
   const PrimitiveType type = literal.shape().element_type();
   llvm::Type* compute = ComputeType(type, context);
   return xla::primitive_util::ArrayTypeSwitch(
@@ -197,9 +206,9 @@ llvm::Constant* LiteralElement(const xla::Literal& literal, int64_t linear, llvm
         const Native element = literal.data<Native>()[linear];
         if constexpr (xla::primitive_util::IsComplexType(constant)) {
           auto* part = compute->getStructElementType(0);
-          return llvm::ConstantStruct::get(
-              llvm::cast<llvm::StructType>(compute),
-              {llvm::ConstantFP::get(part, element.real()), llvm::ConstantFP::get(part, element.imag())});
+          return llvm::ConstantStruct::get(llvm::cast<llvm::StructType>(compute),
+                                           {llvm::ConstantFP::get(part, element.real()),
+                                            llvm::ConstantFP::get(part, element.imag())});
         } else if constexpr (constant == xla::F32) {
           return llvm::ConstantFP::get(context, llvm::APFloat(element));
         } else if constexpr (constant == xla::F64) {
@@ -217,8 +226,8 @@ llvm::Constant* LiteralElement(const xla::Literal& literal, int64_t linear, llvm
       type);
 }
 
-absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context, const HloInstruction& instruction,
-                                           Operands operands) {
+absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context,
+                                           const HloInstruction& instruction, Operands operands) {
   llvm::IRBuilder<>& b = context.b();
   const PrimitiveType result_type = instruction.shape().element_type();
   switch (instruction.opcode()) {
@@ -227,10 +236,11 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context, const HloInst
     case HloOpcode::kOptimizationBarrier:
       return operands[0];
     case HloOpcode::kConvert:
-      return EmitConvert(operands[0], instruction.operand(0)->shape().element_type(), result_type, context.target(), b);
+      return EmitConvert(operands[0], instruction.operand(0)->shape().element_type(), result_type,
+                         context.target(), b);
     case HloOpcode::kBitcastConvert:
-      return EmitBitcastConvert(operands[0], instruction.operand(0)->shape().element_type(), result_type,
-                                context.target(), b);
+      return EmitBitcastConvert(operands[0], instruction.operand(0)->shape().element_type(),
+                                result_type, context.target(), b);
     case HloOpcode::kCompare:
       return EmitCompare(instruction, operands, b);
     case HloOpcode::kSelect:
@@ -240,7 +250,8 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context, const HloInst
     case HloOpcode::kMinimum:
       return EmitMinimum(operands[0], operands[1], result_type, b);
     case HloOpcode::kClamp:
-      return EmitMinimum(EmitMaximum(operands[1], operands[0], result_type, b), operands[2], result_type, b);
+      return EmitMinimum(EmitMaximum(operands[1], operands[0], result_type, b), operands[2],
+                         result_type, b);
     case HloOpcode::kAdd:
       return Normalize(EmitAdd(operands[0], operands[1], b), result_type, context.target(), b);
     case HloOpcode::kMultiply:

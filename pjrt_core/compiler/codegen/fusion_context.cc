@@ -16,7 +16,8 @@ namespace onexpu::compiler {
 namespace {
 
 const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
-  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root()
+                                                         : instruction;
 }
 
 }  // namespace
@@ -33,8 +34,8 @@ class ScopeGuard {
   FusionContext& context_;
 };
 
-FusionContext::FusionContext(const xla::HloInstruction& instruction, const Target& target, llvm::Function& kernel,
-                             llvm::IntegerType* index_type)
+FusionContext::FusionContext(const xla::HloInstruction& instruction, const Target& target,
+                             llvm::Function& kernel, llvm::IntegerType* index_type)
     : instruction_(instruction),
       root_(RootOf(instruction)),
       target_(target),
@@ -60,9 +61,11 @@ const std::vector<Array>* FusionContext::FindArrays(const xla::HloInstruction& l
   return nullptr;
 }
 
-const Array* FusionContext::FindArray(const xla::HloInstruction& leaf, int64_t tuple_element) const {
+const Array* FusionContext::FindArray(const xla::HloInstruction& leaf,
+                                      int64_t tuple_element) const {
   const std::vector<Array>* arrays = FindArrays(leaf);
-  return arrays && tuple_element < static_cast<int64_t>(arrays->size()) ? &(*arrays)[tuple_element] : nullptr;
+  return arrays && tuple_element < static_cast<int64_t>(arrays->size()) ? &(*arrays)[tuple_element]
+                                                                        : nullptr;
 }
 
 void FusionContext::BindArrays(const xla::HloInstruction& leaf, std::vector<Array> arrays) {
@@ -91,15 +94,19 @@ absl::Status FusionContext::Store(const Array& array, const Index& index, llvm::
   const xla::PrimitiveType type = array.shape.element_type();
   TF_RETURN_IF_ERROR(CheckElementType(type, target_));
   llvm::Value* pointer = ElementPointer(array, index_math_.Linearize(index, array.shape));
-  builder_.CreateAlignedStore(ToStorage(value, type, target_, builder_), pointer, llvm::Align(StorageAlignment(type)));
+  builder_.CreateAlignedStore(ToStorage(value, type, target_, builder_), pointer,
+                              llvm::Align(StorageAlignment(type)));
   return absl::OkStatus();
 }
 
-absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& instruction, const Index& index) {
-  // An element of a tuple is worth finding by its tuple, which is computed once for all of its elements.
+absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& instruction,
+                                                    const Index& index) {
+  // An element of a tuple is worth finding by its tuple, which is computed once for all of its
+  // elements.
   TF_ASSIGN_OR_RETURN(std::vector<llvm::Value*> values, Elements(instruction, index));
   if (values.size() != 1) {
-    return absl::InternalError(absl::StrCat("onexpu: one element was asked of ", instruction.ToString()));
+    return absl::InternalError(
+        absl::StrCat("onexpu: one element was asked of ", instruction.ToString()));
   }
   return values[0];
 }
@@ -107,13 +114,14 @@ absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& i
 const std::vector<llvm::Value*>* FusionContext::FindElements(const MemoKey& key) const {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (auto found = scope->values.find(key); found != scope->values.end()) return &found->second;
-    if (auto found = scope->fixed.find(key.first); found != scope->fixed.end()) return &found->second;
+    if (auto found = scope->fixed.find(key.first); found != scope->fixed.end())
+      return &found->second;
   }
   return nullptr;
 }
 
-absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(const xla::HloInstruction& instruction,
-                                                                  const Index& index) {
+absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(
+    const xla::HloInstruction& instruction, const Index& index) {
   const MemoKey key{&instruction, index.values()};
   if (const std::vector<llvm::Value*>* found = FindElements(key)) return *found;
   std::vector<llvm::Value*> values;
@@ -122,7 +130,8 @@ absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(const xla::Hlo
       TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(array, index));
     }
   } else {
-    if (IsElementwiseOperation(instruction)) TF_RETURN_IF_ERROR(EmitElementwiseOperands(instruction, index));
+    if (IsElementwiseOperation(instruction))
+      TF_RETURN_IF_ERROR(EmitElementwiseOperands(instruction, index));
     TF_ASSIGN_OR_RETURN(values, EmitElements(*this, instruction, index));
   }
   scopes_.back().values[key] = values;
@@ -130,7 +139,8 @@ absl::StatusOr<std::vector<llvm::Value*>> FusionContext::Elements(const xla::Hlo
 }
 
 // Operands first, without recursion: chains of elementwise operations may be longer than the stack.
-absl::Status FusionContext::EmitElementwiseOperands(const xla::HloInstruction& instruction, const Index& index) {
+absl::Status FusionContext::EmitElementwiseOperands(const xla::HloInstruction& instruction,
+                                                    const Index& index) {
   struct Step {
     const xla::HloInstruction* instruction;
     bool operands_done;
@@ -146,8 +156,9 @@ absl::Status FusionContext::EmitElementwiseOperands(const xla::HloInstruction& i
     }
     step.operands_done = true;
     for (const xla::HloInstruction* operand : current.operands()) {
-      const bool same_index = operand->shape().IsArray() &&
-                              static_cast<int64_t>(operand->shape().dimensions().size()) == index.size();
+      const bool same_index =
+          operand->shape().IsArray() &&
+          static_cast<int64_t>(operand->shape().dimensions().size()) == index.size();
       if (!same_index || !IsElementwiseOperation(*operand) || FindArrays(*operand)) continue;
       if (!FindElements({operand, index.values()})) steps.push_back({operand, false});
     }
@@ -155,11 +166,12 @@ absl::Status FusionContext::EmitElementwiseOperands(const xla::HloInstruction& i
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<llvm::Value*>> FusionContext::EmitReducer(const xla::HloComputation& computation,
-                                                                     absl::Span<llvm::Value* const> arguments) {
+absl::StatusOr<std::vector<llvm::Value*>> FusionContext::EmitReducer(
+    const xla::HloComputation& computation, absl::Span<llvm::Value* const> arguments) {
   if (computation.num_parameters() != static_cast<int64_t>(arguments.size())) {
-    return absl::InternalError(absl::StrCat("onexpu: ", computation.name(), " takes ", computation.num_parameters(),
-                                            " parameters, not ", arguments.size()));
+    return absl::InternalError(absl::StrCat("onexpu: ", computation.name(), " takes ",
+                                            computation.num_parameters(), " parameters, not ",
+                                            arguments.size()));
   }
   ScopeGuard scope(*this);
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -190,8 +202,9 @@ absl::Status FusionContext::For(llvm::Value* begin, llvm::Value* end, llvm::Valu
   return absl::OkStatus();
 }
 
-absl::Status FusionContext::ForEach(absl::Span<const int64_t> dimensions,
-                                    absl::FunctionRef<absl::Status(absl::Span<llvm::Value* const>)> body) {
+absl::Status FusionContext::ForEach(
+    absl::Span<const int64_t> dimensions,
+    absl::FunctionRef<absl::Status(absl::Span<llvm::Value* const>)> body) {
   std::vector<llvm::Value*> counters;
   struct Nest {
     FusionContext& context;
@@ -277,9 +290,9 @@ llvm::AllocaInst* FusionContext::Slot(llvm::Type* type, llvm::Value* initial) {
 }
 
 llvm::Value* FusionContext::GlobalId(int dimension) {
-  llvm::FunctionCallee callee =
-      module().getOrInsertFunction("_Z13get_global_idj", llvm::FunctionType::get(builder_.getInt64Ty(),
-                                                                                 {builder_.getInt32Ty()}, false));
+  llvm::FunctionCallee callee = module().getOrInsertFunction(
+      "_Z13get_global_idj",
+      llvm::FunctionType::get(builder_.getInt64Ty(), {builder_.getInt32Ty()}, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   function->setDoesNotThrow();
@@ -290,26 +303,29 @@ llvm::Value* FusionContext::GlobalId(int dimension) {
   return call;
 }
 
-absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(int64_t count, WorkItemCost cost,
-                                                            absl::FunctionRef<absl::Status(llvm::Value*)> body) {
+absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(
+    int64_t count, WorkItemCost cost, absl::FunctionRef<absl::Status(llvm::Value*)> body) {
   LaunchDimensions launch = ChooseLaunch(count, cost, target_);
   llvm::Value* id = GlobalId();
   if (launch.global[0] == static_cast<uint64_t>(count)) {
     TF_RETURN_IF_ERROR(body(id));
   } else {
-    TF_RETURN_IF_ERROR(If(builder_.CreateICmpULT(id, builder_.getInt64(count)), [&] { return body(id); }));
+    TF_RETURN_IF_ERROR(
+        If(builder_.CreateICmpULT(id, builder_.getInt64(count)), [&] { return body(id); }));
   }
   return launch;
 }
 
-absl::StatusOr<LaunchDimensions> FusionContext::PerElement(const xla::Shape& shape, WorkItemCost cost, bool by_rows,
-                                                           absl::FunctionRef<absl::Status(const Index&)> body) {
+absl::StatusOr<LaunchDimensions> FusionContext::PerElement(
+    const xla::Shape& shape, WorkItemCost cost, bool by_rows,
+    absl::FunctionRef<absl::Status(const Index&)> body) {
   constexpr int64_t kShortestRow = 16;
   const int64_t count = xla::ShapeUtil::ElementsIn(shape);
   const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);
   const int64_t columns = shape.dimensions().empty() ? 1 : shape.dimensions(minor);
   if (!by_rows || columns < kShortestRow || columns == count) {
-    return PerWorkItem(count, cost, [&](llvm::Value* id) { return body(index_math_.Delinearize(id, shape)); });
+    return PerWorkItem(count, cost,
+                       [&](llvm::Value* id) { return body(index_math_.Delinearize(id, shape)); });
   }
   const int64_t rows = count / columns;
   LaunchDimensions launch = ChooseRowLaunch(rows, columns, cost, target_);

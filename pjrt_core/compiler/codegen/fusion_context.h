@@ -1,6 +1,6 @@
-// One kernel that is being written: its arguments, its position in the IR, and the value of any HLO instruction at any
-// index, computed once per index (pull style). Schedules are written against this class.
-// Owned by the schedule that writes the kernel; thread-compatible.
+// One kernel that is being written: its arguments, its position in the IR, and the value of any HLO
+// instruction at any index, computed once per index (pull style). Schedules are written against
+// this class. Owned by the schedule that writes the kernel; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_FUSION_CONTEXT_H_
 #define PJRT_CORE_COMPILER_CODEGEN_FUSION_CONTEXT_H_
 
@@ -22,22 +22,24 @@
 
 namespace onexpu::compiler {
 
-// An array in device memory (`ptr addrspace(1)`; a schedule may also bind local memory) in its storage type.
+// An array in device memory (`ptr addrspace(1)`; a schedule may also bind local memory) in its
+// storage type.
 struct Array {
   xla::Shape shape;
   llvm::Value* pointer = nullptr;
 };
 
-// Values are in the compute type of their HLO type (see types.h): i1 for pred, f32 for every narrow float (already rounded
-// to the narrow type), {re, im} structs for complex numbers.
+// Values are in the compute type of their HLO type (see types.h): i1 for pred, f32 for every narrow
+// float (already rounded to the narrow type), {re, im} structs for complex numbers.
 class FusionContext {
  public:
-  FusionContext(const xla::HloInstruction& instruction, const Target& target, llvm::Function& kernel,
-                llvm::IntegerType* index_type);
+  FusionContext(const xla::HloInstruction& instruction, const Target& target,
+                llvm::Function& kernel, llvm::IntegerType* index_type);
 
   // What is emitted: a kFusion or a bare operation.
   const xla::HloInstruction& instruction() const { return instruction_; }
-  // The operation whose elements are the results: a fusion's root (it may be a kTuple), else the instruction itself.
+  // The operation whose elements are the results: a fusion's root (it may be a kTuple), else the
+  // instruction itself.
   const xla::HloInstruction& root() const { return root_; }
   const Target& target() const { return target_; }
 
@@ -52,8 +54,8 @@ class FusionContext {
 
   // The arrays that the instruction writes, tuples flattened.
   const std::vector<Array>& results() const { return results_; }
-  // The array behind a fusion's parameter or a bare operation's operand, null when `leaf` is not one. `tuple_element`
-  // counts the flattened leaves.
+  // The array behind a fusion's parameter or a bare operation's operand, null when `leaf` is not
+  // one. `tuple_element` counts the flattened leaves.
   const Array* FindArray(const xla::HloInstruction& leaf, int64_t tuple_element = 0) const;
   // Scratch memory in the order of KernelSequence::AddScratch.
   llvm::Value* scratch(int64_t number) const { return scratch_[number]; }
@@ -68,11 +70,15 @@ class FusionContext {
 
   // ---- Values ----
 
-  // The element of an array-shaped instruction: of the fusion, of a scalar computation that is being inlined, or a leaf.
+  // The element of an array-shaped instruction: of the fusion, of a scalar computation that is
+  // being inlined, or a leaf.
   absl::StatusOr<llvm::Value*> Element(const xla::HloInstruction& instruction, const Index& index);
-  // The same for an instruction that may be tuple-shaped (kTuple, variadic reduce): one value per element.
-  absl::StatusOr<std::vector<llvm::Value*>> Elements(const xla::HloInstruction& instruction, const Index& index);
-  // Inlines a scalar computation (a reducer, a comparator, a combiner, a map): one value per result.
+  // The same for an instruction that may be tuple-shaped (kTuple, variadic reduce): one value per
+  // element.
+  absl::StatusOr<std::vector<llvm::Value*>> Elements(const xla::HloInstruction& instruction,
+                                                     const Index& index);
+  // Inlines a scalar computation (a reducer, a comparator, a combiner, a map): one value per
+  // result.
   absl::StatusOr<std::vector<llvm::Value*>> EmitReducer(const xla::HloComputation& computation,
                                                         absl::Span<llvm::Value* const> arguments);
 
@@ -91,7 +97,8 @@ class FusionContext {
   absl::Status If(llvm::Value* condition, absl::FunctionRef<absl::Status()> then);
   absl::Status IfElse(llvm::Value* condition, absl::FunctionRef<absl::Status()> then,
                       absl::FunctionRef<absl::Status()> otherwise);
-  absl::Status While(absl::FunctionRef<absl::StatusOr<llvm::Value*>()> condition, absl::FunctionRef<absl::Status()> body);
+  absl::Status While(absl::FunctionRef<absl::StatusOr<llvm::Value*>()> condition,
+                     absl::FunctionRef<absl::Status()> body);
   // A private variable, allocated in the entry block (it becomes a register).
   llvm::AllocaInst* Slot(llvm::Type* type, llvm::Value* initial = nullptr);
 
@@ -100,9 +107,10 @@ class FusionContext {
   // Runs `body` in work-items 0 to count-1 with the work-item's number (i64).
   absl::StatusOr<LaunchDimensions> PerWorkItem(int64_t count, WorkItemCost cost,
                                                absl::FunctionRef<absl::Status(llvm::Value*)> body);
-  // The same for every element of `shape`, with its index. `by_rows`: one launch dimension for the most minor dimension of
-  // the shape, for bodies that look at more than the place in memory.
-  absl::StatusOr<LaunchDimensions> PerElement(const xla::Shape& shape, WorkItemCost cost, bool by_rows,
+  // The same for every element of `shape`, with its index. `by_rows`: one launch dimension for the
+  // most minor dimension of the shape, for bodies that look at more than the place in memory.
+  absl::StatusOr<LaunchDimensions> PerElement(const xla::Shape& shape, WorkItemCost cost,
+                                              bool by_rows,
                                               absl::FunctionRef<absl::Status(const Index&)> body);
 
   // Set up by KernelSequence.

@@ -3,20 +3,22 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
-
 #include "llvm/IR/Constants.h"
 
 namespace onexpu::compiler {
 namespace {
 
 std::vector<int64_t> MinorToMajor(const xla::Shape& shape) {
-  if (shape.has_layout()) return {shape.layout().minor_to_major().begin(), shape.layout().minor_to_major().end()};
+  if (shape.has_layout())
+    return {shape.layout().minor_to_major().begin(), shape.layout().minor_to_major().end()};
   std::vector<int64_t> order;
   for (int64_t i = shape.dimensions().size() - 1; i >= 0; --i) order.push_back(i);
   return order;
 }
 
-const llvm::ConstantInt* AsConstant(llvm::Value* value) { return llvm::dyn_cast<llvm::ConstantInt>(value); }
+const llvm::ConstantInt* AsConstant(llvm::Value* value) {
+  return llvm::dyn_cast<llvm::ConstantInt>(value);
+}
 
 bool IsConstant(llvm::Value* value, int64_t wanted) {
   const llvm::ConstantInt* constant = AsConstant(value);
@@ -126,7 +128,9 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
       rest = Div(rest, extent);
     }
   }
-  llvm::Value* wide = linear->getType() == builder_.getInt64Ty() ? linear : builder_.CreateSExt(linear, builder_.getInt64Ty());
+  llvm::Value* wide = linear->getType() == builder_.getInt64Ty()
+                          ? linear
+                          : builder_.CreateSExt(linear, builder_.getInt64Ty());
   return Index(std::move(values), wide, shape);
 }
 
@@ -159,7 +163,8 @@ Index IndexMath::DelinearizeRowMajor(llvm::Value* linear, absl::Span<const int64
   return Index(std::move(values));
 }
 
-llvm::Value* IndexMath::LinearizeRowMajor(absl::Span<llvm::Value* const> index, absl::Span<const int64_t> dimensions) {
+llvm::Value* IndexMath::LinearizeRowMajor(absl::Span<llvm::Value* const> index,
+                                          absl::Span<const int64_t> dimensions) {
   llvm::Value* result = Constant(0);
   for (size_t i = 0; i < dimensions.size(); ++i) {
     if (dimensions[i] == 1) continue;

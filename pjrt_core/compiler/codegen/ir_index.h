@@ -1,5 +1,6 @@
-// Positions in arrays as LLVM values: a multi-dimensional index, and the arithmetic that turns it into a place in memory
-// for any layout. Thread-compatible; an IndexMath belongs to one kernel that is being written.
+// Positions in arrays as LLVM values: a multi-dimensional index, and the arithmetic that turns it
+// into a place in memory for any layout. Thread-compatible; an IndexMath belongs to one kernel that
+// is being written.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_IR_INDEX_H_
 #define PJRT_CORE_COMPILER_CODEGEN_IR_INDEX_H_
 
@@ -14,8 +15,9 @@
 
 namespace onexpu::compiler {
 
-// One value per logical dimension, all of the kernel's index type. When the index came from a count of elements in memory
-// order, that count (always i64) is kept with the shape it counts in, so that arrays of one layout need no arithmetic.
+// One value per logical dimension, all of the kernel's index type. When the index came from a count
+// of elements in memory order, that count (always i64) is kept with the shape it counts in, so that
+// arrays of one layout need no arithmetic.
 class Index {
  public:
   Index() = default;
@@ -26,7 +28,8 @@ class Index {
   llvm::Value* operator[](int64_t dimension) const { return values_[dimension]; }
   const std::vector<llvm::Value*>& values() const { return values_; }
 
-  // The count of elements in memory order when it is known for arrays of `shape`'s dimensions and layout, else null.
+  // The count of elements in memory order when it is known for arrays of `shape`'s dimensions and
+  // layout, else null.
   llvm::Value* LinearFor(const xla::Shape& shape) const;
 
  private:
@@ -36,11 +39,13 @@ class Index {
   std::vector<int64_t> minor_to_major_;
 };
 
-// Arithmetic on indices. Indices are never negative and never overflow, and the instructions say so; what was already
-// computed in an enclosing scope is not computed again.
+// Arithmetic on indices. Indices are never negative and never overflow, and the instructions say
+// so; what was already computed in an enclosing scope is not computed again.
 class IndexMath {
  public:
-  IndexMath(llvm::IRBuilder<>& builder, llvm::IntegerType* type) : builder_(builder), type_(type) { PushScope(); }
+  IndexMath(llvm::IRBuilder<>& builder, llvm::IntegerType* type) : builder_(builder), type_(type) {
+    PushScope();
+  }
 
   llvm::IntegerType* type() const { return type_; }
   llvm::Value* Constant(int64_t value) const { return llvm::ConstantInt::getSigned(type_, value); }
@@ -67,9 +72,11 @@ class IndexMath {
   llvm::Value* Linearize(const Index& index, const xla::Shape& shape);
   // The same with dimensions in row-major order, whatever the layout.
   Index DelinearizeRowMajor(llvm::Value* linear, absl::Span<const int64_t> dimensions);
-  llvm::Value* LinearizeRowMajor(absl::Span<llvm::Value* const> index, absl::Span<const int64_t> dimensions);
+  llvm::Value* LinearizeRowMajor(absl::Span<llvm::Value* const> index,
+                                 absl::Span<const int64_t> dimensions);
 
-  // Values found inside a scope (a loop body, a branch) are forgotten at its end, for they do not reach beyond it.
+  // Values found inside a scope (a loop body, a branch) are forgotten at its end, for they do not
+  // reach beyond it.
   void PushScope() { scopes_.emplace_back(); }
   void PopScope() { scopes_.pop_back(); }
 

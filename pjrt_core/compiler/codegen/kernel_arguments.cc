@@ -9,13 +9,15 @@ namespace {
 
 using Slice = xla::BufferAllocation::Slice;
 
-// Adds the slices of `instruction`'s array leaves to `arguments`, each distinct one once. Other leaves (tokens) have none.
-absl::StatusOr<std::vector<KernelArguments::Leaf>> AddLeaves(const xla::HloInstruction& instruction,
-                                                             const xla::BufferAssignment& assignment, bool written,
-                                                             std::vector<KernelArguments::Argument>& arguments) {
+// Adds the slices of `instruction`'s array leaves to `arguments`, each distinct one once. Other
+// leaves (tokens) have none.
+absl::StatusOr<std::vector<KernelArguments::Leaf>> AddLeaves(
+    const xla::HloInstruction& instruction, const xla::BufferAssignment& assignment, bool written,
+    std::vector<KernelArguments::Argument>& arguments) {
   std::vector<KernelArguments::Leaf> leaves;
   TF_RETURN_IF_ERROR(xla::ShapeUtil::ForEachSubshapeWithStatus(
-      instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex& index) -> absl::Status {
+      instruction.shape(),
+      [&](const xla::Shape& shape, const xla::ShapeIndex& index) -> absl::Status {
         if (shape.IsTuple()) return absl::OkStatus();
         if (!shape.IsArray()) {
           leaves.push_back({shape, -1});
@@ -38,7 +40,8 @@ absl::StatusOr<KernelArguments> KernelArguments::Create(const xla::HloInstructio
                                                         const xla::BufferAssignment& assignment) {
   KernelArguments result;
   for (const xla::HloInstruction* operand : instruction.operands()) {
-    TF_ASSIGN_OR_RETURN(result.operands_.emplace_back(), AddLeaves(*operand, assignment, false, result.arguments_));
+    TF_ASSIGN_OR_RETURN(result.operands_.emplace_back(),
+                        AddLeaves(*operand, assignment, false, result.arguments_));
   }
   TF_ASSIGN_OR_RETURN(result.results_, AddLeaves(instruction, assignment, true, result.arguments_));
   for (size_t i = 0; i < result.arguments_.size(); ++i) {

@@ -1,5 +1,5 @@
-// What a kernel is given: the distinct buffer slices of an instruction's operands and results, and what may be said about
-// them (read only, not overlapping). Immutable; thread-compatible.
+// What a kernel is given: the distinct buffer slices of an instruction's operands and results, and
+// what may be said about them (read only, not overlapping). Immutable; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_KERNEL_ARGUMENTS_H_
 #define PJRT_CORE_COMPILER_CODEGEN_KERNEL_ARGUMENTS_H_
 

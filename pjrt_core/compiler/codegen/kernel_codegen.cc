@@ -57,7 +57,8 @@ class KernelCodegenImpl final : public KernelCodegen {
 
   // Everything runs in order, so sequences may use the same scratch one after the other.
   Scratch ScratchFor(int64_t bytes, bool is_state, int64_t ordinal) {
-    auto [entry, inserted] = scratch_ids_.try_emplace({bytes, is_state, ordinal}, scratch_ids_.size());
+    auto [entry, inserted] =
+        scratch_ids_.try_emplace({bytes, is_state, ordinal}, scratch_ids_.size());
     return {entry->second, bytes};
   }
 
@@ -71,7 +72,8 @@ class KernelCodegenImpl final : public KernelCodegen {
   std::vector<std::string> entry_points_;
 };
 
-absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(const xla::HloInstruction& instruction) {
+absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
+    const xla::HloInstruction& instruction) {
   TF_ASSIGN_OR_RETURN(KernelArguments arguments, KernelArguments::Create(instruction, assignment_));
   const std::string key = absl::StrCat(ComputationText(instruction), "|", arguments.Signature());
   auto found = emitted_.find(key);
@@ -82,7 +84,8 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(const xla::Hlo
       sequence.Discard();
       return status;
     }
-    for (const KernelSequence::Kernel& kernel : sequence.kernels()) entry_points_.push_back(kernel.entry_point);
+    for (const KernelSequence::Kernel& kernel : sequence.kernels())
+      entry_points_.push_back(kernel.entry_point);
     found = emitted_.emplace(key, Emitted{sequence.kernels(), sequence.scratch()}).first;
   }
 
@@ -98,13 +101,15 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(const xla::Hlo
   }
   std::vector<KernelLaunch> launches;
   for (const KernelSequence::Kernel& kernel : found->second.kernels) {
-    launches.push_back({kernel.entry_point, kernel.launch.global, kernel.launch.local, launch_arguments});
+    launches.push_back(
+        {kernel.entry_point, kernel.launch.global, kernel.launch.local, launch_arguments});
   }
   return launches;
 }
 
 absl::StatusOr<KernelLaunch> KernelCodegenImpl::EmitRegion(const xla::HloInstruction& instruction) {
-  const std::string name = absl::StrCat(KernelName(instruction.name(), entry_points_.size()), "_region");
+  const std::string name =
+      absl::StrCat(KernelName(instruction.name(), entry_points_.size()), "_region");
   TF_ASSIGN_OR_RETURN(KernelLaunch launch,
                       EmitSmallRegion(instruction, assignment_, options_.target, *module_, name));
   entry_points_.push_back(launch.entry_point);
@@ -119,16 +124,16 @@ absl::StatusOr<CompiledKernels> KernelCodegenImpl::Finish() {
   LegalizerOptions legalizer;
   legalizer.has_fp64 = options_.target.has_fp64;
   legalizer.spirv_extensions = options_.target.spirv_extensions;
-  TF_ASSIGN_OR_RETURN(result.spirv, ModuleToSpirv(*module_, *machine_, legalizer, options_.spirv_worker));
+  TF_ASSIGN_OR_RETURN(result.spirv,
+                      ModuleToSpirv(*module_, *machine_, legalizer, options_.spirv_worker));
   if (options_.keep_ir) result.ir_after = ToText(*module_);
   return result;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<KernelCodegen>> KernelCodegen::Create(const xla::HloModule& module,
-                                                                     const xla::BufferAssignment& assignment,
-                                                                     CodegenOptions options) {
+absl::StatusOr<std::unique_ptr<KernelCodegen>> KernelCodegen::Create(
+    const xla::HloModule& module, const xla::BufferAssignment& assignment, CodegenOptions options) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, CreateSpirvTargetMachine());
   return std::make_unique<KernelCodegenImpl>(assignment, std::move(options), std::move(machine),
                                              std::string(module.name()));

@@ -1,5 +1,6 @@
-// From scheduled HLO instructions to SPIR-V kernels: the narrow seam between `emit/` (which walks the schedule and writes
-// thunks) and `codegen/` (which knows LLVM). One object per compiled module. Thread-compatible: each compile owns one.
+// From scheduled HLO instructions to SPIR-V kernels: the narrow seam between `emit/` (which walks
+// the schedule and writes thunks) and `codegen/` (which knows LLVM). One object per compiled
+// module. Thread-compatible: each compile owns one.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_KERNEL_CODEGEN_H_
 #define PJRT_CORE_COMPILER_CODEGEN_KERNEL_CODEGEN_H_
 
@@ -33,8 +34,9 @@ struct Target {
   std::vector<std::string> spirv_extensions;
 };
 
-// Scratch that a kernel needs beyond the buffer assignment (e.g. a sort's ping-pong buffer); emit/ appends it to the
-// Program's temporaries. `id` is unique per module; the same id is the same memory.
+// Scratch that a kernel needs beyond the buffer assignment (e.g. a sort's ping-pong buffer); emit/
+// appends it to the Program's temporaries. `id` is unique per module; the same id is the same
+// memory.
 struct Scratch {
   int64_t id = -1;
   int64_t bytes = 0;
@@ -43,7 +45,7 @@ struct Scratch {
 struct KernelArgument {
   xla::BufferAllocation::Slice slice;  // unset when `scratch` is used
   Scratch scratch;
-  bool is_state = false;               // `scratch` lives as long as the loaded Program, zero-initialised
+  bool is_state = false;  // `scratch` lives as long as the loaded Program, zero-initialised
 };
 
 struct KernelLaunch {
@@ -54,33 +56,35 @@ struct KernelLaunch {
 };
 
 struct CompiledKernels {
-  std::string spirv;              // empty when no kernel was emitted
-  std::string ir_before;          // textual LLVM IR for dumps, only when asked for
+  std::string spirv;      // empty when no kernel was emitted
+  std::string ir_before;  // textual LLVM IR for dumps, only when asked for
   std::string ir_after;
   std::vector<std::string> entry_points;
 };
 
 struct CodegenOptions {
   Target target;
-  std::string spirv_worker;       // path of onexpu-spirv
+  std::string spirv_worker;  // path of onexpu-spirv
   bool keep_ir = false;
 };
 
 class KernelCodegen {
  public:
-  static absl::StatusOr<std::unique_ptr<KernelCodegen>> Create(const xla::HloModule& module,
-                                                               const xla::BufferAssignment& assignment,
-                                                               CodegenOptions options);
+  static absl::StatusOr<std::unique_ptr<KernelCodegen>> Create(
+      const xla::HloModule& module, const xla::BufferAssignment& assignment,
+      CodegenOptions options);
   virtual ~KernelCodegen() = default;
 
-  // Emits the kernels that compute `instruction`, in launch order. `instruction` is a kFusion (all elementwise and data
-  // movement work is wrapped into fusions before scheduling), or one of kSort, kScatter, kSelectAndScatter,
-  // kReduceWindow, kRngGetAndUpdateState, kCopy, kIota... left alone by fusion. Identical computations are emitted once:
-  // the launches then share an entry point. UNIMPLEMENTED names the op and its shapes.
-  virtual absl::StatusOr<std::vector<KernelLaunch>> Emit(const xla::HloInstruction& instruction) = 0;
+  // Emits the kernels that compute `instruction`, in launch order. `instruction` is a kFusion (all
+  // elementwise and data movement work is wrapped into fusions before scheduling), or one of kSort,
+  // kScatter, kSelectAndScatter, kReduceWindow, kRngGetAndUpdateState, kCopy, kIota... left alone
+  // by fusion. Identical computations are emitted once: the launches then share an entry point.
+  // UNIMPLEMENTED names the op and its shapes.
+  virtual absl::StatusOr<std::vector<KernelLaunch>> Emit(
+      const xla::HloInstruction& instruction) = 0;
 
-  // True when the whole `instruction` (kWhile, kCall, kConditional) fits one work-group as one kernel; then EmitRegion
-  // gives that kernel with the control flow inside.
+  // True when the whole `instruction` (kWhile, kCall, kConditional) fits one work-group as one
+  // kernel; then EmitRegion gives that kernel with the control flow inside.
   virtual bool IsSmallRegion(const xla::HloInstruction& instruction) const = 0;
   virtual absl::StatusOr<KernelLaunch> EmitRegion(const xla::HloInstruction& instruction) = 0;
 

@@ -18,14 +18,17 @@ namespace {
 // The greatest number that index arithmetic on this shape or this operation's window may meet.
 double GreatestIndex(const xla::HloInstruction& instruction) {
   double greatest = 0;
-  xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
-    if (!shape.IsArray()) return;
-    double count = 1;
-    for (int64_t extent : shape.dimensions()) count *= std::max<int64_t>(extent, 1);
-    greatest = std::max(greatest, count);
-  });
+  xla::ShapeUtil::ForEachSubshape(instruction.shape(),
+                                  [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+                                    if (!shape.IsArray()) return;
+                                    double count = 1;
+                                    for (int64_t extent : shape.dimensions())
+                                      count *= std::max<int64_t>(extent, 1);
+                                    greatest = std::max(greatest, count);
+                                  });
   double spread = 1;
-  if (instruction.opcode() == xla::HloOpcode::kConvolution || instruction.opcode() == xla::HloOpcode::kReduceWindow ||
+  if (instruction.opcode() == xla::HloOpcode::kConvolution ||
+      instruction.opcode() == xla::HloOpcode::kReduceWindow ||
       instruction.opcode() == xla::HloOpcode::kSelectAndScatter) {
     for (const auto& dimension : instruction.window().dimensions()) {
       spread = std::max<double>(spread, dimension.stride());
@@ -68,7 +71,8 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   const size_t buffers = arguments_.arguments().size();
   std::vector<llvm::Type*> types(buffers + scratch_.size(), pointer);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
-  auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, absl::StrCat(name_, suffix), module_);
+  auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
+                                        absl::StrCat(name_, suffix), module_);
   kernel->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   kernel->setDoesNotThrow();
   for (size_t i = 0; i < buffers; ++i) {
@@ -105,7 +109,8 @@ absl::Status KernelSequence::End(std::unique_ptr<FusionContext> kernel, LaunchDi
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
   if (llvm::verifyFunction(function, &stream)) {
-    return absl::InternalError(absl::StrCat("onexpu: malformed IR for ", instruction_.ToString(), ": ", complaint));
+    return absl::InternalError(
+        absl::StrCat("onexpu: malformed IR for ", instruction_.ToString(), ": ", complaint));
   }
   kernels_.push_back({function.getName().str(), std::move(launch)});
   return absl::OkStatus();

@@ -1,5 +1,5 @@
-// The kernels of one instruction: a schedule begins and ends them one after the other, in launch order.
-// Owned by KernelCodegen for the time of one Emit; thread-compatible.
+// The kernels of one instruction: a schedule begins and ends them one after the other, in launch
+// order. Owned by KernelCodegen for the time of one Emit; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
 #define PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
 
@@ -19,8 +19,8 @@
 
 namespace onexpu::compiler {
 
-// Whether 32-bit indices are enough for an instruction and all that it calls. They should be used where they are: division
-// of 64-bit numbers is slow everywhere.
+// Whether 32-bit indices are enough for an instruction and all that it calls. They should be used
+// where they are: division of 64-bit numbers is slow everywhere.
 bool FitsInt32(const xla::HloInstruction& instruction);
 
 class KernelSequence {
@@ -30,16 +30,21 @@ class KernelSequence {
     LaunchDimensions launch;
   };
 
-  KernelSequence(const xla::HloInstruction& instruction, const KernelArguments& arguments, const Target& target,
-                 llvm::Module& module, std::string name)
-      : instruction_(instruction), arguments_(arguments), target_(target), module_(module), name_(std::move(name)) {}
+  KernelSequence(const xla::HloInstruction& instruction, const KernelArguments& arguments,
+                 const Target& target, llvm::Module& module, std::string name)
+      : instruction_(instruction),
+        arguments_(arguments),
+        target_(target),
+        module_(module),
+        name_(std::move(name)) {}
 
   const xla::HloInstruction& instruction() const { return instruction_; }
   const KernelArguments& arguments() const { return arguments_; }
   const Target& target() const { return target_; }
 
-  // Device memory that all kernels of the sequence share. To be declared before the first Begin; the number is for
-  // FusionContext::scratch. State lives as long as the loaded Program and starts as zeros.
+  // Device memory that all kernels of the sequence share. To be declared before the first Begin;
+  // the number is for FusionContext::scratch. State lives as long as the loaded Program and starts
+  // as zeros.
   int64_t AddScratch(int64_t bytes, bool is_state = false);
 
   // Starts a kernel; its arguments are the instruction's distinct buffers and every scratch.

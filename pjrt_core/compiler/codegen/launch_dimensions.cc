@@ -8,7 +8,8 @@ namespace {
 // A vector unit's worth of work-items, so that the device's compiler can run them side by side.
 constexpr uint64_t kVector = 16;
 
-// The greatest divisor of `count` that is a multiple of `step` and at most `limit`; 0 when there is none.
+// The greatest divisor of `count` that is a multiple of `step` and at most `limit`; 0 when there is
+// none.
 uint64_t DivisorUpTo(uint64_t count, uint64_t limit, uint64_t step) {
   for (uint64_t size = limit / step * step; size >= step; size -= step) {
     if (count % size == 0) return size;
@@ -32,20 +33,24 @@ LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& ta
     const uint64_t padded = items < kVector ? kVector : items;
     return {{padded}, {padded}};
   }
-  if (uint64_t local = DivisorUpTo(items, limit, std::min(kVector, limit))) return {{items}, {local}};
+  if (uint64_t local = DivisorUpTo(items, limit, std::min(kVector, limit)))
+    return {{items}, {local}};
   const uint64_t local = items < limit ? kVector : limit;
   return {{RoundUp(items, local)}, {local}};
 }
 
-LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost, const Target& target) {
-  constexpr uint64_t kFew = 128;  // work-items, below which starting a work-group costs more than its work
+LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost,
+                                 const Target& target) {
+  constexpr uint64_t kFew =
+      128;  // work-items, below which starting a work-group costs more than its work
   const uint64_t limit = WorkGroupLimit(cost, target);
   uint64_t local_columns = DivisorUpTo(columns, limit, std::min(kVector, limit));
   if (local_columns == 0) local_columns = std::min<uint64_t>(columns, limit);
   const uint64_t row_limit = std::min<uint64_t>(limit / local_columns, rows);
   uint64_t local_rows = DivisorUpTo(rows, row_limit, 1);
   if (local_rows * local_columns < kFew) local_rows = row_limit;
-  return {{RoundUp(rows, local_rows), RoundUp(columns, local_columns)}, {local_rows, local_columns}};
+  return {{RoundUp(rows, local_rows), RoundUp(columns, local_columns)},
+          {local_rows, local_columns}};
 }
 
 }  // namespace onexpu::compiler

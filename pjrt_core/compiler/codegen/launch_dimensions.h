@@ -9,7 +9,8 @@
 
 namespace onexpu::compiler {
 
-// SYCL's order, slowest first (OpenCL's get_global_id(0) is the last entry); `local` divides `global`.
+// SYCL's order, slowest first (OpenCL's get_global_id(0) is the last entry); `local` divides
+// `global`.
 struct LaunchDimensions {
   absl::InlinedVector<uint64_t, 3> global;
   absl::InlinedVector<uint64_t, 3> local;
@@ -20,12 +21,14 @@ enum class WorkItemCost {
   kLoop,     // each runs a loop of its own
 };
 
-// One dimension with at least `count` work-items. When the result has more than `count`, the kernel must guard its tail.
+// One dimension with at least `count` work-items. When the result has more than `count`, the kernel
+// must guard its tail.
 LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& target);
 
-// Two dimensions, rows by columns, so that the position in a row needs no division. Both entries of `global` may be
-// greater than asked for: the kernel then guards that side.
-LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost, const Target& target);
+// Two dimensions, rows by columns, so that the position in a row needs no division. Both entries of
+// `global` may be greater than asked for: the kernel then guards that side.
+LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost,
+                                 const Target& target);
 
 }  // namespace onexpu::compiler
 

@@ -12,10 +12,10 @@ using llvm::IRBuilderBase;
 using llvm::Value;
 
 enum class Specials {
-  kIeee,            // infinities and NaNs in the greatest exponent
-  kNanAllOnes,      // no infinity; NaN is the greatest magnitude
-  kNanNegativeZero, // no infinity, no negative zero; NaN is its pattern
-  kNone,            // neither
+  kIeee,             // infinities and NaNs in the greatest exponent
+  kNanAllOnes,       // no infinity; NaN is the greatest magnitude
+  kNanNegativeZero,  // no infinity, no negative zero; NaN is its pattern
+  kNone,             // neither
 };
 
 struct Format {
@@ -100,8 +100,8 @@ Value* IsNan(Value* value, IRBuilderBase& b) { return b.CreateFCmpUNO(value, val
 // Only an exponent of 8 bits: 2^(bits - 127), 255 is NaN.
 Value* DecodeE8M0(Value* bits, IRBuilderBase& b) {
   Value* wide = b.CreateZExt(bits, b.getInt32Ty());
-  Value* value = b.CreateSelect(b.CreateICmpEQ(wide, b.getInt32(0)), b.getInt32(1 << (kMantissa32 - 1)),
-                                b.CreateShl(wide, kMantissa32));
+  Value* value = b.CreateSelect(b.CreateICmpEQ(wide, b.getInt32(0)),
+                                b.getInt32(1 << (kMantissa32 - 1)), b.CreateShl(wide, kMantissa32));
   return b.CreateSelect(b.CreateICmpEQ(wide, b.getInt32(255)), Nan(b), AsFloat(value, b));
 }
 
@@ -109,9 +109,10 @@ Value* EncodeE8M0(Value* value, IRBuilderBase& b) {
   Value* bits = AsBits(value, b);
   // Round to nearest, ties to the even exponent; below the smallest power, to it.
   Value* even = b.CreateAnd(b.CreateLShr(bits, kMantissa32), b.getInt32(1));
-  Value* rounded = b.CreateLShr(b.CreateAdd(b.CreateAdd(bits, b.getInt32((1 << (kMantissa32 - 1)) - 1)), even),
-                                kMantissa32);
-  Value* bad = b.CreateOr(IsNan(value, b), b.CreateFCmpOLE(value, llvm::ConstantFP::get(b.getFloatTy(), 0)));
+  Value* rounded = b.CreateLShr(
+      b.CreateAdd(b.CreateAdd(bits, b.getInt32((1 << (kMantissa32 - 1)) - 1)), even), kMantissa32);
+  Value* bad =
+      b.CreateOr(IsNan(value, b), b.CreateFCmpOLE(value, llvm::ConstantFP::get(b.getFloatTy(), 0)));
   return b.CreateTrunc(b.CreateSelect(bad, b.getInt32(255), rounded), b.getInt8Ty());
 }
 
@@ -152,7 +153,8 @@ bool IsNarrowFloat(xla::PrimitiveType type) {
 Value* DecodeNarrowFloat(Value* bits, xla::PrimitiveType type, bool has_fp16, IRBuilderBase& b) {
   if (type == xla::BF16) return DecodeBf16(bits, b);
   if (type == xla::F8E8M0FNU) return DecodeE8M0(bits, b);
-  if (type == xla::F16 && has_fp16) return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), b.getFloatTy());
+  if (type == xla::F16 && has_fp16)
+    return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), b.getFloatTy());
   const Format format = FormatOf(type);
   Value* wide = b.CreateZExt(bits, b.getInt32Ty());
   Value* magnitude = b.CreateAnd(wide, b.getInt32(format.magnitude_mask()));
@@ -160,21 +162,27 @@ Value* DecodeNarrowFloat(Value* bits, xla::PrimitiveType type, bool has_fp16, IR
   Value* normal = b.CreateAdd(b.CreateShl(magnitude, kMantissa32 - format.mantissa),
                               b.getInt32((kBias32 - format.bias) << kMantissa32));
   // Subnormals are small integers times the smallest step.
-  Value* step = llvm::ConstantFP::get(b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa));
+  Value* step =
+      llvm::ConstantFP::get(b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa));
   Value* subnormal = AsBits(b.CreateFMul(b.CreateUIToFP(magnitude, b.getFloatTy()), step), b);
-  Value* result = b.CreateSelect(b.CreateICmpULT(magnitude, b.getInt32(1 << format.mantissa)), subnormal, normal);
+  Value* result = b.CreateSelect(b.CreateICmpULT(magnitude, b.getInt32(1 << format.mantissa)),
+                                 subnormal, normal);
   switch (format.specials) {
     case Specials::kIeee: {
       // The greatest exponent becomes f32's, the mantissa stays: infinity and NaN alike.
-      Value* special = b.CreateOr(b.CreateShl(magnitude, kMantissa32 - format.mantissa), b.getInt32(0x7f800000));
-      result = b.CreateSelect(b.CreateICmpUGE(magnitude, b.getInt32(format.infinity())), special, result);
+      Value* special =
+          b.CreateOr(b.CreateShl(magnitude, kMantissa32 - format.mantissa), b.getInt32(0x7f800000));
+      result = b.CreateSelect(b.CreateICmpUGE(magnitude, b.getInt32(format.infinity())), special,
+                              result);
       break;
     }
     case Specials::kNanAllOnes:
-      result = b.CreateSelect(b.CreateICmpEQ(magnitude, b.getInt32(format.nan())), b.getInt32(0x7fc00000), result);
+      result = b.CreateSelect(b.CreateICmpEQ(magnitude, b.getInt32(format.nan())),
+                              b.getInt32(0x7fc00000), result);
       break;
     case Specials::kNanNegativeZero:
-      result = b.CreateSelect(b.CreateICmpEQ(wide, b.getInt32(format.nan())), b.getInt32(0x7fc00000), result);
+      result = b.CreateSelect(b.CreateICmpEQ(wide, b.getInt32(format.nan())),
+                              b.getInt32(0x7fc00000), result);
       break;
     case Specials::kNone:
       break;
@@ -183,9 +191,11 @@ Value* DecodeNarrowFloat(Value* bits, xla::PrimitiveType type, bool has_fp16, IR
 }
 
 Value* EncodeNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, IRBuilderBase& b) {
-  if (type == xla::BF16) return b.CreateTrunc(b.CreateLShr(RoundBf16Bits(value, b), 16), b.getInt16Ty());
+  if (type == xla::BF16)
+    return b.CreateTrunc(b.CreateLShr(RoundBf16Bits(value, b), 16), b.getInt16Ty());
   if (type == xla::F8E8M0FNU) return EncodeE8M0(value, b);
-  if (type == xla::F16 && has_fp16) return b.CreateBitCast(b.CreateFPTrunc(value, b.getHalfTy()), b.getInt16Ty());
+  if (type == xla::F16 && has_fp16)
+    return b.CreateBitCast(b.CreateFPTrunc(value, b.getHalfTy()), b.getInt16Ty());
   const Format format = FormatOf(type);
   Value* bits = AsBits(value, b);
   Value* magnitude = b.CreateAnd(bits, b.getInt32(0x7fffffff));
@@ -194,19 +204,25 @@ Value* EncodeNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, I
 
   Value* even = b.CreateAnd(b.CreateLShr(magnitude, dropped), b.getInt32(1));
   Value* rounded = b.CreateAdd(b.CreateAdd(magnitude, b.getInt32((1 << (dropped - 1)) - 1)), even);
-  Value* normal = b.CreateSub(b.CreateLShr(rounded, dropped), b.getInt32((kBias32 - format.bias) << format.mantissa));
-  normal = b.CreateSelect(b.CreateICmpSGT(normal, b.getInt32(format.max_finite())), b.getInt32(format.overflow()),
-                          normal);
-  // Adding a power of two whose last place is the format's smallest step makes the addition do the rounding.
-  Value* power = llvm::ConstantFP::get(b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa + kMantissa32));
-  Value* subnormal = b.CreateSub(AsBits(b.CreateFAdd(AsFloat(magnitude, b), power), b), AsBits(power, b));
-  Value* is_subnormal = b.CreateICmpULT(magnitude, b.getInt32((kBias32 - format.bias + 1) << kMantissa32));
+  Value* normal = b.CreateSub(b.CreateLShr(rounded, dropped),
+                              b.getInt32((kBias32 - format.bias) << format.mantissa));
+  normal = b.CreateSelect(b.CreateICmpSGT(normal, b.getInt32(format.max_finite())),
+                          b.getInt32(format.overflow()), normal);
+  // Adding a power of two whose last place is the format's smallest step makes the addition do the
+  // rounding.
+  Value* power = llvm::ConstantFP::get(
+      b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa + kMantissa32));
+  Value* subnormal =
+      b.CreateSub(AsBits(b.CreateFAdd(AsFloat(magnitude, b), power), b), AsBits(power, b));
+  Value* is_subnormal =
+      b.CreateICmpULT(magnitude, b.getInt32((kBias32 - format.bias + 1) << kMantissa32));
   Value* result = b.CreateSelect(is_subnormal, subnormal, normal);
   result = b.CreateSelect(IsNan(value, b), b.getInt32(format.nan()), result);
   if (format.specials == Specials::kNanNegativeZero) {
     sign = b.CreateSelect(b.CreateICmpEQ(result, b.getInt32(0)), b.getInt32(0), sign);
   }
-  return b.CreateTrunc(b.CreateOr(result, sign), format.bits == 16 ? b.getInt16Ty() : b.getInt8Ty());
+  return b.CreateTrunc(b.CreateOr(result, sign),
+                       format.bits == 16 ? b.getInt16Ty() : b.getInt8Ty());
 }
 
 Value* RoundToNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, IRBuilderBase& b) {
@@ -225,16 +241,21 @@ Value* RoundToNarrowFloat(Value* value, xla::PrimitiveType type, bool has_fp16, 
   uint32_t overflow = 0x7fc00000;
   if (format.specials == Specials::kIeee) overflow = 0x7f800000;
   if (format.specials == Specials::kNone) overflow = format.max_finite_bits();
-  normal = b.CreateSelect(b.CreateICmpUGT(normal, b.getInt32(format.max_finite_bits())), b.getInt32(overflow), normal);
-  Value* power = llvm::ConstantFP::get(b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa + kMantissa32));
+  normal = b.CreateSelect(b.CreateICmpUGT(normal, b.getInt32(format.max_finite_bits())),
+                          b.getInt32(overflow), normal);
+  Value* power = llvm::ConstantFP::get(
+      b.getFloatTy(), std::ldexp(1.0, 1 - format.bias - format.mantissa + kMantissa32));
   Value* subnormal = AsBits(b.CreateFSub(b.CreateFAdd(AsFloat(magnitude, b), power), power), b);
-  Value* is_subnormal = b.CreateICmpULT(magnitude, b.getInt32((kBias32 - format.bias + 1) << kMantissa32));
+  Value* is_subnormal =
+      b.CreateICmpULT(magnitude, b.getInt32((kBias32 - format.bias + 1) << kMantissa32));
   Value* result = b.CreateSelect(is_subnormal, subnormal, normal);
   if (format.specials == Specials::kNanNegativeZero) {
     sign = b.CreateSelect(b.CreateICmpEQ(result, b.getInt32(0)), b.getInt32(0), sign);
   }
   result = AsFloat(b.CreateOr(result, sign), b);
-  Value* nan = format.specials == Specials::kNone ? llvm::ConstantFP::getNegativeZero(b.getFloatTy()) : Nan(b);
+  Value* nan = format.specials == Specials::kNone
+                   ? llvm::ConstantFP::getNegativeZero(b.getFloatTy())
+                   : Nan(b);
   return b.CreateSelect(IsNan(value, b), nan, result);
 }
 

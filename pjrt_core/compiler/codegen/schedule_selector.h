@@ -7,7 +7,8 @@
 
 namespace onexpu::compiler {
 
-// Emits all kernels of the sequence's instruction. Schedules are functions of one of two forms, one file each:
+// Emits all kernels of the sequence's instruction. Schedules are functions of one of two forms, one
+// file each:
 //   absl::StatusOr<LaunchDimensions> EmitXxx(FusionContext& kernel);   one kernel
 //   absl::Status EmitXxx(KernelSequence& sequence);                    several
 absl::Status EmitWithSchedule(KernelSequence& sequence);

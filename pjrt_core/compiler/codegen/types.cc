@@ -35,7 +35,8 @@ Value* FloatToInteger(Value* value, PrimitiveType to, IRBuilderBase& b) {
   const double lowest = is_signed ? -above : 0;
   llvm::APInt max = is_signed ? llvm::APInt::getSignedMaxValue(bits).sext(storage_bits)
                               : llvm::APInt::getMaxValue(bits).zext(storage_bits);
-  llvm::APInt min = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(storage_bits) : llvm::APInt(storage_bits, 0);
+  llvm::APInt min = is_signed ? llvm::APInt::getSignedMinValue(bits).sext(storage_bits)
+                              : llvm::APInt(storage_bits, 0);
   llvm::Type* float_type = value->getType();
   // The conversion itself only sees values that it is defined for.
   Value* too_large = b.CreateFCmpOGE(value, llvm::ConstantFP::get(float_type, above));
@@ -62,8 +63,8 @@ Value* FloatToFloat(Value* value, PrimitiveType to, const Target& target, IRBuil
 }
 
 // Between types that are not complex.
-absl::StatusOr<Value*> ConvertReal(Value* value, PrimitiveType from, PrimitiveType to, const Target& target,
-                                   IRBuilderBase& b) {
+absl::StatusOr<Value*> ConvertReal(Value* value, PrimitiveType from, PrimitiveType to,
+                                   const Target& target, IRBuilderBase& b) {
   llvm::Type* wanted = ComputeType(to, b.getContext());
   const bool to_float = xla::primitive_util::IsFloatingPointType(to);
   const bool from_float = xla::primitive_util::IsFloatingPointType(from);
@@ -94,10 +95,12 @@ absl::StatusOr<Value*> ConvertReal(Value* value, PrimitiveType from, PrimitiveTy
 absl::Status CheckElementType(PrimitiveType type, const Target& target) {
   const std::string name = xla::primitive_util::LowercasePrimitiveTypeName(type);
   if (!xla::primitive_util::IsArrayType(type)) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: kernels have no elements of type ", name));
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: kernels have no elements of type ", name));
   }
   if ((type == xla::F64 || type == xla::C128) && !target.has_fp64) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: ", name, " is not supported by ", target.name,
+    return absl::UnimplementedError(absl::StrCat("onexpu: ", name, " is not supported by ",
+                                                 target.name,
                                                  ", which has no 64-bit floating point"));
   }
   return absl::OkStatus();
@@ -107,10 +110,12 @@ bool IsComplexType(PrimitiveType type) { return type == xla::C64 || type == xla:
 
 llvm::Type* ComputeType(PrimitiveType type, llvm::LLVMContext& context) {
   if (type == xla::PRED) return llvm::Type::getInt1Ty(context);
-  if (IsInteger(type)) return llvm::Type::getIntNTy(context, std::max<int64_t>(8, IntegerBits(type)));
+  if (IsInteger(type))
+    return llvm::Type::getIntNTy(context, std::max<int64_t>(8, IntegerBits(type)));
   if (type == xla::F64) return llvm::Type::getDoubleTy(context);
   if (IsComplexType(type)) {
-    llvm::Type* part = type == xla::C64 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
+    llvm::Type* part =
+        type == xla::C64 ? llvm::Type::getFloatTy(context) : llvm::Type::getDoubleTy(context);
     return llvm::StructType::get(context, {part, part});
   }
   return llvm::Type::getFloatTy(context);
@@ -154,8 +159,8 @@ Value* Normalize(Value* value, PrimitiveType type, const Target& target, IRBuild
   return b.CreateAShr(b.CreateShl(value, 8 - bits), 8 - bits);
 }
 
-absl::StatusOr<Value*> EmitConvert(Value* value, PrimitiveType from, PrimitiveType to, const Target& target,
-                                   IRBuilderBase& b) {
+absl::StatusOr<Value*> EmitConvert(Value* value, PrimitiveType from, PrimitiveType to,
+                                   const Target& target, IRBuilderBase& b) {
   if (from == to) return value;
   if (!IsComplexType(from) && !IsComplexType(to)) return ConvertReal(value, from, to, target, b);
   Value* re = value;

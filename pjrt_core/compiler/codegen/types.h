@@ -1,4 +1,5 @@
-// HLO element types as LLVM types: how an element lies in memory (storage) and what arithmetic is done in (compute).
+// HLO element types as LLVM types: how an element lies in memory (storage) and what arithmetic is
+// done in (compute).
 //
 //   HLO                      storage          compute
 //   pred                     i8               i1
@@ -23,7 +24,8 @@
 
 namespace onexpu::compiler {
 
-// Error: a type that arrays cannot have (tuple, token, opaque) or that the target has not (f64, c128 without fp64).
+// Error: a type that arrays cannot have (tuple, token, opaque) or that the target has not (f64,
+// c128 without fp64).
 absl::Status CheckElementType(xla::PrimitiveType type, const Target& target);
 
 llvm::Type* StorageType(xla::PrimitiveType type, llvm::LLVMContext& context);
@@ -36,16 +38,20 @@ int64_t StorageAlignment(xla::PrimitiveType type);
 bool IsComplexType(xla::PrimitiveType type);  // narrow floats: see narrow_float.h
 
 // Storage to compute and back; no rounding happens for values that are in compute form.
-llvm::Value* FromStorage(llvm::Value* stored, xla::PrimitiveType type, const Target& target, llvm::IRBuilderBase& b);
-llvm::Value* ToStorage(llvm::Value* value, xla::PrimitiveType type, const Target& target, llvm::IRBuilderBase& b);
+llvm::Value* FromStorage(llvm::Value* stored, xla::PrimitiveType type, const Target& target,
+                         llvm::IRBuilderBase& b);
+llvm::Value* ToStorage(llvm::Value* value, xla::PrimitiveType type, const Target& target,
+                       llvm::IRBuilderBase& b);
 
-// Brings the result of arithmetic in the compute type back into the HLO type's range: rounds narrow floats (to nearest
-// even), wraps sub-byte integers. The identity for every other type.
-llvm::Value* Normalize(llvm::Value* value, xla::PrimitiveType type, const Target& target, llvm::IRBuilderBase& b);
+// Brings the result of arithmetic in the compute type back into the HLO type's range: rounds narrow
+// floats (to nearest even), wraps sub-byte integers. The identity for every other type.
+llvm::Value* Normalize(llvm::Value* value, xla::PrimitiveType type, const Target& target,
+                       llvm::IRBuilderBase& b);
 
 // HLO's convert.
-absl::StatusOr<llvm::Value*> EmitConvert(llvm::Value* value, xla::PrimitiveType from, xla::PrimitiveType to,
-                                         const Target& target, llvm::IRBuilderBase& b);
+absl::StatusOr<llvm::Value*> EmitConvert(llvm::Value* value, xla::PrimitiveType from,
+                                         xla::PrimitiveType to, const Target& target,
+                                         llvm::IRBuilderBase& b);
 
 }  // namespace onexpu::compiler
 

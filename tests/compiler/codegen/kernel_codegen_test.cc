@@ -37,22 +37,28 @@ int CountOf(absl::string_view text, absl::string_view part) {
 
 class KernelCodegenTest : public ::testing::Test {
  protected:
-  // Schedules the module as it is written, assigns buffers and emits every fusion of the entry computation.
-  absl::StatusOr<std::vector<std::vector<KernelLaunch>>> EmitAll(absl::string_view hlo, Target target = {}) {
+  // Schedules the module as it is written, assigns buffers and emits every fusion of the entry
+  // computation.
+  absl::StatusOr<std::vector<std::vector<KernelLaunch>>> EmitAll(absl::string_view hlo,
+                                                                 Target target = {}) {
     auto module = xla::ParseAndReturnUnverifiedModule(hlo);
     if (!module.ok()) return module.status();
     module_ = *std::move(module);
     xla::HloSchedule schedule(module_.get());
     for (xla::HloComputation* computation : module_->MakeNonfusionComputations()) {
-      schedule.set_sequence(computation, xla::HloInstructionSequence(computation->MakeInstructionPostOrder()));
+      schedule.set_sequence(computation,
+                            xla::HloInstructionSequence(computation->MakeInstructionPostOrder()));
     }
-    if (absl::Status status = module_->set_schedule(std::move(schedule)); !status.ok()) return status;
-    auto size = [](const xla::BufferValue& buffer) { return xla::ShapeUtil::ByteSizeOf(buffer.shape(), 8); };
+    if (absl::Status status = module_->set_schedule(std::move(schedule)); !status.ok())
+      return status;
+    auto size = [](const xla::BufferValue& buffer) {
+      return xla::ShapeUtil::ByteSizeOf(buffer.shape(), 8);
+    };
     xla::BufferAssigner::Options options;
     options.allocate_buffers_for_constants = true;
     auto assignment = xla::BufferAssigner::Run(
-        module_.get(), std::make_unique<xla::SequentialHloOrdering>(module_->schedule()), size, &alias_info_,
-        [](xla::LogicalBuffer::Color) { return int64_t{64}; }, std::move(options));
+        module_.get(), std::make_unique<xla::SequentialHloOrdering>(module_->schedule()), size,
+        &alias_info_, [](xla::LogicalBuffer::Color) { return int64_t{64}; }, std::move(options));
     if (!assignment.ok()) return assignment.status();
     assignment_ = *std::move(assignment);
     CodegenOptions codegen_options;
@@ -63,7 +69,8 @@ class KernelCodegenTest : public ::testing::Test {
     if (!codegen.ok()) return codegen.status();
     codegen_ = *std::move(codegen);
     std::vector<std::vector<KernelLaunch>> launches;
-    for (const xla::HloInstruction* instruction : module_->entry_computation()->MakeInstructionPostOrder()) {
+    for (const xla::HloInstruction* instruction :
+         module_->entry_computation()->MakeInstructionPostOrder()) {
       if (instruction->opcode() != xla::HloOpcode::kFusion) continue;
       auto launch = codegen_->Emit(*instruction);
       if (!launch.ok()) return launch.status();
@@ -199,7 +206,8 @@ TEST_F(KernelCodegenTest, SharedSubexpressionsAreComputedOnce) {
 HloModule m
 f { x0 = f32[8] parameter(0)
 )";
-  for (int i = 0; i < 30; ++i) absl::StrAppend(&hlo, "  x", i + 1, " = f32[8] add(x", i, ", x", i, ")\n");
+  for (int i = 0; i < 30; ++i)
+    absl::StrAppend(&hlo, "  x", i + 1, " = f32[8] add(x", i, ", x", i, ")\n");
   absl::StrAppend(&hlo, R"(  ROOT r = f32[8] negate(x30) }
 ENTRY e {
   p = f32[8] parameter(0)

@@ -1,5 +1,5 @@
-// Conversions of narrow floats, for every pattern of bits: LLVM folds the generated arithmetic on constants, so that what
-// the kernels compute is seen without a device.
+// Conversions of narrow floats, for every pattern of bits: LLVM folds the generated arithmetic on
+// constants, so that what the kernels compute is seen without a device.
 #include "pjrt_core/compiler/codegen/narrow_float.h"
 
 #include <cmath>
@@ -29,7 +29,8 @@ To BitCast(From value) {
 class Folder {
  public:
   float Decode(uint64_t bits, int width, xla::PrimitiveType type) {
-    llvm::Value* value = DecodeNarrowFloat(builder_.getIntN(width, bits), type, /*has_fp16=*/false, builder_);
+    llvm::Value* value =
+        DecodeNarrowFloat(builder_.getIntN(width, bits), type, /*has_fp16=*/false, builder_);
     return AsFloat(value);
   }
   uint64_t Encode(float value, xla::PrimitiveType type) {
@@ -44,7 +45,9 @@ class Folder {
   }
 
  private:
-  llvm::Value* Constant(float value) { return llvm::ConstantFP::get(context_, llvm::APFloat(value)); }
+  llvm::Value* Constant(float value) {
+    return llvm::ConstantFP::get(context_, llvm::APFloat(value));
+  }
   float AsFloat(llvm::Value* value) {
     return llvm::cast<llvm::ConstantFP>(value)->getValueAPF().convertToFloat();
   }
@@ -69,7 +72,8 @@ class NarrowFloatTest : public ::testing::Test {
   using Native = typename T::Native;
 
   static std::vector<float> Samples() {
-    std::vector<float> samples = {0.0f, -0.0f, 1e30f, -1e30f, 3e38f, 1e-30f, -1e-45f, 0.5f, 65504.0f, 65519.9f, 65520.0f};
+    std::vector<float> samples = {0.0f,    -0.0f, 1e30f,    -1e30f,   3e38f,   1e-30f,
+                                  -1e-45f, 0.5f,  65504.0f, 65519.9f, 65520.0f};
     const float infinity = std::numeric_limits<float>::infinity();
     samples.insert(samples.end(), {infinity, -infinity});
     // Every representable value, its neighbours, and the points halfway between two of them.
@@ -82,15 +86,16 @@ class NarrowFloatTest : public ::testing::Test {
       if (std::isfinite(next)) samples.push_back(value + (next - value) / 2);
     }
     std::mt19937 random(1);
-    for (int i = 0; i < 2000; ++i) samples.push_back(BitCast<float>(static_cast<uint32_t>(random())));
+    for (int i = 0; i < 2000; ++i)
+      samples.push_back(BitCast<float>(static_cast<uint32_t>(random())));
     return samples;
   }
 };
 
 using Formats =
-    ::testing::Types<Format<xla::F16>, Format<xla::BF16>, Format<xla::F8E5M2>, Format<xla::F8E4M3>, Format<xla::F8E3M4>,
-                     Format<xla::F8E4M3FN>, Format<xla::F8E4M3B11FNUZ>, Format<xla::F8E5M2FNUZ>,
-                     Format<xla::F8E4M3FNUZ>>;
+    ::testing::Types<Format<xla::F16>, Format<xla::BF16>, Format<xla::F8E5M2>, Format<xla::F8E4M3>,
+                     Format<xla::F8E3M4>, Format<xla::F8E4M3FN>, Format<xla::F8E4M3B11FNUZ>,
+                     Format<xla::F8E5M2FNUZ>, Format<xla::F8E4M3FNUZ>>;
 TYPED_TEST_SUITE(NarrowFloatTest, Formats);
 
 TYPED_TEST(NarrowFloatTest, DecodesEveryPattern) {
@@ -139,7 +144,8 @@ TYPED_TEST(NarrowFloatTest, RoundsToWhatItEncodes) {
 
 TEST(TruncateToOddTest, MakesRoundingTwiceAsGoodAsOnce) {
   Folder folder;
-  // Halfway between two halves in f16, and a bit more than f32 can tell: rounding to f32 first would lose the bit.
+  // Halfway between two halves in f16, and a bit more than f32 can tell: rounding to f32 first
+  // would lose the bit.
   const double tie = 1.0 + std::ldexp(1.0, -11);
   const double above = tie + std::ldexp(1.0, -40);
   EXPECT_EQ(folder.Encode(folder.Odd(tie), xla::F16), 0x3c00u);

@@ -10,9 +10,10 @@ namespace {
 
 using llvm::Value;
 
-// Copies element `id` of the operands first to last - 1, numbered one operand after the other; halves the range by branches
-// that work-groups take as a whole.
-absl::Status EmitOperands(FusionContext& kernel, Value* id, const std::vector<int64_t>& first_element,
+// Copies element `id` of the operands first to last - 1, numbered one operand after the other;
+// halves the range by branches that work-groups take as a whole.
+absl::Status EmitOperands(FusionContext& kernel, Value* id,
+                          const std::vector<int64_t>& first_element,
                           const std::vector<int64_t>& first_position, int64_t first, int64_t last) {
   llvm::IRBuilder<>& b = kernel.b();
   const xla::HloInstruction& concatenate = kernel.root();
