@@ -108,13 +108,16 @@ class Swish(keras.layers.Layer):
         return input_shape
 
 
-def augment(images: tf.Tensor) -> tf.Tensor:
-    """Random crops, resized back: [n, 8, 8, 1] f32 -> the same."""
-    n = tf.shape(images)[0]
-    corner = tf.random.uniform([n, 2], 0.0, 0.12)
-    extent = tf.random.uniform([n, 2], 0.88, 1.0)
-    boxes = tf.concat([corner, tf.minimum(corner + extent, 1.0)], axis=1)
-    return tf.image.crop_and_resize(images, boxes, tf.range(n), [8, 8])
+def random_boxes(number: tf.Tensor) -> tf.Tensor:
+    """[BATCH, 4] f32 crops of at least 88 % of an image a side; the same for the same batch number on every device."""
+    corner = tf.random.stateless_uniform([BATCH, 2], [number, 0], 0.0, 0.12)
+    extent = tf.random.stateless_uniform([BATCH, 2], [number, 1], 0.88, 1.0)
+    return tf.concat([corner, tf.minimum(corner + extent, 1.0)], axis=1)
+
+
+def augment(images: tf.Tensor, boxes: tf.Tensor) -> tf.Tensor:
+    """Crops, resized back on the device: [n, 8, 8, 1] f32 -> the same."""
+    return tf.image.crop_and_resize(images, boxes, tf.range(BATCH), [8, 8])
 
 
 class DigitsModel(keras.Model):
@@ -146,8 +149,8 @@ class DigitsModel(keras.Model):
 
         @tf.function(reduce_retracing=True)
         def augment_and_train(iterator):
-            images, labels = next(iterator)
-            return step((augment(images), labels))
+            images, boxes, labels = next(iterator)
+            return step((augment(images, boxes), labels))
 
         self.train_function = augment_and_train
 
@@ -194,19 +197,23 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
     pipeline = (
         tf.data.Dataset.from_tensor_slices((train_images, train_labels))
         .shuffle(len(train_images), seed=1)
+        .repeat(epochs)
         .batch(BATCH, drop_remainder=True)
+        .enumerate()
+        .map(lambda number, batch: (batch[0], random_boxes(number), batch[1]))
         .apply(tf.data.experimental.prefetch_to_device(device))
     )
+    steps = epochs * len(train_images) // BATCH
     with tf.device(device):
         model = DigitsModel(activation)
         model.compile(
-            optimizer=keras.optimizers.Adam(2e-3),
+            optimizer=keras.optimizers.Adam(keras.optimizers.schedules.CosineDecay(3e-3, steps)),
             loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
             metrics=[],
             jit_compile=jit_compile,
         )
-        bar = ProgressBar(title, epochs * (len(train_images) // BATCH))
-        model.fit(pipeline, epochs=epochs, shuffle=False, verbose=0, callbacks=[bar])
+        bar = ProgressBar(title, steps)
+        model.fit(pipeline, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0, callbacks=[bar])
         logits = model(tf.constant(test_images)).numpy()
     accuracy = float(np.mean(np.argmax(logits, axis=1) == test_labels))
     return model, accuracy, bar.milliseconds_per_step
@@ -253,14 +260,14 @@ def addresses(tensor: tf.Tensor, array: jax.Array) -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--epochs", type=int, default=30)
     epochs = parser.parse_args().epochs
 
     digits = sklearn.datasets.load_digits()
     split = sklearn.model_selection.train_test_split(
         (digits.images[..., None] / 16.0).astype(np.float32),
         digits.target.astype(np.int32),
-        test_size=0.2,
+        test_size=0.4,
         random_state=0,
         stratify=digits.target,
     )
@@ -286,8 +293,8 @@ def main() -> None:
     placement = onexpu.placement_report()
     runs["TensorFlow's CPU device"] = train("TensorFlow CPU", "/CPU:0", reference_swish, True, data, epochs)
 
-    table = rich.table.Table(title="Training on 1,437 digits, tested on 360")
-    for column in ("run", "test accuracy", "ms per step"):
+    table = rich.table.Table(title=f"Training on {len(data[0]):,} digits, tested on {len(data[2])}")
+    for column in ("run", "test accuracy", "milliseconds per step"):
         table.add_column(column, justify="left" if column == "run" else "right")
     for name, (_, accuracy, milliseconds) in runs.items():
         table.add_row(name, f"{accuracy:.4f}", f"{milliseconds:.2f}")
