@@ -2,6 +2,7 @@
 
 #include "tensorflow/compiler/jit/flags.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
 #include "tf_plugin/core_api.h"
 
@@ -61,6 +62,9 @@ XlaOpRegistry::DeviceRegistration Clustering() {
 }  // namespace
 
 void RegisterXlaBackend() {
+  // Without this, TensorFlow's kernels for any device (DEVICE_DEFAULT) count as XLA's: clusters
+  // would hold control flow and other ops that cannot be translated.
+  tensorflow::AddSymbolicExecutionDevice(kCompilationDevice);
   XlaOpRegistry::RegisterBackend(kCompilationDevice, kTypes, /*op_filter=*/nullptr);
   XlaOpRegistry::RegisterCompilationDevice(kDeviceType, Clustering());
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
@@ -33,7 +34,7 @@ def assert_same(actual: Any, expected: Any, ulps: float = ULPS) -> None:
             np.testing.assert_array_equal(a, e)
             continue
         wide = np.complex128 if e.dtype.kind == "c" else np.float64
-        epsilon = float(tf.experimental.numpy.finfo(e.dtype).eps)
+        epsilon = float(ml_dtypes.finfo(e.dtype).eps)
         finite = e.astype(wide)[np.isfinite(e.astype(wide))]
         scale = float(np.max(np.abs(finite))) if finite.size else 1.0
         np.testing.assert_allclose(
