@@ -19,6 +19,9 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 // kRngGetAndUpdateState: one work-item and 128 bits of state.
 absl::Status EmitRngState(KernelSequence& sequence);
 
+// kReduce: any reducer, several values at once.
+absl::Status EmitReduction(KernelSequence& sequence);
+
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 

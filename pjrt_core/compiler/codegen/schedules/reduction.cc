@@ -1,0 +1,21 @@
+#include "pjrt_core/compiler/codegen/schedules/reduction.h"
+
+#include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+
+absl::Status EmitReduction(KernelSequence& sequence) {
+  const xla::HloInstruction& instruction = sequence.instruction();
+  const xla::HloInstruction& reduce = instruction.opcode() == xla::HloOpcode::kFusion
+                                          ? *instruction.fused_expression_root()
+                                          : instruction;
+  if (xla::ShapeUtil::IsZeroElementArray(reduce.operand(0)->shape())) return EmitLoop(sequence);
+  const ReductionShape shape(reduce);
+  const bool for_gpu = sequence.target().gpu_schedules;
+  if (!(for_gpu ? IsReductionForGpu(shape) : IsReductionForCpu(shape))) return EmitLoop(sequence);
+  return for_gpu ? EmitReductionForGpu(sequence, reduce, shape) : EmitReductionForCpu(sequence, reduce, shape);
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,178 @@
+// Reductions on a CPU: a work-item is a thread's work. It runs along memory, alone in its work-group, and the device's
+// compiler vectorises that run; work-items side by side would read far apart.
+#include <algorithm>
+
+#include "pjrt_core/compiler/codegen/schedules/reduction.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+
+int64_t CeilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+// Enough pieces to keep all threads busy to the end.
+int64_t WantedPieces(const Target& target) { return 8 * int64_t{target.compute_units}; }
+
+Value* Minimum(ReductionKernel& steps, Value* x, int64_t limit) {
+  Value* bound = steps.math().Constant(limit);
+  llvm::IRBuilder<>& b = steps.kernel().b();
+  return b.CreateSelect(b.CreateICmpSLT(x, bound), x, bound);
+}
+
+// ---- The fastest dimension is reduced: one run per work-item ----
+
+absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  ReductionKernel steps(*kernel, reduce, shape);
+  Value* row = steps.math().ToIndexType(kernel->GlobalId());
+  TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                      steps.Accumulate(row, steps.math().Constant(0), steps.math().Constant(shape.length),
+                                       steps.math().Constant(1)));
+  TF_RETURN_IF_ERROR(steps.Finish(row, values));
+  return sequence.End(std::move(kernel), {{static_cast<uint64_t>(shape.rows)}, {1}});
+}
+
+// Few long runs are cut into `pieces` of `piece` elements; a second launch combines what came of them.
+absl::Status EmitCutRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape,
+                         int64_t piece) {
+  const int64_t pieces = CeilDiv(shape.length, piece);
+  const int64_t scratch = AddReductionScratch(sequence, reduce, shape.rows * pieces);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin("_pieces"));
+  {
+    ReductionKernel steps(*kernel, reduce, shape);
+    IndexMath& math = steps.math();
+    Value* id = math.ToIndexType(kernel->GlobalId());
+    Value* first = math.Mul(math.Rem(id, pieces), piece);
+    Value* end = Minimum(steps, math.Add(first, piece), shape.length);
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                        steps.Accumulate(math.Div(id, pieces), first, end, math.Constant(1)));
+    TF_RETURN_IF_ERROR(steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces), id, values));
+  }
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{static_cast<uint64_t>(shape.rows * pieces)}, {1}}));
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/1, /*row_stride=*/pieces);
+}
+
+// ---- The fastest dimension is kept: a strip of results per work-item ----
+
+constexpr int64_t kStrip = 1024;
+
+struct Strips {
+  int64_t strips;  // that make up the fastest dimensions
+  int64_t outer;   // how many times
+  int64_t pieces;  // of the reduced length
+  int64_t piece;
+};
+
+Strips CutColumns(const ReductionShape& shape, const Target& target) {
+  const int64_t strips = CeilDiv(shape.minor_kept, kStrip);
+  const int64_t outer = shape.rows / shape.minor_kept;
+  const int64_t wanted = CeilDiv(WantedPieces(target), strips * outer);
+  constexpr int64_t kShortest = 64;
+  const int64_t most = std::max<int64_t>(1, shape.length / kShortest);
+  const int64_t piece = CeilDiv(shape.length, std::clamp<int64_t>(wanted, 1, most));
+  return {strips, outer, CeilDiv(shape.length, piece), piece};
+}
+
+absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  const Strips cut = CutColumns(shape, sequence.target());
+  const bool whole = cut.pieces == 1;
+  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * cut.pieces);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(whole ? "" : "_pieces"));
+  {
+    ReductionKernel steps(*kernel, reduce, shape);
+    IndexMath& math = steps.math();
+    Value* id = math.ToIndexType(kernel->GlobalId());
+    Value* strip = math.Rem(id, cut.strips);
+    Value* outer = math.Rem(math.Div(id, cut.strips), cut.outer);
+    Value* number = math.Div(id, cut.strips * cut.outer);
+    Value* first_column = math.Mul(strip, kStrip);
+    Value* rest = kernel->b().CreateSub(math.Constant(shape.minor_kept), first_column);
+    Value* columns = Minimum(steps, rest, std::min(kStrip, shape.minor_kept));
+    Value* first_row = math.Add(math.Mul(outer, shape.minor_kept), first_column);
+    Value* first = math.Mul(number, cut.piece);
+    Value* end = Minimum(steps, math.Add(first, cut.piece), shape.length);
+    const std::vector<Array> sums = steps.PrivateArrays(std::min(kStrip, shape.minor_kept));
+    const auto each_column = [&](absl::FunctionRef<absl::Status(Value* column, Value* row)> body) {
+      return kernel->For(math.Constant(0), columns, math.Constant(1),
+                         [&](Value* column) { return body(column, math.Add(first_row, column)); });
+    };
+    TF_RETURN_IF_ERROR(each_column([&](Value* column, Value* row) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, first));
+      return steps.Store(sums, column, values);
+    }));
+    TF_RETURN_IF_ERROR(kernel->For(math.Add(first, 1), end, math.Constant(1), [&](Value* element) {
+      return each_column([&](Value* column, Value* row) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, element));
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values before, steps.Load(sums, column));
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps.Combine(before, values));
+        return steps.Store(sums, column, combined);
+      });
+    }));
+    TF_RETURN_IF_ERROR(each_column([&](Value* column, Value* row) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(sums, column));
+      if (whole) return steps.Finish(row, values);
+      return steps.Store(steps.ScratchArrays(scratch, shape.rows * cut.pieces),
+                         math.Add(math.Mul(number, shape.rows), row), values);
+    }));
+  }
+  const uint64_t items = cut.strips * cut.outer * cut.pieces;
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {1}}));
+  if (whole) return absl::OkStatus();
+  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/shape.rows, /*row_stride=*/1);
+}
+
+}  // namespace
+
+absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape,
+                               int64_t scratch, int64_t pieces, int64_t piece_stride, int64_t row_stride) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin("_combine"));
+  ReductionKernel steps(*kernel, reduce, shape);
+  IndexMath& math = steps.math();
+  const std::vector<Array> parts = steps.ScratchArrays(scratch, shape.rows * pieces);
+  TF_ASSIGN_OR_RETURN(
+      LaunchDimensions launch, kernel->PerWorkItem(shape.rows, WorkItemCost::kLoop, [&](Value* id) -> absl::Status {
+        Value* row = math.ToIndexType(id);
+        Value* base = math.Mul(row, row_stride);
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values first, steps.Load(parts, base));
+        std::vector<llvm::AllocaInst*> slots;
+        for (Value* value : first) slots.push_back(kernel->Slot(value->getType(), value));
+        const auto sums = [&] {
+          ReductionKernel::Values values;
+          for (llvm::AllocaInst* slot : slots) values.push_back(kernel->b().CreateLoad(slot->getAllocatedType(), slot));
+          return values;
+        };
+        TF_RETURN_IF_ERROR(
+            kernel->For(math.Constant(1), math.Constant(pieces), math.Constant(1), [&](Value* piece) -> absl::Status {
+              TF_ASSIGN_OR_RETURN(const ReductionKernel::Values part,
+                                  steps.Load(parts, math.Add(base, math.Mul(piece, piece_stride))));
+              TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps.Combine(sums(), part));
+              for (size_t i = 0; i < slots.size(); ++i) kernel->b().CreateStore(combined[i], slots[i]);
+              return absl::OkStatus();
+            }));
+        return steps.Finish(row, sums());
+      }));
+  return sequence.End(std::move(kernel), std::move(launch));
+}
+
+bool IsReductionForCpu(const ReductionShape& shape) {
+  // Short sums side by side are what plain work-items do best.
+  if (shape.minor_kept == 1) return shape.length >= 16;
+  return shape.minor_kept >= 16 && shape.length >= 16;
+}
+
+absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
+                                 const ReductionShape& shape) {
+  if (shape.minor_kept > 1) return EmitColumns(sequence, reduce, shape);
+  const int64_t wanted = WantedPieces(sequence.target());
+  if (shape.rows >= wanted) return EmitRows(sequence, reduce, shape);
+  // Shorter pieces cost more than the second launch gains.
+  constexpr int64_t kShortest = 8192;
+  const int64_t piece = std::max(kShortest, CeilDiv(shape.length, CeilDiv(wanted, shape.rows)));
+  if (piece >= shape.length) return EmitRows(sequence, reduce, shape);
+  return EmitCutRows(sequence, reduce, shape, piece);
+}
+
+}  // namespace onexpu::compiler

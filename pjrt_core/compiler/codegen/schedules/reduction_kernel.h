@@ -1,0 +1,80 @@
+// What all schedules of a kReduce have in common: how its dimensions lie in memory, and serial and cooperative combining
+// in any type. The result of combining elements alone is combined with the initial value exactly once, at the end.
+// One object per kernel that is being written; thread-compatible.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
+#define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// The dimensions of the reduced arrays, in two groups, each in order of memory with the fastest last.
+struct ReductionShape {
+  explicit ReductionShape(const xla::HloInstruction& reduce);
+
+  std::vector<int64_t> kept;
+  std::vector<int64_t> reduced;
+  std::vector<int64_t> kept_extents;
+  std::vector<int64_t> reduced_extents;
+  int64_t rows = 1;             // results: the product of kept_extents
+  int64_t length = 1;           // elements of one result: the product of reduced_extents
+  int64_t minor_kept = 1;       // results that lie side by side: 1 when the fastest dimension is reduced
+  int64_t values = 1;           // of each element (several for a variadic reduction)
+};
+
+class ReductionKernel {
+ public:
+  using Values = std::vector<llvm::Value*>;
+
+  ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce, const ReductionShape& shape)
+      : kernel_(kernel), reduce_(reduce), shape_(shape) {}
+
+  FusionContext& kernel() { return kernel_; }
+  IndexMath& math() { return kernel_.index_math(); }
+  const ReductionShape& shape() const { return shape_; }
+
+  // The element number `element` of the result number `row`.
+  absl::StatusOr<Values> Element(llvm::Value* row, llvm::Value* element);
+
+  absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
+
+  // Combines elements first, first + step, ... below `end`, of which there is at least one.
+  absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* step);
+
+  // Combines with the initial value and stores the result.
+  absl::Status Finish(llvm::Value* row, const Values& values);
+
+  // ---- Intermediate values, in any memory ----
+  std::vector<Array> ScratchArrays(int64_t first, int64_t count) const;
+  std::vector<Array> LocalArrays(int64_t count) const;
+  std::vector<Array> PrivateArrays(int64_t count) const;
+  absl::StatusOr<Values> Load(const std::vector<Array>& arrays, llvm::Value* place);
+  absl::Status Store(const std::vector<Array>& arrays, llvm::Value* place, const Values& values);
+
+  // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of two, in `local` memory
+  // at lane * columns + column, of which the first `filled` hold something. To be called by all work-items of the group;
+  // lane 0's place then holds the whole.
+  absl::Status CombineLanes(const std::vector<Array>& local, llvm::Value* lane, llvm::Value* column, int64_t lanes,
+                            int64_t columns, llvm::Value* filled);
+
+ private:
+  xla::PrimitiveType Type(int64_t value) const;
+
+  FusionContext& kernel_;
+  const xla::HloInstruction& reduce_;
+  const ReductionShape& shape_;
+};
+
+// Adds scratch for `count` intermediate values; the number of the first.
+int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce, int64_t count);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
