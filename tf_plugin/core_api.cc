@@ -2,18 +2,26 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
+
 #include "absl/strings/string_view.h"
 #include "tensorflow/core/platform/logging.h"
+
+// Exported by pjrt_plugin_xpu.so; only its address is used here.
+extern "C" int OnexpuProbe(char* message, size_t message_size);
 
 namespace onexpu::tf_plugin {
 
 const PJRT_Api& CoreApi() {
-  // By name, because this library exports a GetPjrtApi of its own (counting_table.h). The core is
-  // loaded: this library links it.
+  // This library exports a GetPjrtApi of its own (counting_table.h), so the core's is asked of the
+  // core's library, and that is found by a symbol that only it has. The reference also makes the
+  // linker keep the library.
   static const PJRT_Api* const api = [] {
-    void* const core = dlopen("pjrt_plugin_xpu.so", RTLD_LAZY | RTLD_NOLOAD);
-    CHECK(core != nullptr) << dlerror();
-    auto* const get_api = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(core, "GetPjrtApi"));
+    Dl_info core{};
+    CHECK(dladdr(reinterpret_cast<const void*>(&OnexpuProbe), &core) != 0) << "no OnexpuProbe";
+    void* const library = dlopen(core.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    CHECK(library != nullptr) << dlerror();
+    auto* const get_api = reinterpret_cast<const PJRT_Api* (*)()>(dlsym(library, "GetPjrtApi"));
     CHECK(get_api != nullptr) << dlerror();
     return get_api();
   }();
@@ -32,8 +40,7 @@ absl::StatusOr<const OnexpuLaunchExtension*> LaunchExtension() {
   if (extension == nullptr || extension->version < ONEXPU_LAUNCH_EXTENSION_VERSION) {
     return absl::InternalError(
         "onexpu: pjrt_plugin_xpu.so offers no onexpu_launch extension of this version; the "
-        "installed libraries do not "
-        "belong together, install the onexpu package again");
+        "installed libraries do not belong together, install the onexpu package again");
   }
   return extension;
 }
