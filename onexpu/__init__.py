@@ -1,11 +1,15 @@
 """onexpu: one PJRT core for Intel GPUs, serving JAX and TensorFlow.
 
 JAX and TensorFlow find the device by themselves; nothing has to be imported for that. This package
-is for what neither of
-them offers: kernels of one's own, buffers that go from one framework to the other, and reports.
+is for what neither of them offers: kernels of one's own, buffers that go from one framework to the other, and reports.
 """
 
 from __future__ import annotations
+
+import pkgutil
+
+# A Python that starts in the root of the source tree finds these sources there; what is built is installed elsewhere.
+__path__ = pkgutil.extend_path(__path__, __name__)
 
 from onexpu._doctor import doctor
 from onexpu._errors import SyclCompileError
