@@ -35,8 +35,6 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
       return EmitOne(sequence, EmitConcatenate);
     case xla::HloOpcode::kRngGetAndUpdateState:
       return EmitRngState(sequence);
-    case xla::HloOpcode::kReduce:
-      return EmitReduction(sequence);
     case xla::HloOpcode::kScatter:
       return EmitScatter(sequence);
     case xla::HloOpcode::kSort:
