@@ -90,16 +90,15 @@ ARTIFACTS = (
     Artifact("python", "//onexpu:_native.so", "onexpu/_native.so"),
 )
 
-ARTIFACT_GROUPS = (
-    ArtifactGroup("kernels", "//custom_kernels/builtin:builtin", f"{LIBRARY_DIR}/kernels", (".spv",)),
-)
+# None today: the built-in kernels are embedded in the plugin.
+ARTIFACT_GROUPS: tuple[ArtifactGroup, ...] = ()
 
 PYTHON_PACKAGES = (
     PythonPackage("onexpu", "onexpu"),
     PythonPackage("pjrt_core/jax_plugin", "jax_plugins/onexpu"),
 )
 
-PARTS = ("compiler", "core", "tf", "kernels", "python")
+PARTS = ("compiler", "core", "tf", "python")
 
 
 def targets(parts: Collection[str] = PARTS) -> list[str]:
