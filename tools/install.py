@@ -141,6 +141,7 @@ class DevelopmentInstall:
         record = sorted(
             str(path.relative_to(self._site_packages))
             for path in self._installed_files(info)
+            if path.name != "RECORD"
         )
         record.append(f"{info.name}/RECORD")
         _replace(info / "RECORD", text="".join(f"{path},,\n" for path in dict.fromkeys(record)))
