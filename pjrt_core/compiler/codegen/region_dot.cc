@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/region_work.h"
 #include "pjrt_core/compiler/codegen/types.h"
@@ -22,23 +23,30 @@ using xla::HloOpcode;
 // Rows at a time: enough sums that no addition waits for the one before.
 constexpr int64_t kRows = 8;
 
-// The one dot that `instruction` computes element by element. False when something else lies between, or two dots do.
-bool FindDot(const HloInstruction& instruction, const FusionContext& kernel, const HloInstruction** dot) {
+// What was visited, and whether a dot was allowed there. Each once: a graph has far more paths than instructions.
+using Visited = absl::flat_hash_set<std::pair<const HloInstruction*, bool>>;
+
+bool FindDotBelow(const HloInstruction& instruction, const FusionContext& kernel, bool dot_allowed, Visited& visited,
+                  const HloInstruction** dot) {
+  // What was refused before has ended the search.
+  if (!visited.insert({&instruction, dot_allowed}).second) return true;
   if (kernel.FindArray(instruction) != nullptr) return true;
   if (instruction.opcode() == HloOpcode::kDot) {
-    if (*dot != nullptr && *dot != &instruction) return false;
+    if (!dot_allowed || (*dot != nullptr && *dot != &instruction)) return false;
     *dot = &instruction;
     return true;
   }
-  if (!IsElementwiseOperation(instruction)) {
-    // Of anything else only what holds no dot.
-    return absl::c_all_of(instruction.operands(), [&](const HloInstruction* operand) {
-      const HloInstruction* other = nullptr;
-      return FindDot(*operand, kernel, &other) && other == nullptr;
-    });
-  }
-  return absl::c_all_of(instruction.operands(),
-                        [&](const HloInstruction* operand) { return FindDot(*operand, kernel, dot); });
+  // Of anything but elementwise operations only what holds no dot.
+  const bool below = dot_allowed && IsElementwiseOperation(instruction);
+  return absl::c_all_of(instruction.operands(), [&](const HloInstruction* operand) {
+    return FindDotBelow(*operand, kernel, below, visited, dot);
+  });
+}
+
+// The one dot that `instruction` computes element by element. False when something else lies between, or two dots do.
+bool FindDot(const HloInstruction& instruction, const FusionContext& kernel, const HloInstruction** dot) {
+  Visited visited;
+  return FindDotBelow(instruction, kernel, /*dot_allowed=*/true, visited, dot);
 }
 
 bool IsRowMajor(const xla::Shape& shape) {

@@ -75,6 +75,17 @@ bool IsFusibleProducer(const HloInstruction& instruction) {
   }
 }
 
+bool IsExecuted(const xla::HloComputation& computation) {
+  if (computation.IsFusionComputation()) return false;
+  for (const HloInstruction* caller : computation.caller_instructions()) {
+    if (caller->opcode() != HloOpcode::kWhile && caller->opcode() != HloOpcode::kConditional &&
+        caller->opcode() != HloOpcode::kCall) {
+      return false;
+    }
+  }
+  return true;
+}
+
 const HloInstruction& RootOf(const HloInstruction& instruction) {
   return instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root()
                                                     : instruction;

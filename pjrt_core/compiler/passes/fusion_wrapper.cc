@@ -29,15 +29,7 @@ absl::StatusOr<bool> FusionWrapper::RunImpl(
     xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
   bool changed = false;
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
-    // Reducers, comparators and the like are inlined by whoever calls them.
-    if (computation->caller_instructions().empty() && !computation->IsEntryComputation()) continue;
-    bool embedded = false;
-    for (const xla::HloInstruction* caller : computation->caller_instructions()) {
-      embedded = embedded || (caller->opcode() != xla::HloOpcode::kWhile &&
-                              caller->opcode() != xla::HloOpcode::kConditional &&
-                              caller->opcode() != xla::HloOpcode::kCall);
-    }
-    if (embedded) continue;
+    if (!IsExecuted(*computation)) continue;
     for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (!NeedsWrapping(*instruction)) continue;
       xla::HloInstruction* fusion =

@@ -48,11 +48,6 @@ int64_t Products(const HloInstruction& dot) {
   return xla::ShapeUtil::ElementsIn(dot.shape()) * dot.operand(0)->shape().dimensions(contracting);
 }
 
-bool IsWorthACall(const HloInstruction& dot) {
-  const int64_t products = Products(dot);
-  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kSmallProducts);
-}
-
 absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
   const xla::DotDimensionNumbers& numbers = dot->dot_dimension_numbers();
   MatmulConfig config;
@@ -72,6 +67,12 @@ absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
 
 }  // namespace
 
+bool IsWorthAMatmul(const HloInstruction& dot) {
+  if (dot.dot_dimension_numbers().lhs_contracting_dimensions_size() != 1) return false;
+  const int64_t products = Products(dot);
+  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kSmallProducts);
+}
+
 absl::StatusOr<bool> MatmulRewriter::RunImpl(
     xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
   bool changed = false;
@@ -82,7 +83,7 @@ absl::StatusOr<bool> MatmulRewriter::RunImpl(
           LibraryType(instruction->operand(0)->shape().element_type(),
                       instruction->operand(1)->shape().element_type(), target_);
       if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction) ||
-          !IsWorthACall(*instruction)) {
+          !IsWorthAMatmul(*instruction)) {
         continue;
       }
       const xla::PrimitiveType result = instruction->shape().element_type();

@@ -7,10 +7,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
 namespace onexpu::compiler {
+
+// Decided by the number of products and by where the dot is, not by its type.
+bool IsWorthAMatmul(const xla::HloInstruction& dot);
 
 // Expects dots as DotDecomposer leaves them: leading batch dimensions, at most one contracting and
 // one other dimension per operand. The rest stay kDot, a loop in some kernel.

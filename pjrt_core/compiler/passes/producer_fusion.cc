@@ -1,6 +1,8 @@
 #include "pjrt_core/compiler/passes/producer_fusion.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
@@ -42,6 +44,19 @@ bool ReadsManyPerElement(const HloInstruction& consumer) {
   }
 }
 
+// Whether something that `value` flows into, inside its fusion, reads many of its elements for one of its own.
+bool FlowsIntoManyReads(const HloInstruction& value) {
+  for (const HloInstruction* user : value.users()) {
+    if (ReadsManyPerElement(*user) || FlowsIntoManyReads(*user)) return true;
+  }
+  return false;
+}
+
+bool IsReadManyTimes(const HloInstruction& consumer, int64_t operand_index) {
+  if (consumer.opcode() != HloOpcode::kFusion) return ReadsManyPerElement(consumer);
+  return FlowsIntoManyReads(*consumer.fused_parameter(operand_index));
+}
+
 bool IsDataMovement(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kBitcast:
@@ -73,6 +88,17 @@ bool IsUpdatedOperand(const HloInstruction& consumer, int64_t operand_index) {
 ProducerFusion::ProducerFusion(const xla::AliasInfo* alias_info)
     : InstructionFusion(IsExpensiveHere, alias_info, /*may_duplicate=*/true) {}
 
+std::vector<xla::HloComputation*> ProducerFusion::GetNonFusionComputations(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  std::vector<xla::HloComputation*> computations =
+      InstructionFusion::GetNonFusionComputations(module, execution_threads);
+  computations.erase(
+      std::remove_if(computations.begin(), computations.end(),
+                     [](xla::HloComputation* computation) { return !IsExecuted(*computation); }),
+      computations.end());
+  return computations;
+}
+
 FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t operand_index) {
   HloInstruction* producer = consumer->mutable_operand(operand_index);
   if (!IsFusibleProducer(*producer)) return FusionDecision::Forbid("producer is a kernel");
@@ -89,13 +115,8 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (consumer->opcode() == HloOpcode::kBitcast) {
     return FusionDecision::Forbid("consumer is a bitcast");
   }
-  const HloInstruction& root = RootOf(*consumer);
-  const bool tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
-  if (ReadsManyPerElement(*consumer) && !IsDataMovement(*producer) && !tiny) {
-    return FusionDecision::Forbid("would be computed again for every reader");
-  }
-  if (consumer->opcode() == HloOpcode::kFusion && ReadsManyPerElement(root) &&
-      !IsDataMovement(*producer) && !tiny) {
+  const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
+  if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");
   }
   if (const FusionDecision decision = InstructionFusion::ShouldFuse(consumer, operand_index);

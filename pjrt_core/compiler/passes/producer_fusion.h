@@ -4,6 +4,7 @@
 #define PJRT_CORE_COMPILER_PASSES_PRODUCER_FUSION_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -23,6 +24,9 @@ class ProducerFusion : public xla::InstructionFusion {
   absl::string_view name() const override { return "producer-fusion"; }
 
  protected:
+  std::vector<xla::HloComputation*> GetNonFusionComputations(
+      xla::HloModule* module,
+      const absl::flat_hash_set<absl::string_view>& execution_threads) override;
   xla::FusionDecision ShouldFuse(xla::HloInstruction* consumer, int64_t operand_index) override;
   xla::HloInstruction::FusionKind ChooseKind(const xla::HloInstruction* producer,
                                              const xla::HloInstruction* consumer) override;

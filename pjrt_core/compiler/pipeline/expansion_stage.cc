@@ -3,6 +3,7 @@
 // contracting dimension; gather, scatter, sort and reduce-window stay whole, for code generation
 // has schedules for them.
 
+#include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/single_participant_collectives.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -49,6 +50,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::QrExpander>();
   pipeline.AddPass<xla::EighExpander>();
   pipeline.AddPass<xla::TriangularSolveExpander>();
+  pipeline.AddPass<FftExpander>();
   pipeline.AddPass<xla::RngExpander>();
   pipeline.AddPass<xla::RngBitGeneratorExpander>(xla::RandomAlgorithm::RNG_PHILOX);
   pipeline.AddPass<xla::BitcastDtypesExpander>();

@@ -8,6 +8,7 @@
 #include "xla/hlo/transforms/simplifiers/broadcast_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/reduce_window_resizer.h"
+#include "xla/hlo/transforms/simplifiers/reduce_window_rewriter.h"
 #include "xla/hlo/transforms/simplifiers/reshape_mover.h"
 #include "xla/hlo/transforms/simplifiers/slice_sinker.h"
 #include "xla/hlo/transforms/simplifiers/sort_simplifier.h"
@@ -38,6 +39,8 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::TupleSimplifier>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/false);
   fixed_point.AddPass<xla::ReduceWindowResizer>();
+  // A running sum over n elements would else take n * n steps.
+  pipeline.AddPass<xla::ReduceWindowRewriter>(/*base_length=*/32);
 }
 
 }  // namespace onexpu::compiler

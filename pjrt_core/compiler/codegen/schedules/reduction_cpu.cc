@@ -24,15 +24,28 @@ Value* Minimum(ReductionKernel& steps, Value* x, int64_t limit) {
 
 // ---- The fastest dimension is reduced: one run per work-item ----
 
+// Short runs several at a time: a work-group costs as much as a few hundred elements.
 absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  constexpr int64_t kWorth = 8192;
+  const int64_t most = std::max<int64_t>(1, shape.rows / WantedPieces(sequence.target()));
+  const int64_t together = getenv("TOG")?atoi(getenv("TOG")):std::clamp<int64_t>(kWorth / shape.length, 1, most);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   ReductionKernel steps(*kernel, reduce, shape);
-  Value* row = steps.math().ToIndexType(kernel->GlobalId());
-  TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                      steps.Accumulate(row, steps.math().Constant(0), steps.math().Constant(shape.length),
-                                       steps.math().Constant(1)));
-  TF_RETURN_IF_ERROR(steps.Finish(row, values));
-  return sequence.End(std::move(kernel), {{static_cast<uint64_t>(shape.rows)}, {1}});
+  IndexMath& math = steps.math();
+  const auto emit_row = [&](Value* row) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                        steps.Accumulate(row, math.Constant(0), math.Constant(shape.length), math.Constant(1)));
+    return steps.Finish(row, values);
+  };
+  Value* id = math.ToIndexType(kernel->GlobalId());
+  if (together == 1) {
+    TF_RETURN_IF_ERROR(emit_row(id));
+  } else {
+    Value* first = math.Mul(id, together);
+    Value* end = Minimum(steps, math.Add(first, together), shape.rows);
+    TF_RETURN_IF_ERROR(kernel->For(first, end, math.Constant(1), emit_row));
+  }
+  return sequence.End(std::move(kernel), {{static_cast<uint64_t>(CeilDiv(shape.rows, together))}, {1}});
 }
 
 // Few long runs are cut into `pieces` of `piece` elements; a second launch combines what came of them.
@@ -55,73 +68,39 @@ absl::Status EmitCutRows(KernelSequence& sequence, const xla::HloInstruction& re
   return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/1, /*row_stride=*/pieces);
 }
 
-// ---- The fastest dimension is kept: a strip of results per work-item ----
+// ---- The fastest dimension is kept: one result per work-item, side by side ----
 
-constexpr int64_t kStrip = 1024;
-
-struct Strips {
-  int64_t strips;  // that make up the fastest dimensions
-  int64_t outer;   // how many times
-  int64_t pieces;  // of the reduced length
-  int64_t piece;
-};
-
-Strips CutColumns(const ReductionShape& shape, const Target& target) {
-  const int64_t strips = CeilDiv(shape.minor_kept, kStrip);
-  const int64_t outer = shape.rows / shape.minor_kept;
-  const int64_t wanted = CeilDiv(WantedPieces(target), strips * outer);
-  constexpr int64_t kShortest = 64;
-  const int64_t most = std::max<int64_t>(1, shape.length / kShortest);
-  const int64_t piece = CeilDiv(shape.length, std::clamp<int64_t>(wanted, 1, most));
-  return {strips, outer, CeilDiv(shape.length, piece), piece};
+// About the square root of the length, so that both launches read about as far: long columns run through too many pages
+// of memory, and short ones leave much to combine.
+int64_t PieceOfColumn(int64_t length) {
+  constexpr int64_t kShortest = 32;
+  int64_t piece = kShortest;
+  while (piece * piece < length) piece *= 2;
+  return length <= 2 * kShortest ? length : piece;
 }
 
 absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
-  const Strips cut = CutColumns(shape, sequence.target());
-  const bool whole = cut.pieces == 1;
-  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * cut.pieces);
+  const int64_t piece = PieceOfColumn(shape.length);
+  const int64_t pieces = CeilDiv(shape.length, piece);
+  const bool whole = pieces == 1;
+  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(whole ? "" : "_pieces"));
-  {
-    ReductionKernel steps(*kernel, reduce, shape);
-    IndexMath& math = steps.math();
-    Value* id = math.ToIndexType(kernel->GlobalId());
-    Value* strip = math.Rem(id, cut.strips);
-    Value* outer = math.Rem(math.Div(id, cut.strips), cut.outer);
-    Value* number = math.Div(id, cut.strips * cut.outer);
-    Value* first_column = math.Mul(strip, kStrip);
-    Value* rest = kernel->b().CreateSub(math.Constant(shape.minor_kept), first_column);
-    Value* columns = Minimum(steps, rest, std::min(kStrip, shape.minor_kept));
-    Value* first_row = math.Add(math.Mul(outer, shape.minor_kept), first_column);
-    Value* first = math.Mul(number, cut.piece);
-    Value* end = Minimum(steps, math.Add(first, cut.piece), shape.length);
-    const std::vector<Array> sums = steps.PrivateArrays(std::min(kStrip, shape.minor_kept));
-    const auto each_column = [&](absl::FunctionRef<absl::Status(Value* column, Value* row)> body) {
-      return kernel->For(math.Constant(0), columns, math.Constant(1),
-                         [&](Value* column) { return body(column, math.Add(first_row, column)); });
-    };
-    TF_RETURN_IF_ERROR(each_column([&](Value* column, Value* row) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, first));
-      return steps.Store(sums, column, values);
-    }));
-    TF_RETURN_IF_ERROR(kernel->For(math.Add(first, 1), end, math.Constant(1), [&](Value* element) {
-      return each_column([&](Value* column, Value* row) -> absl::Status {
-        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, element));
-        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values before, steps.Load(sums, column));
-        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps.Combine(before, values));
-        return steps.Store(sums, column, combined);
-      });
-    }));
-    TF_RETURN_IF_ERROR(each_column([&](Value* column, Value* row) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(sums, column));
-      if (whole) return steps.Finish(row, values);
-      return steps.Store(steps.ScratchArrays(scratch, shape.rows * cut.pieces),
-                         math.Add(math.Mul(number, shape.rows), row), values);
-    }));
-  }
-  const uint64_t items = cut.strips * cut.outer * cut.pieces;
-  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {1}}));
+  ReductionKernel steps(*kernel, reduce, shape);
+  IndexMath& math = steps.math();
+  TF_ASSIGN_OR_RETURN(
+      LaunchDimensions launch,
+      kernel->PerWorkItem(shape.rows * pieces, WorkItemCost::kLoop, [&](Value* id) -> absl::Status {
+        Value* number = math.ToIndexType(id);
+        Value* row = math.Rem(number, shape.rows);
+        Value* first = math.Mul(math.Div(number, shape.rows), piece);
+        Value* end = Minimum(steps, math.Add(first, piece), shape.length);
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Accumulate(row, first, end, math.Constant(1)));
+        if (whole) return steps.Finish(row, values);
+        return steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces), number, values);
+      }));
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/shape.rows, /*row_stride=*/1);
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows, /*row_stride=*/1);
 }
 
 }  // namespace

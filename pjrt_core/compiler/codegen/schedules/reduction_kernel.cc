@@ -51,8 +51,30 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& l
   return kernel_.EmitReducer(*reduce_.to_apply(), arguments);
 }
 
+static absl::StatusOr<ReductionKernel::Values> Wide(ReductionKernel& k, Value* row, int64_t n, int w) {
+  llvm::IRBuilder<>& b = k.kernel().b();
+  std::vector<llvm::AllocaInst*> slots;
+  for (int v = 0; v < w; ++v) {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values x, k.Element(row, k.math().Constant(v)));
+    slots.push_back(k.kernel().Slot(x[0]->getType(), x[0]));
+  }
+  TF_RETURN_IF_ERROR(k.kernel().For(k.math().Constant(w), k.math().Constant(n / w * w), k.math().Constant(w), [&](Value* r) -> absl::Status {
+    for (int v = 0; v < w; ++v) {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values x, k.Element(row, k.math().Add(r, v)));
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values c, k.Combine({b.CreateLoad(slots[v]->getAllocatedType(), slots[v])}, x));
+      b.CreateStore(c[0], slots[v]);
+    }
+    return absl::OkStatus();
+  }));
+  std::vector<ReductionKernel::Values> acc;
+  for (auto* s : slots) acc.push_back({b.CreateLoad(s->getAllocatedType(), s)});
+  for (int h = w / 2; h > 0; h /= 2) for (int v = 0; v < h; ++v) { TF_ASSIGN_OR_RETURN(acc[v], k.Combine(acc[v], acc[v + h])); }
+  return acc[0];
+}
+
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first, Value* end, Value* step) {
   llvm::IRBuilder<>& b = kernel_.b();
+  if (getenv("WIDE")) return Wide(*this, row, shape_.length, atoi(getenv("WIDE")));
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, first));
   std::vector<llvm::AllocaInst*> slots;
   for (Value* value : initial) slots.push_back(kernel_.Slot(value->getType(), value));
@@ -100,15 +122,6 @@ std::vector<Array> ReductionKernel::ScratchArrays(int64_t first, int64_t count) 
 std::vector<Array> ReductionKernel::LocalArrays(int64_t count) const {
   std::vector<Array> arrays;
   for (int64_t i = 0; i < shape_.values; ++i) arrays.push_back(LocalArray(kernel_, Type(i), count));
-  return arrays;
-}
-
-std::vector<Array> ReductionKernel::PrivateArrays(int64_t count) const {
-  std::vector<Array> arrays;
-  for (int64_t i = 0; i < shape_.values; ++i) {
-    llvm::Type* type = llvm::ArrayType::get(StorageType(Type(i), kernel_.llvm_context()), count);
-    arrays.push_back({xla::ShapeUtil::MakeShape(Type(i), {count}), kernel_.Slot(type)});
-  }
   return arrays;
 }
 

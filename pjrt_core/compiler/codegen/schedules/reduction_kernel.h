@@ -54,7 +54,6 @@ class ReductionKernel {
   // ---- Intermediate values, in any memory ----
   std::vector<Array> ScratchArrays(int64_t first, int64_t count) const;
   std::vector<Array> LocalArrays(int64_t count) const;
-  std::vector<Array> PrivateArrays(int64_t count) const;
   absl::StatusOr<Values> Load(const std::vector<Array>& arrays, llvm::Value* place);
   absl::Status Store(const std::vector<Array>& arrays, llvm::Value* place, const Values& values);
 

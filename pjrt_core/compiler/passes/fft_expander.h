@@ -1,0 +1,26 @@
+// Fourier transforms as products with constant matrices, which become matmuls. Thread-compatible.
+#ifndef PJRT_CORE_COMPILER_PASSES_FFT_EXPANDER_H_
+#define PJRT_CORE_COMPILER_PASSES_FFT_EXPANDER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/transforms/expanders/op_expander_pass.h"
+
+namespace onexpu::compiler {
+
+// A length that is a product of two is transformed in two steps. UNIMPLEMENTED for a length with a prime factor that
+// would need too large a matrix.
+class FftExpander : public xla::OpExpanderPass {
+ public:
+  absl::string_view name() const override { return "fft-expander"; }
+
+ protected:
+  bool InstructionMatchesPattern(xla::HloInstruction* instruction) override;
+  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(
+      xla::HloInstruction* instruction) override;
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_PASSES_FFT_EXPANDER_H_
