@@ -5,10 +5,12 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV_PYTHON := .venv/bin/python
 # Options of `make develop`, e.g. DEVELOP="--only core".
 DEVELOP ?=
+# Cases of `make benchmark`, e.g. BENCHMARK="matmul_bf16 scan"; default: all.
+BENCHMARK ?=
 # Options of pytest, e.g. PYTEST="tests/jax -k donation".
 PYTEST ?= tests
 
-.PHONY: demo test setup setup-tests develop wheel benchmark clean
+.PHONY: demo test setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -19,6 +21,9 @@ test: setup-tests
 setup:
 	@$(PYTHON) tools/setup_environment.py
 
+setup-benchmarks:
+	@$(PYTHON) tools/setup_environment.py --with-benchmarks
+
 setup-tests:
 	@$(PYTHON) tools/setup_environment.py --with-tests
 
@@ -28,8 +33,8 @@ develop:
 wheel: setup
 	$(VENV_PYTHON) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
 
-benchmark: setup
-	$(VENV_PYTHON) benchmarks/run.py
+benchmark: setup-benchmarks
+	$(VENV_PYTHON) benchmarks/run.py $(BENCHMARK)
 
 clean:
 	rm -rf build dist *.egg-info

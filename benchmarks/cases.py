@@ -29,13 +29,22 @@ class Case:
     seconds: float = 4.0
 
 
+def _waiting(call, arguments) -> Run:
+    """One call, from its submission to its results."""
+
+    def run() -> None:
+        jax.block_until_ready(call(*arguments))
+
+    return run
+
+
 def _jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
     """``function`` jitted on xpu and on JAX's CPU, over copies of the same arguments."""
     contenders = {}
     for label, platform in (("xpu", "xpu"), ("XLA:CPU", "cpu")):
         placed = jax.device_put(arguments, jax.devices(platform)[0])
         compiled = jax.jit(function, **jit_options).lower(*placed).compile()
-        contenders[label] = lambda c=compiled, a=placed: jax.block_until_ready(c(*a)) and None
+        contenders[label] = _waiting(compiled, placed)
     return contenders
 
 
@@ -235,9 +244,9 @@ def custom_kernel(_) -> Case:
     return Case(
         "custom kernel in a compiled program, 1024 f32",
         {
-            "xpu": lambda: kernel(x).block_until_ready() and None,
-            "same in XLA on xpu": lambda: plain(x).block_until_ready() and None,
-            "xpu, eager call": lambda: scale(x, factor=2.0).block_until_ready() and None,
+            "xpu": _waiting(kernel, [x]),
+            "same in XLA on xpu": _waiting(plain, [x]),
+            "xpu, eager call": _waiting(lambda x: scale(x, factor=2.0), [x]),
         },
         rounds=2001,
         seconds=2.0,

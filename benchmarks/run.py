@@ -15,6 +15,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -29,6 +30,9 @@ import onexpu
 from measure import alternate, ratio
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+
+from tools import bazel  # noqa: E402
 
 
 class Limits:
@@ -86,10 +90,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*", choices=[*CASES, []], help="default: all")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
-    parser.add_argument("--limits", type=pathlib.Path, default=ROOT / "bazel-bin" / "benchmarks" / "limits")
+    parser.add_argument("--limits", type=pathlib.Path, help="the built //benchmarks:limits")
     arguments = parser.parse_args()
 
-    limits = Limits(arguments.limits)
+    limits = Limits(arguments.limits or bazel.bin_directory() / "benchmarks" / "limits")
     table = rich.table.Table(title="onexpu: medians of alternating runs")
     for column in ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds"):
         table.add_column(column, justify="left" if column == "case" else "right")
