@@ -159,6 +159,10 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
         if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
         return outcome;
       });
+  // Before the lock opens: nobody else may submit a use of memory that has a new owner.
+  for (const LaunchResultType& type : result_types) {
+    if (type.alias_operand >= 0) operands[type.alias_operand]->Delete();
+  }
   lock.Release();
   sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
 
@@ -168,7 +172,6 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
     results.push_back(std::make_shared<DeviceBuffer>(
         type.shape, device->memory(type.memory_kind),
         DeviceBuffer::Contents{std::move(memories[i]), 0, definition}));
-    if (type.alias_operand >= 0) operands[type.alias_operand]->Delete();
   }
   return results;
 }
