@@ -83,6 +83,8 @@ absl::StatusOr<std::vector<llvm::Value*>> EmitClampedStarts(FusionContext& conte
 absl::StatusOr<std::vector<llvm::Value*>> EmitAccumulate(FusionContext& context,
                                                          const xla::HloInstruction& reduction,
                                                          Operands accumulators, Operands elements);
+// The element type in which a schedule keeps the running result number `value` in memory.
+xla::PrimitiveType AccumulatorType(const xla::HloInstruction& reduction, int64_t value);
 std::vector<llvm::Value*> NormalizeAccumulators(FusionContext& context,
                                                 const xla::HloInstruction& reduction,
                                                 std::vector<llvm::Value*> accumulators);

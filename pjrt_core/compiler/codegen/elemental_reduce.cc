@@ -91,6 +91,11 @@ absl::StatusOr<std::vector<Value*>> EmitAccumulate(FusionContext& context,
   }
 }
 
+xla::PrimitiveType AccumulatorType(const HloInstruction& reduction, int64_t value) {
+  const xla::PrimitiveType type = reduction.operand(value)->shape().element_type();
+  return NarrowSum(reduction) == HloOpcode::kParameter ? type : xla::F32;
+}
+
 std::vector<Value*> NormalizeAccumulators(FusionContext& context, const HloInstruction& reduction,
                                           std::vector<Value*> accumulators) {
   if (NarrowSum(reduction) == HloOpcode::kParameter) return accumulators;

@@ -35,12 +35,14 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
       return EmitOne(sequence, EmitConcatenate);
     case xla::HloOpcode::kRngGetAndUpdateState:
       return EmitRngState(sequence);
+    case xla::HloOpcode::kReduce:
+      return EmitReduction(sequence);
     case xla::HloOpcode::kScatter:
       return EmitScatter(sequence);
     case xla::HloOpcode::kSort:
       return EmitSort(sequence);
     default:
-      return EmitLoop(sequence);
+      return IsTransposition(sequence) ? EmitOne(sequence, EmitTransposition) : EmitLoop(sequence);
   }
 }
 

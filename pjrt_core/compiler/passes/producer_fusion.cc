@@ -46,8 +46,15 @@ bool ReadsManyPerElement(const HloInstruction& consumer) {
 
 // Whether something that `value` flows into, inside its fusion, reads many of its elements for one of its own.
 bool FlowsIntoManyReads(const HloInstruction& value) {
-  for (const HloInstruction* user : value.users()) {
-    if (ReadsManyPerElement(*user) || FlowsIntoManyReads(*user)) return true;
+  absl::flat_hash_set<const HloInstruction*> visited = {&value};
+  std::vector<const HloInstruction*> open = {&value};
+  while (!open.empty()) {
+    const HloInstruction* current = open.back();
+    open.pop_back();
+    for (const HloInstruction* user : current->users()) {
+      if (ReadsManyPerElement(*user)) return true;
+      if (visited.insert(user).second) open.push_back(user);
+    }
   }
   return false;
 }

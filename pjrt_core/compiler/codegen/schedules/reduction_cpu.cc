@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -22,19 +24,38 @@ Value* Minimum(ReductionKernel& steps, Value* x, int64_t limit) {
   return b.CreateSelect(b.CreateICmpSLT(x, bound), x, bound);
 }
 
+// False for what vectorises as a serial loop; and where each lane would repeat a long computation of the elements.
+bool NeedsLanes(const xla::HloInstruction& reduce) {
+  constexpr int64_t kLongest = 8;
+  const xla::HloInstruction& reducer = *reduce.to_apply()->root_instruction();
+  switch (reducer.opcode()) {
+    case xla::HloOpcode::kAdd:
+    case xla::HloOpcode::kMultiply:
+    case xla::HloOpcode::kAnd:
+    case xla::HloOpcode::kOr:
+    case xla::HloOpcode::kXor:
+      return false;
+    default:
+      return reduce.parent()->IsFusionComputation() ? reduce.parent()->instruction_count() <= kLongest : true;
+  }
+}
+
 // ---- The fastest dimension is reduced: one run per work-item ----
 
 // Short runs several at a time: a work-group costs as much as a few hundred elements.
 absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
   constexpr int64_t kWorth = 8192;
   const int64_t most = std::max<int64_t>(1, shape.rows / WantedPieces(sequence.target()));
-  const int64_t together = getenv("TOG")?atoi(getenv("TOG")):std::clamp<int64_t>(kWorth / shape.length, 1, most);
+  const int64_t together = std::clamp<int64_t>(kWorth / shape.length, 1, most);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   ReductionKernel steps(*kernel, reduce, shape);
   IndexMath& math = steps.math();
+  const bool in_lanes = NeedsLanes(reduce);
   const auto emit_row = [&](Value* row) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                        steps.Accumulate(row, math.Constant(0), math.Constant(shape.length), math.Constant(1)));
+                        in_lanes ? steps.AccumulateInLanes(row)
+                                 : steps.Accumulate(row, math.Constant(0), math.Constant(shape.length),
+                                                    math.Constant(1)));
     return steps.Finish(row, values);
   };
   Value* id = math.ToIndexType(kernel->GlobalId());

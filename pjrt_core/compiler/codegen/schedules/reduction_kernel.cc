@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/schedules/reduction_kernel.h"
 
 #include "absl/algorithm/container.h"
+#include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -9,8 +10,37 @@
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::compiler {
+namespace {
 
 using llvm::Value;
+
+// The running results of one chain, in registers.
+class Accumulators {
+ public:
+  Accumulators(ReductionKernel& steps, const ReductionKernel::Values& initial) : steps_(steps) {
+    for (Value* value : initial) slots_.push_back(steps.kernel().Slot(value->getType(), value));
+  }
+
+  ReductionKernel::Values Load() const {
+    ReductionKernel::Values values;
+    for (llvm::AllocaInst* slot : slots_) {
+      values.push_back(steps_.kernel().b().CreateLoad(slot->getAllocatedType(), slot));
+    }
+    return values;
+  }
+
+  absl::Status Add(const ReductionKernel::Values& values) {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps_.Combine(Load(), values));
+    for (size_t i = 0; i < slots_.size(); ++i) steps_.kernel().b().CreateStore(combined[i], slots_[i]);
+    return absl::OkStatus();
+  }
+
+ private:
+  ReductionKernel& steps_;
+  std::vector<llvm::AllocaInst*> slots_;
+};
+
+}  // namespace
 
 ReductionShape::ReductionShape(const xla::HloInstruction& reduce) : values(reduce.operand_count() / 2) {
   const xla::Shape& input = reduce.operand(0)->shape();
@@ -25,10 +55,6 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce) : values(reduc
     if (extent == 1) continue;
     minor_kept = is_reduced ? 1 : minor_kept * extent;
   }
-}
-
-xla::PrimitiveType ReductionKernel::Type(int64_t value) const {
-  return reduce_.operand(value)->shape().element_type();
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Value* element) {
@@ -46,50 +72,44 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs, const Values& rhs) {
-  Values arguments = lhs;
-  arguments.insert(arguments.end(), rhs.begin(), rhs.end());
-  return kernel_.EmitReducer(*reduce_.to_apply(), arguments);
-}
-
-static absl::StatusOr<ReductionKernel::Values> Wide(ReductionKernel& k, Value* row, int64_t n, int w) {
-  llvm::IRBuilder<>& b = k.kernel().b();
-  std::vector<llvm::AllocaInst*> slots;
-  for (int v = 0; v < w; ++v) {
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values x, k.Element(row, k.math().Constant(v)));
-    slots.push_back(k.kernel().Slot(x[0]->getType(), x[0]));
-  }
-  TF_RETURN_IF_ERROR(k.kernel().For(k.math().Constant(w), k.math().Constant(n / w * w), k.math().Constant(w), [&](Value* r) -> absl::Status {
-    for (int v = 0; v < w; ++v) {
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values x, k.Element(row, k.math().Add(r, v)));
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values c, k.Combine({b.CreateLoad(slots[v]->getAllocatedType(), slots[v])}, x));
-      b.CreateStore(c[0], slots[v]);
-    }
-    return absl::OkStatus();
-  }));
-  std::vector<ReductionKernel::Values> acc;
-  for (auto* s : slots) acc.push_back({b.CreateLoad(s->getAllocatedType(), s)});
-  for (int h = w / 2; h > 0; h /= 2) for (int v = 0; v < h; ++v) { TF_ASSIGN_OR_RETURN(acc[v], k.Combine(acc[v], acc[v + h])); }
-  return acc[0];
+  return EmitAccumulate(kernel_, reduce_, lhs, rhs);
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first, Value* end, Value* step) {
-  llvm::IRBuilder<>& b = kernel_.b();
-  if (getenv("WIDE")) return Wide(*this, row, shape_.length, atoi(getenv("WIDE")));
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, first));
-  std::vector<llvm::AllocaInst*> slots;
-  for (Value* value : initial) slots.push_back(kernel_.Slot(value->getType(), value));
-  const auto load = [&] {
-    Values values;
-    for (llvm::AllocaInst* slot : slots) values.push_back(b.CreateLoad(slot->getAllocatedType(), slot));
-    return values;
-  };
+  Accumulators sums(*this, initial);
   TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), end, step, [&](Value* element) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
-    TF_ASSIGN_OR_RETURN(const Values combined, Combine(load(), values));
-    for (size_t i = 0; i < slots.size(); ++i) b.CreateStore(combined[i], slots[i]);
+    return sums.Add(values);
+  }));
+  return sums.Load();
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateInLanes(Value* row) {
+  const int64_t whole = shape_.length / kLanes * kLanes;
+  if (whole == 0) return Accumulate(row, math().Constant(0), math().Constant(shape_.length), math().Constant(1));
+  std::vector<Accumulators> lanes;
+  for (int64_t lane = 0; lane < kLanes; ++lane) {
+    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Constant(lane)));
+    lanes.emplace_back(*this, values);
+  }
+  Value* step = math().Constant(kLanes);
+  TF_RETURN_IF_ERROR(kernel_.For(step, math().Constant(whole), step, [&](Value* first) -> absl::Status {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(first, lane)));
+      TF_RETURN_IF_ERROR(lanes[lane].Add(values));
+    }
     return absl::OkStatus();
   }));
-  return load();
+  for (int64_t lane = whole; lane < shape_.length; ++lane) {
+    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Constant(lane)));
+    TF_RETURN_IF_ERROR(lanes[lane - whole].Add(values));
+  }
+  // Neighbours last: each step combines whole vectors.
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t lane = 0; lane < half; ++lane) TF_RETURN_IF_ERROR(lanes[lane].Add(lanes[lane + half].Load()));
+  }
+  return lanes[0].Load();
 }
 
 absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
@@ -97,7 +117,8 @@ absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
   for (int64_t i = 0; i < shape_.values; ++i) {
     TF_ASSIGN_OR_RETURN(initial.emplace_back(), kernel_.Element(*reduce_.operand(shape_.values + i), Index()));
   }
-  TF_ASSIGN_OR_RETURN(const Values results, Combine(initial, values));
+  TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));
+  results = NormalizeAccumulators(kernel_, reduce_, std::move(results));
   // The result's dimensions are the kept ones in logical order.
   const Index kept = math().DelinearizeRowMajor(row, shape_.kept_extents);
   std::vector<Value*> by_dimension(shape_.kept.size() + shape_.reduced.size(), nullptr);
@@ -114,14 +135,14 @@ absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
 std::vector<Array> ReductionKernel::ScratchArrays(int64_t first, int64_t count) const {
   std::vector<Array> arrays;
   for (int64_t i = 0; i < shape_.values; ++i) {
-    arrays.push_back({xla::ShapeUtil::MakeShape(Type(i), {count}), kernel_.scratch(first + i)});
+    arrays.push_back({xla::ShapeUtil::MakeShape(AccumulatorType(reduce_, i), {count}), kernel_.scratch(first + i)});
   }
   return arrays;
 }
 
 std::vector<Array> ReductionKernel::LocalArrays(int64_t count) const {
   std::vector<Array> arrays;
-  for (int64_t i = 0; i < shape_.values; ++i) arrays.push_back(LocalArray(kernel_, Type(i), count));
+  for (int64_t i = 0; i < shape_.values; ++i) arrays.push_back(LocalArray(kernel_, AccumulatorType(reduce_, i), count));
   return arrays;
 }
 
@@ -162,7 +183,7 @@ absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Valu
 int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce, int64_t count) {
   int64_t first = -1;
   for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
-    const int64_t number = sequence.AddScratch(count * StorageBytes(reduce.operand(i)->shape().element_type()));
+    const int64_t number = sequence.AddScratch(count * StorageBytes(AccumulatorType(reduce, i)));
     if (first < 0) first = number;
   }
   return first;

@@ -32,6 +32,7 @@ struct ReductionShape {
 class ReductionKernel {
  public:
   using Values = std::vector<llvm::Value*>;
+  static constexpr int64_t kLanes = 16;
 
   ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce, const ReductionShape& shape)
       : kernel_(kernel), reduce_(reduce), shape_(shape) {}
@@ -47,6 +48,10 @@ class ReductionKernel {
 
   // Combines elements first, first + step, ... below `end`, of which there is at least one.
   absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* step);
+
+  // Combines a whole row in kLanes interleaved chains, each unrolled: for reducers that a device's compiler does not turn
+  // into vectors by itself, because it may not reorder them (a maximum that keeps NaN, a pair of value and position).
+  absl::StatusOr<Values> AccumulateInLanes(llvm::Value* row);
 
   // Combines with the initial value and stores the result.
   absl::Status Finish(llvm::Value* row, const Values& values);
@@ -64,8 +69,6 @@ class ReductionKernel {
                             int64_t columns, llvm::Value* filled);
 
  private:
-  xla::PrimitiveType Type(int64_t value) const;
-
   FusionContext& kernel_;
   const xla::HloInstruction& reduce_;
   const ReductionShape& shape_;

@@ -16,6 +16,10 @@ absl::Status EmitLoop(KernelSequence& sequence);
 // that is one kConcatenate.
 absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 
+// Tiles, for a root that reads memory along another dimension than it writes, through elementwise operations alone.
+bool IsTransposition(const KernelSequence& sequence);
+absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel);
+
 // kRngGetAndUpdateState: one work-item and 128 bits of state.
 absl::Status EmitRngState(KernelSequence& sequence);
 

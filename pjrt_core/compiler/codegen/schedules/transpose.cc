@@ -1,0 +1,224 @@
+// What is read along one dimension and written along another, in tiles: a tile's lines of memory are each fetched once,
+// whichever way they are walked. On a GPU the tile passes through local memory, so that neighbouring work-items read and
+// write neighbours; on a CPU a work-item walks a tile that fits its cache.
+#include <algorithm>
+#include <optional>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+constexpr int64_t kTile = 32;
+// Below this a line of memory is used up before it is left, or nearly.
+constexpr int64_t kShortest = 8;
+
+int64_t CeilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+// The fastest dimension that has more than one element; -1 when there is none.
+int64_t MinorDimension(const xla::Shape& shape) {
+  for (int64_t dimension : shape.layout().minor_to_major()) {
+    if (shape.dimensions(dimension) > 1) return dimension;
+  }
+  return -1;
+}
+
+// The dimension of the result along which `instruction`, a kTranspose or a kCopy, reads memory; -1 for anything else.
+int64_t ReadDimension(const HloInstruction& instruction) {
+  const bool is_transpose = instruction.opcode() == HloOpcode::kTranspose;
+  if (!is_transpose && instruction.opcode() != HloOpcode::kCopy) return -1;
+  const xla::Shape& operand = instruction.operand(0)->shape();
+  if (!operand.IsArray() || !operand.has_layout()) return -1;
+  const int64_t minor = MinorDimension(operand);
+  if (minor < 0 || !is_transpose) return minor;
+  const absl::Span<const int64_t> permutation = instruction.dimensions();
+  return absl::c_find(permutation, minor) - permutation.begin();
+}
+
+struct Transposition {
+  int64_t read = -1;   // dimensions of the result: along this its transposed operands are read,
+  int64_t written = -1;  // and along this it is written
+  std::vector<const HloInstruction*> transposed;  // what is read so, at the index of the result itself
+};
+
+void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transposition& found,
+             absl::flat_hash_set<const HloInstruction*>& visited) {
+  if (!visited.insert(&instruction).second) return;
+  if (!xla::ShapeUtil::SameDimensions(instruction.shape(), shape)) return;
+  const int64_t read = ReadDimension(instruction);
+  if (read >= 0 && read != found.written && (found.read < 0 || found.read == read)) {
+    found.read = read;
+    found.transposed.push_back(&instruction);
+    return;
+  }
+  if (!instruction.IsElementwise()) return;
+  for (const HloInstruction* operand : instruction.operands()) Collect(*operand, shape, found, visited);
+}
+
+std::optional<Transposition> Find(const HloInstruction& root) {
+  const xla::Shape& shape = root.shape();
+  if (!shape.IsArray()) return std::nullopt;
+  Transposition found;
+  found.written = MinorDimension(shape);
+  if (found.written < 0) return std::nullopt;
+  absl::flat_hash_set<const HloInstruction*> visited;
+  Collect(root, shape, found, visited);
+  const bool worth = found.read >= 0 && shape.dimensions(found.read) >= kShortest &&
+                     shape.dimensions(found.written) >= kShortest;
+  return worth ? std::optional(std::move(found)) : std::nullopt;
+}
+
+// The result cut into tiles of its two dimensions, one number each.
+class Tiles {
+ public:
+  Tiles(const xla::Shape& shape, const Transposition& transposition)
+      : shape_(shape),
+        read_(transposition.read),
+        written_(transposition.written),
+        outer_(shape.dimensions().begin(), shape.dimensions().end()) {
+    outer_[read_] = outer_[written_] = 1;
+  }
+
+  int64_t along_read() const { return CeilDiv(shape_.dimensions(read_), kTile); }
+  int64_t along_written() const { return CeilDiv(shape_.dimensions(written_), kTile); }
+  int64_t count() const { return xla::Product(outer_) * along_read() * along_written(); }
+  int64_t extent_read() const { return shape_.dimensions(read_); }
+  int64_t extent_written() const { return shape_.dimensions(written_); }
+
+  // The first element of a tile.
+  void Locate(IndexMath& math, Value* number) {
+    first_written_ = math.Mul(math.Rem(number, along_written()), kTile);
+    Value* rest = math.Div(number, along_written());
+    first_read_ = math.Mul(math.Rem(rest, along_read()), kTile);
+    outer_index_ = math.DelinearizeRowMajor(math.Div(rest, along_read()), outer_).values();
+  }
+  Value* first_read() const { return first_read_; }
+  Value* first_written() const { return first_written_; }
+
+  Index At(Value* read, Value* written) const {
+    std::vector<Value*> values = outer_index_;
+    values[read_] = read;
+    values[written_] = written;
+    return Index(std::move(values));
+  }
+
+ private:
+  const xla::Shape& shape_;
+  int64_t read_;
+  int64_t written_;
+  std::vector<int64_t> outer_;
+  Value* first_read_ = nullptr;
+  Value* first_written_ = nullptr;
+  std::vector<Value*> outer_index_;
+};
+
+absl::Status StoreRoot(FusionContext& kernel, const Index& index) {
+  TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(kernel.root(), index));
+  return kernel.Store(0, index, value);
+}
+
+absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel, Tiles& tiles) {
+  IndexMath& math = kernel.index_math();
+  llvm::IRBuilder<>& b = kernel.b();
+  tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
+  const auto end_of = [&](Value* first, int64_t extent) -> Value* {
+    Value* end = math.Add(first, kTile);
+    Value* limit = math.Constant(extent);
+    return extent % kTile == 0 ? end : b.CreateSelect(b.CreateICmpSLT(end, limit), end, limit);
+  };
+  Value* end_written = end_of(tiles.first_written(), tiles.extent_written());
+  Value* end_read = end_of(tiles.first_read(), tiles.extent_read());
+  Value* one = math.Constant(1);
+  TF_RETURN_IF_ERROR(kernel.For(tiles.first_read(), end_read, one, [&](Value* read) {
+    return kernel.For(tiles.first_written(), end_written, one,
+                      [&](Value* written) { return StoreRoot(kernel, tiles.At(read, written)); });
+  }));
+  return LaunchDimensions{{static_cast<uint64_t>(tiles.count())}, {1}};
+}
+
+absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel, const Transposition& transposition, Tiles& tiles) {
+  constexpr int64_t kLines = 8;  // of a tile that a group's work-items handle at once
+  // One more than the tile is wide, so that a column's elements lie in different banks.
+  constexpr int64_t kStride = kTile + 1;
+  IndexMath& math = kernel.index_math();
+  llvm::IRBuilder<>& b = kernel.b();
+  tiles.Locate(math, math.ToIndexType(GroupId(kernel)));
+  Value* item = math.ToIndexType(LocalId(kernel));
+  Value* across = math.Rem(item, kTile);
+  Value* line = math.Div(item, kTile);
+  std::vector<Array> staged;
+  for (const HloInstruction* instruction : transposition.transposed) {
+    staged.push_back(LocalArray(kernel, instruction->shape().element_type(), kTile * kStride));
+  }
+  const auto if_inside = [&](Value* read, Value* written, absl::FunctionRef<absl::Status()> then) {
+    Value* inside = b.CreateAnd(b.CreateICmpSLT(read, math.Constant(tiles.extent_read())),
+                                b.CreateICmpSLT(written, math.Constant(tiles.extent_written())));
+    return kernel.If(inside, then);
+  };
+  for (int64_t first = 0; first < kTile; first += kLines) {
+    Value* row = math.Add(line, first);
+    Value* read = math.Add(tiles.first_read(), across);
+    Value* written = math.Add(tiles.first_written(), row);
+    TF_RETURN_IF_ERROR(if_inside(read, written, [&]() -> absl::Status {
+      const Index place({math.Add(math.Mul(row, kStride), across)});
+      for (size_t i = 0; i < staged.size(); ++i) {
+        TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(*transposition.transposed[i], tiles.At(read, written)));
+        TF_RETURN_IF_ERROR(kernel.Store(staged[i], place, value));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  Barrier(kernel);
+  for (int64_t first = 0; first < kTile; first += kLines) {
+    Value* row = math.Add(line, first);
+    Value* read = math.Add(tiles.first_read(), row);
+    Value* written = math.Add(tiles.first_written(), across);
+    TF_RETURN_IF_ERROR(if_inside(read, written, [&]() -> absl::Status {
+      const Index place({math.Add(math.Mul(across, kStride), row)});
+      for (size_t i = 0; i < staged.size(); ++i) {
+        TF_ASSIGN_OR_RETURN(Value * value, kernel.Load(staged[i], place));
+        kernel.BindValues(*transposition.transposed[i], {value});
+      }
+      return StoreRoot(kernel, tiles.At(read, written));
+    }));
+  }
+  const uint64_t local = kTile * kLines;
+  return LaunchDimensions{{tiles.count() * local}, {local}};
+}
+
+}  // namespace
+
+bool IsTransposition(const KernelSequence& sequence) {
+  const HloInstruction& instruction = sequence.instruction();
+  const HloInstruction& root =
+      instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+  return Find(root).has_value();
+}
+
+absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel) {
+  constexpr uint32_t kGroup = 256;
+  const std::optional<Transposition> transposition = Find(kernel.root());
+  if (!transposition) return absl::InternalError("onexpu: nothing is transposed in " + kernel.instruction().ToString());
+  Tiles tiles(kernel.root().shape(), *transposition);
+  const Target& target = kernel.target();
+  if (!target.gpu_schedules || target.max_work_group_size < kGroup) return EmitForCpu(kernel, tiles);
+  return EmitForGpu(kernel, *transposition, tiles);
+}
+
+}  // namespace onexpu::compiler
