@@ -131,8 +131,10 @@ def test_an_update_of_a_carried_array_happens_in_place(compile_module):
         return lax.fori_loop(0, 1000, lambda i, x: x.at[i].set(jnp.float32(i)), x)
 
     thunks = compile_module(lower(fill, shaped(1000, 4096))).dump("thunk_sequence.txt")
-    body = thunks[thunks.index("body") :] if "body" in thunks else ""
-    assert "CopyThunk" not in body
+    body = thunks[thunks.index("body") :]
+    # The counter is carried with a copy of its own; the array of 16 MB is not.
+    for line in body.splitlines():
+        assert "CopyThunk" not in line or "+4]" in line, line
 
 
 def test_constants_are_not_evaluated_on_the_host(compile_module):
@@ -190,10 +192,11 @@ def test_every_truncation_of_a_module_is_an_error(compile_module, tmp_path):
         [LIBRARY_DIRECTORY / "onexpu-compile", *files], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 1, done.stderr
-    lines = [line for line in done.stdout.splitlines() if line]
-    assert len(lines) == len(files)
-    for line in lines:
-        assert "INVALID_ARGUMENT: onexpu:" in line
+    # A message may go on over several lines; each begins with its file.
+    reports = [line for line in done.stdout.splitlines() if line.startswith(str(tmp_path))]
+    assert len(reports) == len(files)
+    for report in reports:
+        assert "INVALID_ARGUMENT: onexpu:" in report
 
 
 @pytest.mark.parametrize("mode", ["inline", "process"])

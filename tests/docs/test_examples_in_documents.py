@@ -21,7 +21,7 @@ def _blocks(language: str):
                 yield pytest.param(match[2], id=f"{document.name}-{number}")
 
 
-@pytest.mark.parametrize("source", _blocks("python"))
+@pytest.mark.parametrize("source", list(_blocks("python")))
 def test_python_example(source):
     # The interpreter's own source attribute (inspect) must not matter: run it as a user would paste it.
     process = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300)
@@ -29,7 +29,7 @@ def test_python_example(source):
     assert process.stdout.strip(), "an example prints what it did"
 
 
-@pytest.mark.parametrize("source", _blocks("sh"))
+@pytest.mark.parametrize("source", list(_blocks("sh")))
 def test_shell_commands(source):
     for command in source.strip().splitlines():
         bound = re.sub(r"^python ", f"{sys.executable} ", command)
