@@ -173,7 +173,8 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction, 
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   function->setDoesNotThrow();
-  for (llvm::Argument& argument : function->args()) argument.addAttr(llvm::Attribute::NoAlias);
+  // The arguments do not overlap, but may not say so: LLVM reads `noalias` as a promise that nobody else writes there
+  // either, and would keep what it loaded before a barrier.
   if (absl::Status status = WriteKernel(instruction, memory, target, *function); !status.ok()) {
     function->eraseFromParent();
     return status;

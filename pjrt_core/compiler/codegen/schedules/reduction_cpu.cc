@@ -1,10 +1,11 @@
-// Reductions on a CPU: a work-item is a thread's work. It runs along memory, alone in its work-group, and the device's
-// compiler vectorises that run; work-items side by side would read far apart.
+// Reductions on a CPU: a work-group is a thread's work, and as wide as a vector. Its work-items walk a row side by side, so
+// that the device's compiler makes vectors of them whatever the elements and the reducer are. (A loop in a single
+// work-item is left to a loop vectoriser that may not reorder reducers, and that crashed on reductions of predicates:
+// intel-opencl-rt 2026.1.2, pass vplan-vec.)
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
-#include "xla/hlo/ir/hlo_computation.h"
-#include "xla/hlo/ir/hlo_opcode.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -24,69 +25,68 @@ Value* Minimum(ReductionKernel& steps, Value* x, int64_t limit) {
   return b.CreateSelect(b.CreateICmpSLT(x, bound), x, bound);
 }
 
-// False for what vectorises as a serial loop; and where each lane would repeat a long computation of the elements.
-bool NeedsLanes(const xla::HloInstruction& reduce) {
-  constexpr int64_t kLongest = 8;
-  const xla::HloInstruction& reducer = *reduce.to_apply()->root_instruction();
-  switch (reducer.opcode()) {
-    case xla::HloOpcode::kAdd:
-    case xla::HloOpcode::kMultiply:
-    case xla::HloOpcode::kAnd:
-    case xla::HloOpcode::kOr:
-    case xla::HloOpcode::kXor:
-      return false;
-    default:
-      return reduce.parent()->IsFusionComputation() ? reduce.parent()->instruction_count() <= kLongest : true;
+// ---- The fastest dimension is reduced ----
+
+constexpr int64_t kLanes = 16;
+
+// Each row is cut into `pieces` of `piece` elements; a work-group takes `together` pieces one after the other, because
+// starting one costs as much as a few hundred elements.
+struct RowCut {
+  int64_t piece;
+  int64_t pieces;
+  int64_t together;
+};
+
+RowCut CutRows(const ReductionShape& shape, const Target& target) {
+  constexpr int64_t kWorth = 8192;   // elements; less costs more than another thread gains
+  constexpr int64_t kTogether = 64;  // what they leave in local memory must stay in the cache
+  const int64_t wanted = WantedPieces(target);
+  if (shape.rows >= wanted) {
+    return {shape.length, 1, std::clamp<int64_t>(kWorth / shape.length, 1, std::min(kTogether, shape.rows / wanted))};
   }
+  int64_t piece = std::max(kWorth, CeilDiv(shape.length, CeilDiv(wanted, shape.rows)));
+  if (piece >= shape.length) return {shape.length, 1, 1};
+  // Every lane has an element of the last piece, too.
+  while (shape.length % piece != 0 && shape.length % piece < kLanes) ++piece;
+  return {piece, CeilDiv(shape.length, piece), 1};
 }
 
-// ---- The fastest dimension is reduced: one run per work-item ----
-
-// Short runs several at a time: a work-group costs as much as a few hundred elements.
 absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape) {
-  constexpr int64_t kWorth = 8192;
-  const int64_t most = std::max<int64_t>(1, shape.rows / WantedPieces(sequence.target()));
-  const int64_t together = std::clamp<int64_t>(kWorth / shape.length, 1, most);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
-  ReductionKernel steps(*kernel, reduce, shape);
-  IndexMath& math = steps.math();
-  const bool in_lanes = NeedsLanes(reduce);
-  const auto emit_row = [&](Value* row) -> absl::Status {
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                        in_lanes ? steps.AccumulateInLanes(row)
-                                 : steps.Accumulate(row, math.Constant(0), math.Constant(shape.length),
-                                                    math.Constant(1)));
-    return steps.Finish(row, values);
-  };
-  Value* id = math.ToIndexType(kernel->GlobalId());
-  if (together == 1) {
-    TF_RETURN_IF_ERROR(emit_row(id));
-  } else {
-    Value* first = math.Mul(id, together);
-    Value* end = Minimum(steps, math.Add(first, together), shape.rows);
-    TF_RETURN_IF_ERROR(kernel->For(first, end, math.Constant(1), emit_row));
-  }
-  return sequence.End(std::move(kernel), {{static_cast<uint64_t>(CeilDiv(shape.rows, together))}, {1}});
-}
-
-// Few long runs are cut into `pieces` of `piece` elements; a second launch combines what came of them.
-absl::Status EmitCutRows(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape,
-                         int64_t piece) {
-  const int64_t pieces = CeilDiv(shape.length, piece);
-  const int64_t scratch = AddReductionScratch(sequence, reduce, shape.rows * pieces);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin("_pieces"));
+  const RowCut cut = CutRows(shape, sequence.target());
+  const bool whole = cut.pieces == 1;
+  const int64_t count = shape.rows * cut.pieces;
+  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, count);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(whole ? "" : "_pieces"));
   {
     ReductionKernel steps(*kernel, reduce, shape);
     IndexMath& math = steps.math();
-    Value* id = math.ToIndexType(kernel->GlobalId());
-    Value* first = math.Mul(math.Rem(id, pieces), piece);
-    Value* end = Minimum(steps, math.Add(first, piece), shape.length);
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                        steps.Accumulate(math.Div(id, pieces), first, end, math.Constant(1)));
-    TF_RETURN_IF_ERROR(steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces), id, values));
+    Value* lane = math.ToIndexType(LocalId(*kernel));
+    Value* one = math.Constant(1);
+    Value* begin = math.Mul(math.ToIndexType(GroupId(*kernel)), cut.together);
+    Value* end = cut.together == 1 ? math.Add(begin, one) : Minimum(steps, math.Add(begin, cut.together), count);
+    // Every lane leaves what it has of each piece; then each lane combines what all have of some pieces.
+    const std::vector<Array> local = steps.LocalArrays(cut.together * kLanes);
+    const auto place = [&](Value* number) { return math.Mul(math.Sub(number, begin), kLanes); };
+    TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
+      Value* first = math.Mul(math.Rem(number, cut.pieces), cut.piece);
+      Value* last = whole ? math.Constant(shape.length) : Minimum(steps, math.Add(first, cut.piece), shape.length);
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                          steps.AccumulateSideBySide(math.Div(number, cut.pieces), first, last, lane, kLanes));
+      return steps.Store(local, math.Add(place(number), lane), values);
+    }));
+    Barrier(*kernel);
+    TF_RETURN_IF_ERROR(
+        kernel->For(math.Add(begin, lane), end, math.Constant(kLanes), [&](Value* number) -> absl::Status {
+          TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                              steps.CombineStored(local, math.Constant(kLanes), place(number)));
+          if (whole) return steps.Finish(number, values);
+          return steps.Store(steps.ScratchArrays(scratch, count), number, values);
+        }));
   }
-  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{static_cast<uint64_t>(shape.rows * pieces)}, {1}}));
-  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/1, /*row_stride=*/pieces);
+  const uint64_t items = CeilDiv(count, cut.together) * kLanes;
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
+  if (whole) return absl::OkStatus();
+  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1, /*row_stride=*/cut.pieces);
 }
 
 // ---- The fastest dimension is kept: one result per work-item, side by side ----
@@ -108,17 +108,20 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(whole ? "" : "_pieces"));
   ReductionKernel steps(*kernel, reduce, shape);
   IndexMath& math = steps.math();
-  TF_ASSIGN_OR_RETURN(
-      LaunchDimensions launch,
-      kernel->PerWorkItem(shape.rows * pieces, WorkItemCost::kLoop, [&](Value* id) -> absl::Status {
-        Value* number = math.ToIndexType(id);
-        Value* row = math.Rem(number, shape.rows);
-        Value* first = math.Mul(math.Div(number, shape.rows), piece);
-        Value* end = Minimum(steps, math.Add(first, piece), shape.length);
-        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Accumulate(row, first, end, math.Constant(1)));
-        if (whole) return steps.Finish(row, values);
-        return steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces), number, values);
-      }));
+  // A launch dimension for the results alone: the device's compiler sees that neighbours read neighbours.
+  LaunchDimensions launch = ChooseRowLaunch(pieces, shape.rows, WorkItemCost::kLoop, sequence.target());
+  Value* row = math.ToIndexType(kernel->GlobalId(0));
+  Value* number = math.ToIndexType(kernel->GlobalId(1));
+  Value* exists = kernel->b().CreateAnd(kernel->b().CreateICmpSLT(row, math.Constant(shape.rows)),
+                                        kernel->b().CreateICmpSLT(number, math.Constant(pieces)));
+  TF_RETURN_IF_ERROR(kernel->If(exists, [&]() -> absl::Status {
+    Value* first = math.Mul(number, piece);
+    Value* end = Minimum(steps, math.Add(first, piece), shape.length);
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Accumulate(row, first, end, math.Constant(1)));
+    if (whole) return steps.Finish(row, values);
+    return steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces), math.Add(math.Mul(number, shape.rows), row),
+                       values);
+  }));
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
   if (whole) return absl::OkStatus();
   return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows, /*row_stride=*/1);
@@ -136,23 +139,9 @@ absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstructi
       LaunchDimensions launch, kernel->PerWorkItem(shape.rows, WorkItemCost::kLoop, [&](Value* id) -> absl::Status {
         Value* row = math.ToIndexType(id);
         Value* base = math.Mul(row, row_stride);
-        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values first, steps.Load(parts, base));
-        std::vector<llvm::AllocaInst*> slots;
-        for (Value* value : first) slots.push_back(kernel->Slot(value->getType(), value));
-        const auto sums = [&] {
-          ReductionKernel::Values values;
-          for (llvm::AllocaInst* slot : slots) values.push_back(kernel->b().CreateLoad(slot->getAllocatedType(), slot));
-          return values;
-        };
-        TF_RETURN_IF_ERROR(
-            kernel->For(math.Constant(1), math.Constant(pieces), math.Constant(1), [&](Value* piece) -> absl::Status {
-              TF_ASSIGN_OR_RETURN(const ReductionKernel::Values part,
-                                  steps.Load(parts, math.Add(base, math.Mul(piece, piece_stride))));
-              TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps.Combine(sums(), part));
-              for (size_t i = 0; i < slots.size(); ++i) kernel->b().CreateStore(combined[i], slots[i]);
-              return absl::OkStatus();
-            }));
-        return steps.Finish(row, sums());
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                            steps.CombineStored(parts, math.Constant(pieces), base, piece_stride));
+        return steps.Finish(row, values);
       }));
   return sequence.End(std::move(kernel), std::move(launch));
 }
@@ -165,14 +154,7 @@ bool IsReductionForCpu(const ReductionShape& shape) {
 
 absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                  const ReductionShape& shape) {
-  if (shape.minor_kept > 1) return EmitColumns(sequence, reduce, shape);
-  const int64_t wanted = WantedPieces(sequence.target());
-  if (shape.rows >= wanted) return EmitRows(sequence, reduce, shape);
-  // Shorter pieces cost more than the second launch gains.
-  constexpr int64_t kShortest = 8192;
-  const int64_t piece = std::max(kShortest, CeilDiv(shape.length, CeilDiv(wanted, shape.rows)));
-  if (piece >= shape.length) return EmitRows(sequence, reduce, shape);
-  return EmitCutRows(sequence, reduce, shape, piece);
+  return shape.minor_kept > 1 ? EmitColumns(sequence, reduce, shape) : EmitRows(sequence, reduce, shape);
 }
 
 }  // namespace onexpu::compiler

@@ -45,9 +45,11 @@ class Accumulators {
 ReductionShape::ReductionShape(const xla::HloInstruction& reduce) : values(reduce.operand_count() / 2) {
   const xla::Shape& input = reduce.operand(0)->shape();
   const int64_t rank = input.dimensions().size();
+  reduces_fastest = true;
   for (int64_t i = rank - 1; i >= 0; --i) {
     const int64_t d = input.has_layout() ? input.layout().minor_to_major(i) : rank - 1 - i;
     const bool is_reduced = absl::c_linear_search(reduce.dimensions(), d);
+    reduces_fastest &= is_reduced || reduced.empty();
     const int64_t extent = input.dimensions(d);
     (is_reduced ? reduced : kept).push_back(d);
     (is_reduced ? reduced_extents : kept_extents).push_back(extent);
@@ -63,7 +65,14 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   std::vector<Value*> index(shape_.kept.size() + shape_.reduced.size());
   for (size_t i = 0; i < shape_.kept.size(); ++i) index[shape_.kept[i]] = kept[i];
   for (size_t i = 0; i < shape_.reduced.size(); ++i) index[shape_.reduced[i]] = reduced[i];
-  const Index at(std::move(index));
+  // Where the reduced dimensions are the fastest ones, the place in memory needs no division.
+  llvm::IRBuilder<>& b = kernel_.b();
+  const auto wide = [&](Value* value) { return b.CreateSExt(value, b.getInt64Ty()); };
+  const Index at = shape_.reduces_fastest
+                       ? Index(std::move(index),
+                               b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)), wide(element)),
+                               reduce_.operand(0)->shape())
+                       : Index(std::move(index));
   Values values;
   for (int64_t i = 0; i < shape_.values; ++i) {
     TF_ASSIGN_OR_RETURN(values.emplace_back(), kernel_.Element(*reduce_.operand(i), at));
@@ -85,31 +94,38 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, 
   return sums.Load();
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateInLanes(Value* row) {
-  const int64_t whole = shape_.length / kLanes * kLanes;
-  if (whole == 0) return Accumulate(row, math().Constant(0), math().Constant(shape_.length), math().Constant(1));
-  std::vector<Accumulators> lanes;
-  for (int64_t lane = 0; lane < kLanes; ++lane) {
-    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Constant(lane)));
-    lanes.emplace_back(*this, values);
-  }
-  Value* step = math().Constant(kLanes);
-  TF_RETURN_IF_ERROR(kernel_.For(step, math().Constant(whole), step, [&](Value* first) -> absl::Status {
-    for (int64_t lane = 0; lane < kLanes; ++lane) {
-      TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(first, lane)));
-      TF_RETURN_IF_ERROR(lanes[lane].Add(values));
-    }
-    return absl::OkStatus();
-  }));
-  for (int64_t lane = whole; lane < shape_.length; ++lane) {
-    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Constant(lane)));
-    TF_RETURN_IF_ERROR(lanes[lane - whole].Add(values));
-  }
-  // Neighbours last: each step combines whole vectors.
-  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (int64_t lane = 0; lane < half; ++lane) TF_RETURN_IF_ERROR(lanes[lane].Add(lanes[lane + half].Load()));
-  }
-  return lanes[0].Load();
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(Value* row, Value* first, Value* end,
+                                                                              Value* lane, int64_t lanes) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
+  Accumulators sums(*this, initial);
+  const auto add = [&](Value* base) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(base, lane)));
+    return sums.Add(values);
+  };
+  // The same trips for every lane, so that none of them needs a mask.
+  Value* whole = math().Mul(math().Div(b.CreateSub(end, first), lanes), lanes);
+  Value* rest = math().Add(first, whole);
+  Value* step = math().Constant(lanes);
+  TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), rest, step, add));
+  TF_RETURN_IF_ERROR(kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&] { return add(rest); }));
+  return sums.Load();
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(const std::vector<Array>& arrays, Value* count,
+                                                                       Value* first, int64_t stride) {
+  const auto place = [&](Value* number) {
+    Value* offset = math().Mul(number, stride);
+    return first == nullptr ? offset : math().Add(first, offset);
+  };
+  TF_ASSIGN_OR_RETURN(const Values initial, Load(arrays, place(math().Constant(0))));
+  Accumulators sums(*this, initial);
+  TF_RETURN_IF_ERROR(
+      kernel_.For(math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const Values values, Load(arrays, place(number)));
+        return sums.Add(values);
+      }));
+  return sums.Load();
 }
 
 absl::Status ReductionKernel::Finish(Value* row, const Values& values) {

@@ -26,13 +26,13 @@ struct ReductionShape {
   int64_t rows = 1;             // results: the product of kept_extents
   int64_t length = 1;           // elements of one result: the product of reduced_extents
   int64_t minor_kept = 1;       // results that lie side by side: 1 when the fastest dimension is reduced
+  bool reduces_fastest = false;  // all reduced dimensions are faster than all kept ones
   int64_t values = 1;           // of each element (several for a variadic reduction)
 };
 
 class ReductionKernel {
  public:
   using Values = std::vector<llvm::Value*>;
-  static constexpr int64_t kLanes = 16;
 
   ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce, const ReductionShape& shape)
       : kernel_(kernel), reduce_(reduce), shape_(shape) {}
@@ -49,9 +49,9 @@ class ReductionKernel {
   // Combines elements first, first + step, ... below `end`, of which there is at least one.
   absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* step);
 
-  // Combines a whole row in kLanes interleaved chains, each unrolled: for reducers that a device's compiler does not turn
-  // into vectors by itself, because it may not reorder them (a maximum that keeps NaN, a pair of value and position).
-  absl::StatusOr<Values> AccumulateInLanes(llvm::Value* row);
+  // What lane number `lane` has of elements first to end - 1, of which there are at least `lanes`: every `lanes`-th.
+  absl::StatusOr<Values> AccumulateSideBySide(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* lane,
+                                              int64_t lanes);
 
   // Combines with the initial value and stores the result.
   absl::Status Finish(llvm::Value* row, const Values& values);
@@ -61,6 +61,10 @@ class ReductionKernel {
   std::vector<Array> LocalArrays(int64_t count) const;
   absl::StatusOr<Values> Load(const std::vector<Array>& arrays, llvm::Value* place);
   absl::Status Store(const std::vector<Array>& arrays, llvm::Value* place, const Values& values);
+
+  // Combines `count` stored values, one at least, from place `first` (0 when null) on, `stride` apart.
+  absl::StatusOr<Values> CombineStored(const std::vector<Array>& arrays, llvm::Value* count, llvm::Value* first = nullptr,
+                                       int64_t stride = 1);
 
   // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of two, in `local` memory
   // at lane * columns + column, of which the first `filled` hold something. To be called by all work-items of the group;
