@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,6 @@ def _join(halves: tf.Tensor) -> int:
     """Returns the address that an op gives as two int32, which stay on the host."""
     low, high = (int(half) & 0xFFFFFFFF for half in halves.numpy())
     return low | high << 32
-
-
-def _split(address: int) -> Any:
-    import numpy as np
-
-    return np.array([address & 0xFFFFFFFF, address >> 32], np.uint32).view(np.int32)
 
 
 def _check_type(dtype: tf.DType) -> None:
@@ -176,6 +171,7 @@ def to_tensor(array: jax.Array) -> tf.Tensor:
     """
     import tensorflow as tf
 
+    from onexpu import _native
     from onexpu._tensorflow import ops
 
     device = _device_of(array)
@@ -184,9 +180,13 @@ def to_tensor(array: jax.Array) -> tf.Tensor:
     with tf.device(f"/XPU:{device.local_hardware_id or device.id}"):
         if array.size == 0:
             return tf.zeros(array.shape, dtype)
-        return ops().onexpu_import(
-            address=_split(array.unsafe_buffer_pointer()), dtype=dtype, shape=array.shape
-        )
+        slot = _native.offer_buffer(array.unsafe_buffer_pointer())
+        try:
+            return ops().onexpu_import(dtype=dtype, shape=array.shape, slot=slot)
+        except BaseException:
+            with contextlib.suppress(LookupError):  # taken before another error came
+                _native.withdraw_buffer(slot)
+            raise
 
 
 def _device_of(array: jax.Array) -> jax.Device:

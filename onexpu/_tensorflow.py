@@ -30,8 +30,8 @@ def ops() -> types.ModuleType:
     every = op_def_pb2.OpList()
     every.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
     ours = op_def_pb2.OpList(op=[op for op in every.op if op.name.startswith("Onexpu")])
-    addresses = [op.input_arg[0].type for op in ours.op if op.name == "OnexpuImport"]
-    if addresses != [tf.int32.as_datatype_enum]:
+    attributes = [{a.name for a in op.attr} for op in ours.op if op.name == "OnexpuImport"]
+    if attributes != [{"dtype", "shape", "slot"}]:
         raise RuntimeError(
             "onexpu: TensorFlow has not loaded the plugin tensorflow-plugins/libonexpu_tf.so, or "
             "one of another version; reinstall onexpu into the environment that holds TensorFlow"

@@ -87,14 +87,16 @@ absl::Status AddressShape(InferenceContext* context) {
   return absl::OkStatus();
 }
 
-// A tensor over live device memory of this process that starts at an address, without a copy.
-// Stateful: what lies there is another buffer each time.
+// A tensor over device memory of this process that was offered in a slot, without a copy. Stateful:
+// it is another buffer each time. The slot is an attribute because TensorFlow mixes up small host
+// arguments of eager operations on a device that several threads run at once (all threads' runs of
+// a kernel share one rendezvous).
 OpDefBuilder ImportOp() {
   OpDefBuilder op("OnexpuImport");
-  op.Input("address: int32")
-      .Output("tensor: dtype")
+  op.Output("tensor: dtype")
       .Attr("dtype: type")
       .Attr("shape: shape")
+      .Attr("slot: int >= 0")
       .SetIsStateful()
       .SetShapeFn(tensorflow::shape_inference::ExplicitShape);
   return op;

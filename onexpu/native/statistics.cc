@@ -137,6 +137,20 @@ void BindStatistics(py::module_& module) {
         ThrowIfError(LaunchExtension().cancel_export(reinterpret_cast<void*>(address)));
       },
       py::arg("address"), "Drops a hold that a hand-over has not taken.");
+  module.def(
+      "offer_buffer",
+      [](uint64_t address) {
+        OnexpuOfferBufferArgs args{};
+        args.struct_size = sizeof(args);
+        args.device_address = reinterpret_cast<const void*>(address);
+        ThrowIfError(LaunchExtension().offer_buffer(&args));
+        return args.slot;
+      },
+      py::arg("address"), "Keeps the buffer that starts there for an import; returns its slot.");
+  module.def(
+      "withdraw_buffer",
+      [](int64_t slot) { ThrowIfError(LaunchExtension().withdraw_buffer(slot)); },
+      py::arg("slot"), "Empties a slot that an import has not; LookupError if it is empty.");
 }
 
 }  // namespace onexpu::native

@@ -105,24 +105,23 @@ def test_a_live_address_is_imported(api: Api, client: Client, launch: Launch) ->
     array = np.arange(12, dtype=np.float64)
     source = client.put(array)
     dims = int64s((4, 3))
-    alias = launch.call(
-        "import_buffer", "OnexpuImportBufferArgs",
-        client=client.handle, device_address=_address(api, source),
+    slot = launch.call("offer_buffer", "OnexpuOfferBufferArgs", device_address=_address(api, source)).slot
+    client.destroy(source)  # the offer keeps it
+    wanted = dict(
+        client=client.handle, slot=slot,
         element_type=buffer_type(np.float64), dimensions=ctypes.addressof(dims), rank=2,
-    ).buffer  # fmt: skip
-    client.destroy(source)
+    )  # fmt: skip
+    alias = launch.call("import_buffer", "OnexpuImportBufferArgs", **wanted).buffer
+    with pytest.raises(PjrtError, match=f"no buffer is offered in slot {slot}") as error:
+        launch.call("import_buffer", "OnexpuImportBufferArgs", **wanted)
+    assert error.value.code == CODE["NOT_FOUND"]
     np.testing.assert_array_equal(client.get(alias, (4, 3), np.float64), array.reshape(4, 3))
     client.destroy(alias)
 
 
 def test_a_dead_address_is_not_found(api: Api, client: Client, launch: Launch) -> None:
-    dims = int64s((4,))
     with pytest.raises(PjrtError, match="no live buffer") as error:
-        launch.call(
-            "import_buffer", "OnexpuImportBufferArgs",
-            client=client.handle, device_address=0x1000, element_type=buffer_type(np.float32),
-            dimensions=ctypes.addressof(dims), rank=1,
-        )  # fmt: skip
+        launch.call("offer_buffer", "OnexpuOfferBufferArgs", device_address=0x1000)
     assert error.value.code == CODE["NOT_FOUND"]
 
 

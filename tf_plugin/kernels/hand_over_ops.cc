@@ -1,5 +1,5 @@
-// OnexpuImport, OnexpuExport and OnexpuBufferAddress: device memory by its address, for the
-// hand-over between TensorFlow and JAX. onexpu.to_tensor and onexpu.to_jax are made of them.
+// OnexpuImport, OnexpuExport and OnexpuBufferAddress: the hand-over of device memory between
+// TensorFlow and JAX. onexpu.to_tensor and onexpu.to_jax are made of them.
 #include <utility>
 
 #include "tensorflow/core/framework/op_kernel.h"
@@ -26,21 +26,12 @@ absl::Status OutputAddress(OpKernelContext* context, const void* address) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<const void*> InputAddress(OpKernelContext* context) {
-  const Tensor& halves = context->input(0);
-  if (halves.dims() != 1 || halves.dim_size(0) != 2) {
-    return absl::InvalidArgumentError("onexpu: an address is two int32, low half first");
-  }
-  const uintptr_t low = static_cast<uint32_t>(halves.vec<int32_t>()(0));
-  const uintptr_t high = static_cast<uint32_t>(halves.vec<int32_t>()(1));
-  return reinterpret_cast<const void*>(low | high << 32);
-}
-
 class OnexpuImport final : public OpKernel {
  public:
   explicit OnexpuImport(OpKernelConstruction* construction) : OpKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
     OP_REQUIRES_OK(construction, construction->GetAttr("shape", &shape_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("slot", &slot_));
   }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Import(context)); }
@@ -53,7 +44,7 @@ class OnexpuImport final : public OpKernel {
     args.struct_size = sizeof(args);
     TF_ASSIGN_OR_RETURN(args.client, TensorFlowClient());
     TF_ASSIGN_OR_RETURN(args.element_type, BufferTypeOf(type_));
-    TF_ASSIGN_OR_RETURN(args.device_address, InputAddress(context));
+    args.slot = slot_;
     args.dimensions = dimensions.data();
     args.rank = dimensions.size();
     TF_RETURN_IF_ERROR(ToStatus(extension->import_buffer(&args)));
@@ -62,6 +53,7 @@ class OnexpuImport final : public OpKernel {
 
   tensorflow::DataType type_;
   TensorShape shape_;
+  int64_t slot_ = 0;
 };
 
 class OnexpuExport final : public OpKernel {
@@ -100,7 +92,7 @@ class OnexpuBufferAddress final : public OpKernel {
 }  // namespace
 
 void RegisterHandOverOps() {
-  Register<OnexpuImport>(XpuKernel("OnexpuImport").HostMemory("address"));
+  Register<OnexpuImport>(XpuKernel("OnexpuImport"));
   Register<OnexpuExport>(XpuKernel("OnexpuExport").HostMemory("address"));
   Register<OnexpuBufferAddress>(XpuKernel("OnexpuBufferAddress").HostMemory("address"));
 }

@@ -18,6 +18,7 @@
 #include "pjrt_core/c_api/client.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/exported_buffers.h"
+#include "pjrt_core/c_api/offered_buffers.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
 #include "pjrt_core/c_api/extensions/launch_statistics.h"
 #include "pjrt_core/c_api/layout.h"
@@ -148,17 +149,21 @@ PJRT_Error* CancelExport(void* device_address) {
   return ToError(WithoutExceptions([&] { return ExportedBuffers::Get().Cancel(device_address); }));
 }
 
+absl::Status OfferBuffer(OnexpuOfferBufferArgs& args) {
+  ONEXPU_ASSIGN_OR_RETURN(args.slot, OfferedBuffers::Get().Offer(args.device_address));
+  return absl::OkStatus();
+}
+
+PJRT_Error* WithdrawBuffer(int64_t slot) {
+  return ToError(WithoutExceptions([&] { return OfferedBuffers::Get().Take(slot).status(); }));
+}
+
 absl::Status ImportBuffer(OnexpuImportBufferArgs& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.client, "client"));
   ONEXPU_ASSIGN_OR_RETURN(ArrayShape shape,
                           ToShape(args.element_type, args.dimensions, args.rank, nullptr));
-  const std::shared_ptr<Buffer> live = Buffer::FindLive(args.device_address);
-  if (live == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("onexpu: no live buffer of this core starts at 0x",
-                     absl::Hex(reinterpret_cast<uintptr_t>(args.device_address))));
-  }
-  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> alias, live->Alias(shape));
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> offered, OfferedBuffers::Get().Take(args.slot));
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> alias, offered->Alias(shape));
   args.buffer = new PJRT_Buffer(args.client, std::move(alias));
   return absl::OkStatus();
 }
@@ -177,6 +182,8 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       Entry<CompileSyclSource>::Call,
       Entry<ExportBuffer>::Call,
       CancelExport,
+      Entry<OfferBuffer>::Call,
+      WithdrawBuffer,
       Entry<ImportBuffer>::Call,
       Entry<ReadStatistics>::Call,
   };

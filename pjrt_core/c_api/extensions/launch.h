@@ -125,12 +125,23 @@ typedef struct OnexpuExportBufferArgs {
 typedef PJRT_Error* OnexpuExportBufferFn(OnexpuExportBufferArgs* args);
 typedef PJRT_Error* OnexpuCancelExportFn(void* device_address);
 
-// A new PJRT_Buffer for the client `client` over live memory that starts at `device_address` (as UnsafePointer gave it):
-// shared ownership, ordered after the definition. NOT_FOUND if no live buffer of this core starts there.
+// Keeps the live buffer that starts at `device_address` (as UnsafePointer gave it) for ImportBuffer, which wants its slot:
+// a small number that nobody else has until then. NOT_FOUND if no live buffer of this core starts there. WithdrawBuffer
+// drops one that was not imported.
+typedef struct OnexpuOfferBufferArgs {
+  size_t struct_size;
+  const void* device_address;
+  int64_t slot;  // out
+} OnexpuOfferBufferArgs;
+typedef PJRT_Error* OnexpuOfferBufferFn(OnexpuOfferBufferArgs* args);
+typedef PJRT_Error* OnexpuWithdrawBufferFn(int64_t slot);
+
+// A new PJRT_Buffer for the client `client` over the memory of the buffer that was offered in `slot`, which is free then:
+// shared ownership, ordered after the definition. NOT_FOUND if there is none.
 typedef struct OnexpuImportBufferArgs {
   size_t struct_size;
   PJRT_Client* client;
-  const void* device_address;
+  int64_t slot;
   PJRT_Buffer_Type element_type;
   const int64_t* dimensions;
   size_t rank;
@@ -170,6 +181,8 @@ typedef struct OnexpuLaunchExtension {
   OnexpuCompileSyclFn* compile_sycl;
   OnexpuExportBufferFn* export_buffer;
   OnexpuCancelExportFn* cancel_export;
+  OnexpuOfferBufferFn* offer_buffer;
+  OnexpuWithdrawBufferFn* withdraw_buffer;
   OnexpuImportBufferFn* import_buffer;
   OnexpuStatisticsFn* statistics;
 } OnexpuLaunchExtension;
