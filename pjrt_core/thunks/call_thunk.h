@@ -21,6 +21,7 @@ class CallThunk final : public Thunk {
   absl::Status Execute(const ExecuteContext& context) override { return body_.Execute(context); }
   size_t scratch_bytes() const override { return body_.scratch_bytes(); }
   bool blocks() const override { return body_.blocks(); }
+  int64_t commands() const override { return body_.commands(); }
   absl::string_view kind() const override { return "call"; }
 
  private:

@@ -34,8 +34,10 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
     ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<Thunk> created, CreateThunk(*thunk, context));
     result.scratch_bytes_ = std::max(result.scratch_bytes_, created->scratch_bytes());
     result.blocks_ = result.blocks_ || created->blocks();
+    result.commands_ += created->commands();
     result.thunks_.push_back(std::move(created));
   }
+  result.blocks_ = result.blocks_ || result.commands_ > kManyCommands;
   return result;
 }
 

@@ -62,6 +62,10 @@ struct LoadContext {
   mutable std::shared_ptr<DnnlContext> dnnl;  // made by the first library thunk, shared by the others (dnnl_context.h)
 };
 
+// Submitting this many commands takes longer than a thread hop, and a queue this deep has the device busy. On the CPU device
+// the cost of a command grows with the commands that are in flight around library calls.
+inline constexpr int64_t kManyCommands = 128;
+
 class Thunk {
  public:
   Thunk(std::string op_name, std::string source) : op_name_(std::move(op_name)), source_(std::move(source)) {}
@@ -69,12 +73,14 @@ class Thunk {
   Thunk(const Thunk&) = delete;
   Thunk& operator=(const Thunk&) = delete;
 
-  // Submits to context.queue and returns. Only thunks of a *blocking* Program may wait.
+  // Submits to context.queue and returns. Only thunks of a Program that blocks() may wait.
   virtual absl::Status Execute(const ExecuteContext& context) = 0;
   // Device scratch that one execution needs; the arena has the largest of all.
   virtual size_t scratch_bytes() const { return 0; }
   // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
   virtual bool blocks() const { return false; }
+  // About how many commands Execute submits.
+  virtual int64_t commands() const { return 1; }
   virtual absl::string_view kind() const = 0;  // "kernel", "gemm", ...: for dumps and profiles
 
   const std::string& op_name() const { return op_name_; }
@@ -95,11 +101,13 @@ class ThunkSequence {
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool blocks() const { return blocks_; }
   size_t size() const { return thunks_.size(); }
+  int64_t commands() const { return commands_; }
 
  private:
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
   bool blocks_ = false;
+  int64_t commands_ = 0;
 };
 
 // The one list of thunk kinds (thunk_factory.cc).

@@ -23,9 +23,12 @@ class WhileThunk final : public Thunk {
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override;
   bool blocks() const override;
+  int64_t commands() const override;
   absl::string_view kind() const override { return "while"; }
 
  private:
+  absl::Status ExecuteThrottled(const ExecuteContext& context);
+
   explicit WhileThunk(const program::Thunk& thunk)
       : Thunk(thunk.op_name()->str(), thunk.source()->str()) {}
 
