@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/dump/xla_flags.h"
@@ -49,6 +50,12 @@ void ApplyFlag(absl::string_view name, const std::string& value, xla::DebugOptio
   }
 }
 
+// The list is meant for whichever XLA reads it: what this pipeline cannot do without stays on.
+bool IsOptionalPass(absl::string_view name) {
+  static constexpr absl::string_view kOptional[] = {"algsimp", "constant_folding", "cse", "reshape-mover"};
+  return absl::c_linear_search(kOptional, name);
+}
+
 void ApplyRequested(const xla::DebugOptions& requested, xla::DebugOptions& options) {
   if (!requested.xla_dump_to().empty()) options.set_xla_dump_to(requested.xla_dump_to());
   if (!requested.xla_dump_hlo_module_re().empty()) {
@@ -61,7 +68,7 @@ void ApplyRequested(const xla::DebugOptions& requested, xla::DebugOptions& optio
   if (requested.xla_dump_hlo_as_dot()) options.set_xla_dump_hlo_as_dot(true);
   if (requested.xla_dump_hlo_as_html()) options.set_xla_dump_hlo_as_html(true);
   for (const std::string& pass : requested.xla_disable_hlo_passes()) {
-    options.add_xla_disable_hlo_passes(pass);
+    if (IsOptionalPass(pass)) options.add_xla_disable_hlo_passes(pass);
   }
 }
 

@@ -128,6 +128,11 @@ unsigned BitsOf(const llvm::Instruction& instruction) { return instruction.getTy
 // Neighbouring groups of 1, 2, 4, ... bits change places.
 llvm::Value* ExpandBitReverse(llvm::Value* x, llvm::IRBuilder<>& b) {
   const unsigned width = x->getType()->getIntegerBitWidth();
+  if (!llvm::isPowerOf2_32(width)) {
+    const unsigned wider = llvm::NextPowerOf2(width);
+    llvm::Value* reversed = ExpandBitReverse(b.CreateZExt(x, b.getIntNTy(wider)), b);
+    return b.CreateTrunc(b.CreateLShr(reversed, wider - width), x->getType());
+  }
   for (unsigned group = 1; group < width; group *= 2) {
     const llvm::APInt mask = llvm::APInt::getSplat(width, llvm::APInt::getLowBitsSet(2 * group, group));
     llvm::Value* up = b.CreateShl(b.CreateAnd(x, b.getInt(mask)), group);
@@ -196,6 +201,8 @@ llvm::Value* Expand(llvm::IntrinsicInst& call, llvm::IRBuilder<>& b) {
       llvm::Value* none = b.CreateICmpEQ(amount, llvm::ConstantInt::get(type, 0));
       return b.CreateSelect(none, operand(left ? 0 : 1), shifted);  // a shift by the whole width is poison
     }
+    case llvm::Intrinsic::bitreverse:
+      return ExpandBitReverse(operand(0), b);
     case llvm::Intrinsic::usub_sat: {
       llvm::Value* less = b.CreateICmpULT(operand(0), operand(1));
       return b.CreateSelect(less, llvm::ConstantInt::get(type, 0), b.CreateSub(operand(0), operand(1)));
