@@ -33,11 +33,15 @@ def initialize() -> None:
     _linear_algebra.register_lowerings()
     _ffi.register_handlers()
 
-    if _library.named_in_environment() or not _library.wanted():
+    if not _library.wanted():
         return
-    path = _library.find()
+    named = _library.named_in_environment()
+    path = named or _library.find()
     problem = _library.probe(path)
     if problem is not None:
         _logger.warning("%s JAX goes on without xpu.", problem)
+        _library.forget_environment()
         return
+    if named:
+        return  # JAX registers it by itself
     _platform.register_plugin(path, priority=_PRIORITY)

@@ -13,12 +13,33 @@ PLATFORM = "xpu"
 _MESSAGE_BYTES = 4096
 
 
-def named_in_environment() -> bool:
-    """Whether ``PJRT_NAMES_AND_LIBRARY_PATHS`` names a library for xpu, which JAX then registers
-    itself.
+_VARIABLE = "PJRT_NAMES_AND_LIBRARY_PATHS"
+
+
+def _entries() -> list[str]:
+    return [entry for entry in os.environ.get(_VARIABLE, "").split(",") if entry.strip()]
+
+
+def _names_xpu(entry: str) -> bool:
+    return entry.split(os.pathsep)[0].strip() == PLATFORM
+
+
+def named_in_environment() -> pathlib.Path | None:
+    """Returns the library that ``PJRT_NAMES_AND_LIBRARY_PATHS`` names for xpu, which JAX then
+    registers itself; None when there is none.
     """
-    entries = os.environ.get("PJRT_NAMES_AND_LIBRARY_PATHS", "").split(",")
-    return any(entry.split(os.pathsep)[0].strip() == PLATFORM for entry in entries)
+    for entry in filter(_names_xpu, _entries()):
+        return pathlib.Path(entry.partition(os.pathsep)[2].strip())
+    return None
+
+
+def forget_environment() -> None:
+    """Takes xpu out of ``PJRT_NAMES_AND_LIBRARY_PATHS``, which JAX reads after this plugin ran: it
+    would stop at a platform that has no device. Asked for by ``JAX_PLATFORMS``, it should.
+    """
+    if config.jax_platforms.value or named_in_environment() is None:
+        return
+    os.environ[_VARIABLE] = ",".join(e for e in _entries() if not _names_xpu(e))
 
 
 def wanted() -> bool:
