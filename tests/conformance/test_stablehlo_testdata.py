@@ -7,6 +7,7 @@ list after the core has learnt more. The data and the runner are not part of thi
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -19,8 +20,9 @@ JUDGE = SHARED / "judges" / "stablehlo_testdata.py"
 DATA = SHARED / "data" / "stablehlo_testdata"
 
 
+@pytest.mark.parametrize("schedules", ["cpu", "gpu"])
 @pytest.mark.skipif(not (JUDGE.exists() and DATA.is_dir()), reason="the StableHLO test data is not beside the repository")
-def test_listed_files_pass(tmp_path):
+def test_listed_files_pass(tmp_path, schedules):
     names = (HERE / "stablehlo_testdata.txt").read_text().split()
     assert names, "the list is empty"
     files = tmp_path / "files"
@@ -33,6 +35,7 @@ def test_listed_files_pass(tmp_path):
         capture_output=True,
         text=True,
         timeout=1800,
+        env={**os.environ, "ONEXPU_SCHEDULES": schedules},
     )
     assert report.exists(), f"the judge did not finish (exit status {process.returncode}):\n{process.stderr[-4000:]}"
     failures = json.loads(report.read_text())

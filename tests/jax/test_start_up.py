@@ -78,12 +78,26 @@ def test_without_a_device_jax_goes_on_with_the_cpu_and_one_line(
     assert "without xpu" in lines[0]
 
 
+def test_without_a_device_a_plugin_named_by_the_variable_does_no_harm() -> None:
+    result = run(
+        COMPUTE,
+        JAX_PLATFORMS=None,
+        ONEXPU_DEVICE="gpu",
+        PJRT_NAMES_AND_LIBRARY_PATHS=f"xpu:{LIBRARY}",
+    )
+    assert result.output == "cpu 7.0\n"
+    assert len([line for line in result.errors.splitlines() if "onexpu" in line]) == 1
+
+
 @pytest.mark.parametrize(
     "flags",
     [
         "--xla_cpu_ftz=true",
         "--xla_force_host_platform_device_count=2",
         "--xla_cpu_ftz=true --xla_dump_to=/tmp/dump",
+        "--xla_disable_hlo_passes=fusion,layout-assignment,dot-decomposer,algsimp",
+        "--xla_cpu_multi_thread_eigen=false --xla_cpu_use_thunk_runtime=true",
+        "--xla_backend_optimization_level=0",
     ],
 )
 def test_flags_that_only_jaxlib_knows_do_no_harm(flags: str, tmp_path: pathlib.Path) -> None:

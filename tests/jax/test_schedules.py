@@ -1,0 +1,127 @@
+"""Every schedule of the code generator against JAX's CPU backend, as the CPU device and as a GPU would run it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tests.jax.compare import check
+
+
+def _array(shape, dtype) -> np.ndarray:
+    random = np.random.default_rng(sum(shape))
+    values = random.standard_normal(shape) * 4
+    if np.issubdtype(np.dtype(dtype), np.complexfloating):
+        values = values + 1j * random.standard_normal(shape)
+    return np.array(jnp.asarray(values).astype(dtype))
+
+
+# Around the sizes at which a schedule cuts rows, packs several into a work-group, or has too few for a vector.
+LENGTHS = (1, 2, 15, 16, 17, 31, 64, 100, 256, 1000, 2048, 8191, 20000)
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("rows", [1, 3, 40])
+def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
+    def reduce(x):
+        finite = jnp.isfinite(x)
+        return (
+            x.sum(1), x.max(1), x.min(1), jnp.argmax(x, 1), finite.all(1), (x > 3).any(1), (jnp.abs(x) < 2).sum(1),
+            jnp.where(jnp.sqrt(jnp.abs(x)) < 1, x, 0).sum(1),
+        )  # fmt: skip
+
+    # A sum of n numbers of either sign: the rounding errors of its terms, not of its result.
+    check(xpu, cpu, jax.jit(reduce), _array((rows, length), "float32"), ulps=4 * length**0.5 + 64)
+
+
+@pytest.mark.parametrize("shape", [(17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129)])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "complex64"])
+def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
+    axis = len(shape) - 2
+    check(xpu, cpu, jax.jit(lambda x: (x.sum(axis), x.prod(axis))), _array(shape, dtype) * 0 + 1)
+    check(xpu, cpu, jax.jit(lambda x: x.sum(axis)), _array(shape, dtype), ulps=4 * shape[axis] ** 0.5 + 64)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
+    x = _array((4, 300), dtype)
+    x[0, 17], x[1, 299], x[2, 0], x[2, 1] = np.nan, np.inf, np.inf, -np.inf
+    check(xpu, cpu, jax.jit(lambda x: (x.sum(1), x.max(1), x.min(1), jnp.argmin(x, 1))), x, ulps=150)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_sums_of_narrow_floats_are_rounded_once(xpu, dtype) -> None:
+    x = jax.device_put(np.ones((3, 5000), dtype), xpu)
+    for axis, count in ((1, 5000), (0, 3), (None, 15000)):
+        np.testing.assert_array_equal(jax.jit(lambda x, axis=axis: x.sum(axis))(x), np.asarray(count, dtype))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("shape", [(8, 8), (33, 65), (1, 100), (3, 40, 70), (2, 3, 9, 130)])
+def test_transposes(xpu, cpu, dtype, shape) -> None:
+    def transposed(x):
+        flipped = jnp.swapaxes(x, -1, -2)
+        return flipped, jnp.transpose(x), (flipped == flipped) & jnp.swapaxes(x != 0, -1, -2)
+
+    check(xpu, cpu, jax.jit(transposed), _array(shape, dtype))
+
+
+@pytest.mark.parametrize("rank", [3, 4, 5, 8, 11])
+def test_reversing_the_dimensions_of_powers_of_two(xpu, cpu, rank) -> None:
+    """LLVM finds that the index is the other one with its bits reversed."""
+    x = np.arange(2.0**rank, dtype=np.float32)
+    check(xpu, cpu, jax.jit(lambda x: x.reshape((2,) * rank).T), x)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint8", "complex64"])
+def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
+    x, places = _array((13, 40), dtype), np.array([3, 12, 0, 3, 40, -1])
+
+    def move(x):
+        return x[:, places[:4]], x.at[places].add(x[0, :6, None]), x.at[places].set(0, mode="drop")
+
+    check(xpu, cpu, jax.jit(move), x)
+    if dtype != "complex64":
+        check(xpu, cpu, jax.jit(lambda x: lax.reduce_window(x, 0, lax.add, (3, 4), (2, 3), "SAME")), x)
+        check(xpu, cpu, jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))), x)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 9, 10, 11, 12, 16, 17, 24, 33])
+def test_small_regions_see_what_other_work_items_wrote(xpu, cpu, n) -> None:
+    a = _array((n, n), "float32") + 4 * n * np.eye(n, dtype=np.float32)
+    b = _array((n, 3), "float32")
+    check(xpu, cpu, jax.jit(jnp.linalg.inv), a, ulps=200)
+    check(xpu, cpu, jax.jit(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)), a, b, ulps=200)
+
+
+def test_a_long_loop_of_library_calls_returns_at_once(xpu) -> None:
+    x = jax.device_put(np.eye(512, dtype=np.float32), xpu)
+    loop = jax.jit(lambda x: lax.scan(lambda c, _: (c @ x, None), x, length=400)[0]).lower(x).compile()
+    loop(x).block_until_ready()
+    result = loop(x)
+    assert not result.is_ready()
+    np.testing.assert_array_equal(result, np.eye(512))
+
+
+@pytest.mark.skipif("ONEXPU_SCHEDULES" in os.environ, reason="this is the run under the other schedules")
+def test_the_other_schedules() -> None:
+    """What a GPU would run gives the same on the CPU device."""
+    process = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/jax/test_schedules.py",
+         "tests/jax/test_transformations.py"],
+        cwd=pathlib.Path(__file__).resolve().parents[2],
+        env={**os.environ, "ONEXPU_SCHEDULES": "gpu"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stdout[-6000:]
