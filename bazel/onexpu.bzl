@@ -187,7 +187,10 @@ def onexpu_cc_test(
         shared_deps = [],
         size = "medium",
         **kwargs):
-    environment = {"OCL_ICD_FILENAMES": VENV_LIB + "/libintelocl.so"}
+    environment = {
+        "OCL_ICD_FILENAMES": VENV_LIB + "/libintelocl.so",
+        "ONEXPU_VERIFY_SPIRV": "1",
+    }
     environment.update(env)
     native.cc_test(
         name = name,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import os
+import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +18,18 @@ from onexpu._shapes import Array, Like, Operand, resolve
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 Range = int | Sequence[int] | Callable[..., Any]
+
+
+def _validate(spirv: bytes) -> None:
+    """Runs ``spirv-val`` on a module when ``ONEXPU_VERIFY_SPIRV`` is 1, as the compiler does with its own."""
+    if os.environ.get("ONEXPU_VERIFY_SPIRV") != "1":
+        return
+    done = subprocess.run(["spirv-val", "-"], input=spirv, capture_output=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"onexpu: spirv-val refuses a compiled kernel: {done.stderr.decode(errors='replace')}"
+        )
+
 
 
 @dataclasses.dataclass(frozen=True)
@@ -368,6 +382,7 @@ class Definition:
             )
         except ValueError as error:
             raise SyclCompileError(self.name, str(error)) from None
+        _validate(spirv)
         sizes = [numpy_dtype(s.dtype).itemsize for s in self._scalars]
         digest = hashlib.sha256(spirv + entry_points[0].encode() + repr(sizes).encode()).hexdigest()
         key = f"{self.name}{'<' + ','.join(types) + '>' if types else ''}-{digest[:24]}"

@@ -59,7 +59,7 @@ absl::Status ValidateSpirv(absl::string_view spirv) {
   posix_spawn_file_actions_adddup2(&actions, module.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, log.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, log.descriptor(), STDERR_FILENO);
-  const char* const arguments[] = {"spirv-val", "--target-env", "spv1.4", "-", nullptr};
+  const char* const arguments[] = {"spirv-val", "--target-env", "spv1.3", "-", nullptr};
   pid_t child = -1;
   const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char* const*>(arguments), environ);
   posix_spawn_file_actions_destroy(&actions);
