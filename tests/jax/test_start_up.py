@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pathlib
+import subprocess
 import sysconfig
 
 import pytest
 
-from tests.jax.process import run
+from tests.jax.process import Result, run
 
 LIBRARY = pathlib.Path(sysconfig.get_path("purelib")) / "onexpu/lib/pjrt_plugin_xpu.so"
 
@@ -114,22 +115,38 @@ def test_tensorflow_first_and_after() -> None:
         assert run(order + "\n" + COMPUTE, timeout=300).output == "xpu 7.0\n"
 
 
-def test_without_tensorflow_the_error_names_the_pip_line(tmp_path: pathlib.Path) -> None:
-    """The plugin is laid where there is no TensorFlow beside it."""
-    packages = tmp_path / "site-packages"
+def _compute_beside(packages: pathlib.Path) -> Result:
+    """Computes with a copy of the plugin that lies in another site-packages."""
     (packages / "onexpu/lib").mkdir(parents=True)
     for path in LIBRARY.parent.iterdir():
         (packages / "onexpu/lib" / path.name).symlink_to(path)
     (packages / "onexpu/lib" / LIBRARY.name).unlink()
     (packages / "onexpu/lib" / LIBRARY.name).write_bytes(LIBRARY.read_bytes())
     venv_lib = pathlib.Path(sysconfig.get_path("purelib")).parents[1]
-    result = run(
+    return run(
         COMPUTE,
         check=False,
         PJRT_NAMES_AND_LIBRARY_PATHS=f"xpu:{packages / 'onexpu/lib' / LIBRARY.name}",
         LD_LIBRARY_PATH=str(venv_lib),
     )
+
+
+def test_without_tensorflow_the_error_names_the_pip_line(tmp_path: pathlib.Path) -> None:
+    result = _compute_beside(tmp_path / "site-packages")
     assert result.status != 0
+    assert "pip install 'tensorflow-cpu==2.21.*'" in result.errors
+
+
+def test_another_tensorflow_is_named_with_the_pip_line(tmp_path: pathlib.Path) -> None:
+    tensorflow = tmp_path / "site-packages" / "tensorflow"
+    tensorflow.mkdir(parents=True)
+    source = tmp_path / "version.c"
+    source.write_text('const char* TF_Version(void) { return "2.20.1"; }')
+    library = tensorflow / "libtensorflow_cc.so.2"
+    subprocess.run(["clang-22", "-shared", "-fPIC", "-o", library, source], check=True)
+    result = _compute_beside(tmp_path / "site-packages")
+    assert result.status != 0
+    assert "the one installed is 2.20.1" in result.errors
     assert "pip install 'tensorflow-cpu==2.21.*'" in result.errors
 
 
