@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
@@ -93,9 +94,21 @@ absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int
   return devices;
 }
 
+// The driver's loop vectoriser (pass vplan-vec of intel-opencl-rt 2026.1.2) ends the process on some reductions that a
+// work-item runs by itself, such as a sum of what a predicate selects. Work-items side by side are vectorised by another pass.
+void KeepLoopsScalar() {
+  constexpr char kVariable[] = "CL_CONFIG_LLVM_OPTIONS";
+  constexpr absl::string_view kOption = "-disable-auto-vec-dir-insert";
+  const char* set = std::getenv(kVariable);
+  const absl::string_view options = set == nullptr ? "" : set;
+  if (absl::StrContains(options, kOption)) return;
+  setenv(kVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(), /*overwrite=*/1);
+}
+
 }  // namespace
 
-void LocateCpuDriver() {
+void PrepareCpuDriver() {
+  KeepLoopsScalar();
   if (std::getenv(kLoaderVariable) != nullptr) return;
   const std::string directory = OneApiDirectory();
   if (directory.empty()) return;
@@ -106,7 +119,7 @@ void LocateCpuDriver() {
 absl::StatusOr<std::vector<sycl::device>> DiscoverDevices() {
   ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
   ONEXPU_ASSIGN_OR_RETURN(const int parts, NumCpuDevicesFromEnvironment());
-  LocateCpuDriver();
+  PrepareCpuDriver();
 
   std::vector<sycl::device> gpus;
   std::vector<sycl::device> cpus;

@@ -1,6 +1,7 @@
 #include "pjrt_core/runtime/kernel_library.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -135,8 +136,10 @@ std::vector<uint8_t> BinaryOf(cl_program program) {
 std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
                                                      const std::string& cache_directory) {
+  const char* driver_options = std::getenv("CL_CONFIG_LLVM_OPTIONS");
   std::string key =
-      absl::StrCat(device.get_info<sycl::info::device::name>(), "\n",
+      absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
+                   device.get_info<sycl::info::device::name>(), "\n",
                    device.get_info<sycl::info::device::driver_version>(), "\n",
                    device.get_info<sycl::info::device::max_compute_units>(), "\n", kBuildOptions);
   return std::unique_ptr<KernelLibrary>(

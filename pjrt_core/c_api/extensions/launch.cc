@@ -129,7 +129,7 @@ absl::Status CompileSyclSource(OnexpuCompileSyclArgs& args) {
   source.source = std::string(args.source, args.source_size);
   source.options.assign(args.options, args.options + args.num_options);
   source.kernel_names.assign(args.kernel_names, args.kernel_names + args.num_kernel_names);
-  LocateCpuDriver();  // the compiler wants a SYCL context, and there may be no client yet
+  PrepareCpuDriver();  // the compiler wants a SYCL context, and there may be no client yet
   ONEXPU_ASSIGN_OR_RETURN(SpirvBinary binary, CompileSycl(source, CacheDirectory()));
   std::vector<const char*> entry_points;
   for (const std::string& entry_point : binary.entry_points) {
