@@ -8,7 +8,14 @@ from __future__ import annotations
 
 import logging
 
-from jax_plugins.onexpu import _callbacks, _ffi, _library, _linear_algebra, _platform
+from jax_plugins.onexpu import (
+    _callbacks,
+    _ffi,
+    _host_linear_algebra,
+    _library,
+    _linear_algebra,
+    _platform,
+)
 
 __all__ = ["initialize"]
 
@@ -31,6 +38,7 @@ def initialize() -> None:
     _platform.integrate()
     _callbacks.register_lowerings()
     _linear_algebra.register_lowerings()
+    _host_linear_algebra.register_lowerings()
     _ffi.register_handlers()
 
     if not _library.wanted():
