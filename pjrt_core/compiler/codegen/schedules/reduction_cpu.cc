@@ -1,7 +1,6 @@
 // Reductions on a CPU: a work-group is a thread's work, and as wide as a vector. Its work-items walk a row side by side, so
 // that the device's compiler makes vectors of them whatever the elements and the reducer are. (A loop in a single
-// work-item is left to a loop vectoriser that may not reorder reducers, and that crashed on reductions of predicates:
-// intel-opencl-rt 2026.1.2, pass vplan-vec.)
+// work-item would be left to a loop vectoriser that may not reorder reducers.)
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
