@@ -12,16 +12,18 @@ namespace {
 struct Entry {
   absl::string_view name;
   absl::string_view kind;
-  uint32_t compute_units;  // vector engines
+  uint32_t compute_units;  // vector engines, or hardware threads
   std::vector<uint32_t> sub_group_sizes;
   bool has_fp64;
   bool has_bf16;
+  bool is_gpu = true;
 };
 
 // From the vendor's specifications of the largest part of each family. dg2 has no fp64; pvc no
-// sub-group of 8.
+// sub-group of 8. "cpu" is what every CPU device can do: a Program for it runs on any.
 const std::vector<Entry>& Catalog() {
   static const auto* const catalog = new std::vector<Entry>{
+      {"cpu", "oneAPI CPU device", 8, {4, 8, 16}, true, false, /*is_gpu=*/false},
       {"pvc", "Intel Data Center GPU Max 1550", 1024, {16, 32}, true, true},
       {"dg2", "Intel Arc A770 Graphics", 512, {8, 16, 32}, false, true},
       {"bmg", "Intel Arc B580 Graphics", 160, {16, 32}, true, true},
@@ -30,32 +32,26 @@ const std::vector<Entry>& Catalog() {
   return *catalog;
 }
 
-constexpr uint32_t kMaxWorkGroupSize = 1024;
-constexpr uint64_t kLocalMemoryBytes = 64 << 10;
-
 std::vector<uint8_t> Describe(const Entry& entry) {
+  program::TargetDescriptionT target;
+  target.name = std::string(entry.name);
+  target.device_kind = entry.is_gpu ? program::DeviceKind::Gpu : program::DeviceKind::Cpu;
+  target.schedules = entry.is_gpu ? program::ScheduleSet::Gpu : program::ScheduleSet::Cpu;
+  target.compute_units = entry.compute_units;
+  target.max_work_group_size = 1024;
+  target.local_memory_bytes = (entry.is_gpu ? 64 : 32) << 10;
+  target.sub_group_sizes = entry.sub_group_sizes;
+  target.has_fp64 = entry.has_fp64;
+  target.has_fp16 = entry.is_gpu;
+  target.has_bf16 = entry.has_bf16;
+  target.has_int64_atomics = true;
+  if (entry.is_gpu) {
+    target.spirv_extensions = {"SPV_KHR_bit_instructions", "SPV_EXT_shader_atomic_float_add",
+                               "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"};
+  }
   flatbuffers::FlatBufferBuilder builder;
-  const auto name = builder.CreateString(entry.name.data(), entry.name.size());
-  const auto sizes = builder.CreateVector(entry.sub_group_sizes);
-  const auto extensions = builder.CreateVectorOfStrings(
-      std::vector<std::string>{"SPV_KHR_bit_instructions", "SPV_EXT_shader_atomic_float_add",
-                               "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"});
-  program::TargetDescriptionBuilder target(builder);
-  target.add_name(name);
-  target.add_device_kind(program::DeviceKind::Gpu);
-  target.add_schedules(program::ScheduleSet::Gpu);
-  target.add_compute_units(entry.compute_units);
-  target.add_max_work_group_size(kMaxWorkGroupSize);
-  target.add_local_memory_bytes(kLocalMemoryBytes);
-  target.add_sub_group_sizes(sizes);
-  target.add_has_fp64(entry.has_fp64);
-  target.add_has_fp16(true);
-  target.add_has_bf16(entry.has_bf16);
-  target.add_has_int64_atomics(true);
-  target.add_spirv_extensions(extensions);
-  builder.Finish(target.Finish());
-  return std::vector<uint8_t>(builder.GetBufferPointer(),
-                              builder.GetBufferPointer() + builder.GetSize());
+  builder.Finish(program::TargetDescription::Pack(builder, &target));
+  return {builder.GetBufferPointer(), builder.GetBufferPointer() + builder.GetSize()};
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// GPUs that can be compiled for without having one, by the names that Intel's compilers give them.
+// What can be compiled for without having it: GPUs by the names that Intel's compilers give them, and the CPU device.
 //
 // Constants; any thread.
 #ifndef PJRT_CORE_C_API_TARGET_CATALOG_H_
@@ -22,7 +22,7 @@ struct CatalogTarget {
   std::vector<uint8_t> description;  // FlatBuffer, root program.TargetDescription
 };
 
-// "pvc", "xpu:pvc", "pvc:4" (four of them). NOT_FOUND lists the names.
+// "cpu", "pvc", "xpu:pvc", "pvc:4" (four of them). NOT_FOUND lists the names.
 absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name);
 
 // Whether the bytes are a well-formed FlatBuffer of program.TargetDescription.

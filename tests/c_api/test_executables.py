@@ -352,16 +352,17 @@ def _compile_for(api: Api, name: bytes) -> int:
     ).executable
 
 
-def test_ahead_of_time_for_this_machine(api: Api, client: Client) -> None:
-    executable = _compile_for(api, b"xpu")
+@pytest.mark.parametrize("target", [b"xpu", b"xpu:cpu"])
+def test_ahead_of_time_for_this_machine(api: Api, client: Client, target: bytes) -> None:
+    executable = _compile_for(api, target)
     copy = _load(api, client, _serialize(api, executable))
     _check_run(client, copy)
 
 
-@pytest.mark.parametrize("target", [b"pvc", b"dg2", b"bmg"])
+@pytest.mark.parametrize("target", [b"pvc", b"xpu:dg2", b"bmg", b"lnl"])
 def test_ahead_of_time_for_an_absent_gpu(api: Api, client: Client, target: bytes) -> None:
     executable = _compile_for(api, target)
     assert api.call("PJRT_Executable_NumOutputs", executable=executable).num_outputs == 2
     # It is not for this machine, which says so instead of running it.
-    with pytest.raises(PjrtError, match=target.decode()):
+    with pytest.raises(PjrtError, match=target.decode().removeprefix("xpu:")):
         _load(api, client, _serialize(api, executable))

@@ -145,3 +145,11 @@ def test_an_error_of_an_operation_that_is_not_there_names_it(xpu) -> None:
         ),
     ):
         jnp.fft.fft(jnp.ones((2, 10007), jnp.complex64))
+
+
+def test_a_program_puts_its_result_into_host_memory(xpu) -> None:
+    pinned = jax.sharding.SingleDeviceSharding(xpu, memory_kind="pinned_host")
+    array = jax.device_put(_array(np.float32), xpu)
+    result = jax.jit(lambda x: x * 2, out_shardings=pinned)(array)
+    assert result.sharding.memory_kind == "pinned_host"
+    np.testing.assert_array_equal(result, _array(np.float32) * 2)

@@ -167,3 +167,13 @@ def test_linear_algebra(xpu, cpu, function, dtype) -> None:
     matrix = half @ half.T + 6 * np.eye(6, dtype=dtype)
     # Conditioned to some tens; other pivots and other reflections.
     check(xpu, cpu, jax.jit(function), matrix, ulps=1000)
+
+
+def test_a_sink_keeps_its_operand_and_runs_nothing(xpu) -> None:
+    def function(x):
+        jax.lax.dce_sink(jnp.sin(x), prevent_mlir_dce=True)
+        return x + 1
+
+    compiled = jax.jit(function).lower(jax.device_put(X, xpu)).compile()
+    assert "dce_sink" in compiled.as_text()
+    np.testing.assert_array_equal(compiled(jax.device_put(X, xpu)), X + 1)

@@ -54,6 +54,8 @@ absl::StatusOr<program::CustomCallThunkT> MakeCustomCall(const xla::HloCustomCal
   return table;
 }
 
+bool OnlyKeepsOperands(absl::string_view target) { return target == "dce_sink"; }
+
 bool WaitsForHost(absl::string_view target) {
   return absl::StartsWith(target, "onexpu_host_callback") ||
          absl::StartsWith(target, "xla_ffi_python_") || absl::StartsWith(target, "xla_python_") ||

@@ -14,6 +14,9 @@ namespace onexpu::compiler {
 absl::StatusOr<program::CustomCallThunkT> MakeCustomCall(const xla::HloCustomCallInstruction& call,
                                                          const MemoryMap& memory);
 
+// True for calls that only kept their operands from being removed.
+bool OnlyKeepsOperands(absl::string_view target);
+
 // True for handlers that are known to run host code: whoever launches them waits.
 bool WaitsForHost(absl::string_view target);
 

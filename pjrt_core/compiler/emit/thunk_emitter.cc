@@ -199,6 +199,7 @@ absl::Status ThunkEmitter::EmitCustomCall(const HloInstruction& instruction, Seq
     Append(instruction, std::move(convolution), sequence);
     return absl::OkStatus();
   }
+  if (OnlyKeepsOperands(instruction.custom_call_target())) return absl::OkStatus();
   ONEXPU_ASSIGN_OR_RETURN(
       program::CustomCallThunkT table,
       MakeCustomCall(*xla::Cast<xla::HloCustomCallInstruction>(&instruction), memory_));

@@ -4,6 +4,7 @@
 // has schedules for them.
 
 #include "pjrt_core/compiler/passes/fft_expander.h"
+#include "pjrt_core/compiler/passes/placement_annotations.h"
 #include "pjrt_core/compiler/passes/single_participant_collectives.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -40,6 +41,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   // Types narrower than a byte take a byte each, in memory and everywhere.
   pipeline.AddPass<xla::SubByteNormalization>(xla::SubByteNormalization::REMOVE_ELEMENT_SIZE);
   pipeline.AddPass<xla::ShardingRemover>();
+  pipeline.AddPass<PlacementAnnotations>();
   pipeline.AddPass<SingleParticipantCollectives>();
   pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::CallInliner>();
