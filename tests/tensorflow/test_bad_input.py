@@ -1,0 +1,42 @@
+"""What TensorFlow's users get wrong: its own exception types, and the device goes on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+VALUES = np.arange(6, dtype=np.float32)
+
+
+@pytest.fixture(autouse=True)
+def survivor():
+    """A tensor from before the error, which has to be there after it, and be of use."""
+    with tf.device("/XPU:0"):
+        tensor = tf.constant(VALUES)
+    yield
+    with tf.device("/XPU:0"):
+        np.testing.assert_array_equal(tensor * 2.0, VALUES * 2)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_more_than_memory_is_resource_exhausted(compiled: bool) -> None:
+    def fill(n: tf.Tensor) -> tf.Tensor:
+        return tf.fill([1 << 43], n)
+
+    function = tf.function(fill, jit_compile=True) if compiled else fill
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="onexpu"), tf.device("/XPU:0"):
+        function(tf.constant(1.0))
+
+
+def test_shapes_that_do_not_fit_are_invalid_arguments() -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):
+        tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+    with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):
+        tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0.0, 1.0]], [0], [2, 2])
+
+
+def test_indices_outside_of_the_batch_are_invalid_arguments() -> None:
+    with pytest.raises(tf.errors.OpError) as error, tf.device("/XPU:0"):
+        tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0.0, 1.0, 1.0]], [3], [2, 2]).numpy()
+    assert isinstance(error.value, tf.errors.InvalidArgumentError | tf.errors.OutOfRangeError)
