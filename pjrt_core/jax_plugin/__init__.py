@@ -12,6 +12,7 @@ from jax_plugins.onexpu import (
     _callbacks,
     _ffi,
     _host_linear_algebra,
+    _householder,
     _library,
     _linear_algebra,
     _platform,
@@ -39,6 +40,7 @@ def initialize() -> None:
     _callbacks.register_lowerings()
     _linear_algebra.register_lowerings()
     _host_linear_algebra.register_lowerings()
+    _householder.register_lowerings()
     _ffi.register_handlers()
 
     if not _library.wanted():

@@ -104,7 +104,8 @@ TEST(AttributeParserTest, MalformedTextIsAnError) {
 }
 
 TEST(AttributeParserTest, EveryPrefixOfSoundTextIsRefusedWithoutHarm) {
-  const std::string text = R"({a = array<i64: 1>, b = dense<[1.0]> : tensor<1xf32>, c = {d = "e"}})";
+  const std::string text =
+      R"({a = array<i64: 1>, b = dense<[1.0]> : tensor<1xf32>, c = {d = "e"}})";
   ASSERT_TRUE(ParseAttributes(text).ok());
   for (size_t size = 1; size < text.size(); ++size) {
     EXPECT_FALSE(ParseAttributes(text.substr(0, size)).ok()) << text.substr(0, size);

@@ -33,9 +33,9 @@ std::string ModuleText(const Case& c) {
   const std::string type = c.type;
   const std::string operand = Shape(type == "RFFT" ? "f32" : "c64", c.dimensions, type == "IRFFT");
   const std::string result = Shape(type == "IRFFT" ? "f32" : "c64", c.dimensions, type == "RFFT");
-  return absl::StrCat("HloModule m\nENTRY e {\n  x = ", operand, " parameter(0)\n  ROOT r = ", result,
-                      " fft(x), fft_type=", type, ", fft_length={", absl::StrJoin(c.lengths, ","),
-                      "}\n}\n");
+  return absl::StrCat("HloModule m\nENTRY e {\n  x = ", operand,
+                      " parameter(0)\n  ROOT r = ", result, " fft(x), fft_type=", type,
+                      ", fft_length={", absl::StrJoin(c.lengths, ","), "}\n}\n");
 }
 
 xla::Literal RandomLiteral(const xla::Shape& shape) {
@@ -68,19 +68,21 @@ TEST_P(FftExpanderTest, AgreesWithTheEvaluator) {
   EXPECT_TRUE(Instructions(*module, xla::HloOpcode::kFft).empty());
   const xla::Literal actual = Evaluate(*module, {&argument});
   // Sums of up to 600 products of f32 numbers around one: errors of some 600 * 2^-24 of their size.
-  EXPECT_TRUE(xla::literal_comparison::Near(expected, actual, xla::ErrorSpec(2e-4, 2e-4), {}, {}).ok());
+  EXPECT_TRUE(
+      xla::literal_comparison::Near(expected, actual, xla::ErrorSpec(2e-4, 2e-4), {}, {}).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Transforms, FftExpanderTest,
-    ::testing::Values(Case{"FFT", {3, 8}, {8}}, Case{"IFFT", {3, 8}, {8}}, Case{"FFT", {7}, {7}},
-                      Case{"FFT", {2, 4, 6}, {4, 6}}, Case{"IFFT", {3, 4, 5}, {3, 4, 5}},
-                      Case{"RFFT", {3, 8}, {8}}, Case{"RFFT", {3, 7}, {7}},
-                      Case{"RFFT", {4, 6}, {4, 6}}, Case{"IRFFT", {3, 8}, {8}},
-                      Case{"IRFFT", {3, 7}, {7}}, Case{"IRFFT", {4, 6}, {4, 6}},
-                      // Above the largest whole matrix: in two steps.
-                      Case{"FFT", {2, 600}, {600}}, Case{"IFFT", {600}, {600}},
-                      Case{"RFFT", {600}, {600}}));
+INSTANTIATE_TEST_SUITE_P(Transforms, FftExpanderTest,
+                         ::testing::Values(Case{"FFT", {3, 8}, {8}}, Case{"IFFT", {3, 8}, {8}},
+                                           Case{"FFT", {7}, {7}}, Case{"FFT", {2, 4, 6}, {4, 6}},
+                                           Case{"IFFT", {3, 4, 5}, {3, 4, 5}},
+                                           Case{"RFFT", {3, 8}, {8}}, Case{"RFFT", {3, 7}, {7}},
+                                           Case{"RFFT", {4, 6}, {4, 6}}, Case{"IRFFT", {3, 8}, {8}},
+                                           Case{"IRFFT", {3, 7}, {7}},
+                                           Case{"IRFFT", {4, 6}, {4, 6}},
+                                           // Above the largest whole matrix: in two steps.
+                                           Case{"FFT", {2, 600}, {600}}, Case{"IFFT", {600}, {600}},
+                                           Case{"RFFT", {600}, {600}}));
 
 TEST(FftExpanderErrorTest, NamesALengthThatIsTooLarge) {
   const auto module = ParseModule(ModuleText({"FFT", {1, 10007}, {10007}}));

@@ -96,3 +96,31 @@ def test_svd_and_qr(xpu, dtype, shape) -> None:
     q, r = jax.tree.map(np.asarray, jax.jit(jnp.linalg.qr)(jax.device_put(a, xpu)))
     np.testing.assert_allclose(q @ r, a, atol=_tolerance(a))
     np.testing.assert_allclose(_adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), q.shape[:-2] + (q.shape[-1],) * 2), atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+def test_householder_reductions_are_lapacks(xpu, cpu, dtype, n) -> None:
+    a = _matrix((2, n, n), dtype)
+    for reduce in (
+        *([jax.lax.linalg.hessenberg] if n > 1 else []),
+        lambda x: jax.lax.linalg.tridiagonal(x, lower=True),
+        lambda x: jax.lax.linalg.tridiagonal(x, lower=False),
+    ):
+        actual = jax.jit(reduce)(jax.device_put(a, xpu))
+        for x, y in zip(actual, jax.jit(reduce)(jax.device_put(a, cpu)), strict=True):
+            np.testing.assert_allclose(np.asarray(x), np.asarray(y), atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (4, 9), (9, 4), (30, 30)])
+def test_qr_with_pivoting(xpu, cpu, dtype, shape) -> None:
+    a = _matrix(shape, dtype)
+    q, r, p = jax.tree.map(
+        np.asarray, jax.scipy.linalg.qr(jax.device_put(a, xpu), mode="economic", pivoting=True)
+    )
+    np.testing.assert_allclose(q @ r, a[:, p], atol=_tolerance(a))
+    assert (np.diff(np.abs(np.diagonal(r))) <= _tolerance(a)).all()
+    np.testing.assert_array_equal(
+        p, jax.scipy.linalg.qr(jax.device_put(a, cpu), mode="economic", pivoting=True)[2]
+    )

@@ -17,7 +17,8 @@ TEST(FfiAttributesTest, EmptyIsValid) {
 TEST(FfiAttributesTest, SortedByNameWithTheirValues) {
   FfiAttributes attributes;
   attributes.Add("method", "bilinear").Add("beta", 1.5f).Add("count", int64_t{7});
-  attributes.Add("alpha", absl::Span<const int64_t>({3, 4})).AddBytes("zeta", std::string("\0x", 2));
+  attributes.Add("alpha", absl::Span<const int64_t>({3, 4}))
+      .AddBytes("zeta", std::string("\0x", 2));
   const XLA_FFI_Attrs& built = attributes.Build();
   ASSERT_EQ(built.size, 5);
   const char* names[] = {"alpha", "beta", "count", "method", "zeta"};

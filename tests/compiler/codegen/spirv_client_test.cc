@@ -80,25 +80,30 @@ TEST(SpirvClient, EmitsTheSameBytesEveryTimeFromManyThreads) {
 
 TEST(SpirvClient, WhatTheBackEndCannotDoIsAnErrorWithItsWords) {
   const absl::StatusOr<std::string> refused = SpirvClient::ForWorker(kWorker).Emit(
-      Bitcode("define spir_kernel void @k(ptr addrspace(1) %p) {\n %x = load i128, ptr addrspace(1) %p\n"
+      Bitcode("define spir_kernel void @k(ptr addrspace(1) %p) {\n %x = load i128, ptr "
+              "addrspace(1) %p\n"
               " %y = udiv i128 %x, 10\n store i128 %y, ptr addrspace(1) %p\n ret void\n}"),
       "");
   ASSERT_FALSE(refused.ok());
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "SPIR-V back end")) << refused.status();
-  EXPECT_TRUE(absl::StrContains(refused.status().message(), "the module is kept in")) << refused.status();
+  EXPECT_TRUE(absl::StrContains(refused.status().message(), "the module is kept in"))
+      << refused.status();
   ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(AddKernel(1), ""), "add1");
 }
 
 TEST(SpirvClient, GarbageIsAnErrorToo) {
-  const absl::StatusOr<std::string> refused = SpirvClient::ForWorker(kWorker).Emit("no bitcode at all", "");
+  const absl::StatusOr<std::string> refused =
+      SpirvClient::ForWorker(kWorker).Emit("no bitcode at all", "");
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInternal);
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "invalid")) << refused.status();
 }
 
 TEST(SpirvClient, AMissingWorkerIsNamed) {
-  const absl::StatusOr<std::string> missing = SpirvClient::ForWorker("/nowhere/onexpu-spirv").Emit(AddKernel(1), "");
+  const absl::StatusOr<std::string> missing =
+      SpirvClient::ForWorker("/nowhere/onexpu-spirv").Emit(AddKernel(1), "");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
-  EXPECT_TRUE(absl::StrContains(missing.status().message(), "/nowhere/onexpu-spirv")) << missing.status();
+  EXPECT_TRUE(absl::StrContains(missing.status().message(), "/nowhere/onexpu-spirv"))
+      << missing.status();
 }
 
 // The worker's process, found as the only child of this one.
@@ -144,7 +149,8 @@ TEST(SpirvWorker, EndsWithTheProcessThatStartedIt) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   pid_t worker = -1;
-  ASSERT_EQ(::read(worker_number[0], &worker, sizeof(worker)), static_cast<ssize_t>(sizeof(worker)));
+  ASSERT_EQ(::read(worker_number[0], &worker, sizeof(worker)),
+            static_cast<ssize_t>(sizeof(worker)));
   ASSERT_GT(worker, 0);
   bool gone = false;
   for (int i = 0; i < 200 && !gone; ++i) {
