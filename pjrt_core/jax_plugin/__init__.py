@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 
 from jax_plugins.onexpu import (
+    _buffer_callback,
     _callbacks,
     _ffi,
     _host_linear_algebra,
@@ -38,6 +39,7 @@ def initialize() -> None:
     # brings.
     _platform.integrate()
     _callbacks.register_lowerings()
+    _buffer_callback.register_lowerings()
     _linear_algebra.register_lowerings()
     _host_linear_algebra.register_lowerings()
     _householder.register_lowerings()

@@ -33,15 +33,15 @@ _TARGET = "onexpu_host_callback"
 
 def register_lowerings() -> None:
     """Registers the rules for xpu. Harmless when repeated."""
-    emit = jax_callback.emit_python_callback
-    if getattr(emit, "_onexpu", False):
+    theirs = jax_callback.emit_python_callback
+    if getattr(theirs, "_onexpu", False):
         return
 
-    @functools.wraps(emit)
+    @functools.wraps(theirs)
     def emit_for_xpu(ctx: mlir.LoweringRuleContext, *args: Any, **kwargs: Any) -> Any:
         if tuple(ctx.module_context.platforms) == (PLATFORM,):
-            return _emit_python_callback(ctx, *args, **kwargs)
-        return emit(ctx, *args, **kwargs)
+            return emit(ctx, *args, **kwargs)
+        return theirs(ctx, *args, **kwargs)
 
     emit_for_xpu._onexpu = True  # type: ignore[attr-defined]
     jax_callback.emit_python_callback = emit_for_xpu
@@ -123,7 +123,7 @@ def _checked(
     return checked
 
 
-def _emit_python_callback(
+def emit(
     ctx: mlir.LoweringRuleContext,
     callback: Callable[..., Any],
     token: Any | None,

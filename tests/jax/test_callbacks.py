@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
-from jax.experimental import checkify, io_callback
+from jax._src import dispatch
+from jax.experimental import buffer_callback, checkify, io_callback
 
 from tests.jax.compare import check
 
@@ -245,3 +246,41 @@ def test_callbacks_on_the_cpu_still_work(cpu) -> None:
     with jax.default_device(cpu):
         result = jax.jit(lambda x: _host(lambda a: np.asarray(a) + 1, x))(jax.device_put(V, cpu))
     np.testing.assert_array_equal(np.asarray(result), V + 1)
+
+
+def test_a_buffer_callback_fills_its_results_in_place(xpu) -> None:
+    seen = []
+
+    def callback(ctx, out, x, *, scale):
+        seen.append((ctx.stage, x.shape, x.dtype, x.writeable, out["y"].writeable))
+        with pytest.raises(jax.errors.JaxRuntimeError, match="GPU context is not available"):
+            _ = ctx.stream
+        np.asarray(out["y"])[...] = np.asarray(x) * np.asarray(scale)
+        assert np.from_dlpack(x).shape == x.shape
+
+    function = buffer_callback.buffer_callback(callback, {"y": jax.ShapeDtypeStruct((3, 4), np.float32)})
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    result = jax.jit(lambda x: function(x, scale=jnp.float32(3)))(jax.device_put(x, xpu))
+    np.testing.assert_array_equal(result["y"], x * 3)
+    assert seen == [(buffer_callback.ExecutionStage.EXECUTE, (3, 4), np.dtype(np.float32), False, True)]
+
+
+def test_a_buffer_callback_may_share_an_operands_memory(xpu) -> None:
+    def callback(ctx, out, x):
+        assert np.asarray(out).ctypes.data == np.asarray(x).ctypes.data
+        np.asarray(out)[...] += 1
+
+    shape = jax.ShapeDtypeStruct((5,), np.float32)
+    function = buffer_callback.buffer_callback(callback, shape, input_output_aliases={0: 0})
+    x = jax.device_put(np.ones(5, np.float32), xpu)
+    np.testing.assert_array_equal(jax.jit(function)(x), np.full(5, 2))
+    np.testing.assert_array_equal(x, np.ones(5))
+
+
+def test_a_buffer_callback_that_returns_something_is_an_error(xpu) -> None:
+    function = buffer_callback.buffer_callback(lambda *_: 1, jax.ShapeDtypeStruct((), np.float32))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="must not return any values"):
+        jax.jit(function)(jax.device_put(np.float32(1), xpu)).block_until_ready()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="must not return any values"):
+        jax.effects_barrier()
+    dispatch.runtime_tokens.clear()  # nobody has to learn it again at exit
