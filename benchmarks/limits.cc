@@ -1,7 +1,7 @@
 // What the device can do at best, asked for run by run: a SYCL copy, a raw oneDNN matmul.
 //
-// Reads one request a line from standard input and answers with one line of seconds, so that benchmarks/run.py can
-// alternate it with what it measures:
+// Reads one request a line from standard input and answers with one line of seconds, so that
+// benchmarks/run.py can alternate it with what it measures:
 //   copy BYTES            one device-to-device copy
 //   matmul f32|bf16 N     one N x N x N product, operands already on the device
 #include <chrono>
@@ -30,7 +30,8 @@ double Seconds(std::chrono::steady_clock::time_point begin) {
 using DeviceMemory = std::unique_ptr<void, std::function<void(void*)>>;
 
 DeviceMemory Allocate(size_t bytes, sycl::queue& queue) {
-  DeviceMemory memory(sycl::malloc_device(bytes, queue), [&queue](void* p) { sycl::free(p, queue); });
+  DeviceMemory memory(sycl::malloc_device(bytes, queue),
+                      [&queue](void* p) { sycl::free(p, queue); });
   queue.memset(memory.get(), 0, bytes).wait();
   return memory;
 }
@@ -38,7 +39,10 @@ DeviceMemory Allocate(size_t bytes, sycl::queue& queue) {
 class Copy {
  public:
   Copy(size_t bytes, sycl::queue& queue)
-      : bytes_(bytes), queue_(queue), source_(Allocate(bytes, queue)), destination_(Allocate(bytes, queue)) {}
+      : bytes_(bytes),
+        queue_(queue),
+        source_(Allocate(bytes, queue)),
+        destination_(Allocate(bytes, queue)) {}
   double Run() {
     const auto begin = std::chrono::steady_clock::now();
     queue_.memcpy(destination_.get(), source_.get(), bytes_).wait();
@@ -61,8 +65,9 @@ class Matmul {
     primitive_ = dnnl::matmul(dnnl::matmul::primitive_desc(engine_, matrix, matrix, matrix));
     for (int argument : {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST}) {
       memories_.push_back(Allocate(matrix.get_size(), queue));
-      arguments_.emplace(argument, dnnl::sycl_interop::make_memory(matrix, engine_, dnnl::sycl_interop::memory_kind::usm,
-                                                                   memories_.back().get()));
+      arguments_.emplace(argument, dnnl::sycl_interop::make_memory(
+                                       matrix, engine_, dnnl::sycl_interop::memory_kind::usm,
+                                       memories_.back().get()));
     }
   }
   double Run() {
@@ -100,7 +105,8 @@ int main() {
       int64_t n = 0;
       if (request >> type >> n) {
         auto& matmul = matmuls[{type, n}];
-        const auto data_type = type == "bf16" ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+        const auto data_type =
+            type == "bf16" ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
         if (matmul == nullptr) matmul = std::make_unique<Matmul>(data_type, n, queue);
         seconds = matmul->Run();
       }

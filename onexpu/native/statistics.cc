@@ -149,8 +149,8 @@ void BindStatistics(py::module_& module) {
       py::arg("address"), "Keeps the buffer that starts there for an import; returns its slot.");
   module.def(
       "withdraw_buffer",
-      [](int64_t slot) { ThrowIfError(LaunchExtension().withdraw_buffer(slot)); },
-      py::arg("slot"), "Empties a slot that an import has not; LookupError if it is empty.");
+      [](int64_t slot) { ThrowIfError(LaunchExtension().withdraw_buffer(slot)); }, py::arg("slot"),
+      "Empties a slot that an import has not; LookupError if it is empty.");
 }
 
 }  // namespace onexpu::native

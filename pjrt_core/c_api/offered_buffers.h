@@ -1,8 +1,9 @@
 // Buffers that wait for the framework they are offered to.
 //
-// A framework that takes buffers through an operation of its own (TensorFlow) is told the number of a slot, as an attribute
-// of that operation. Numbers are small and used again, so that it compiles few kinds of the operation. One table per
-// process, since the two ends are handles of different clients. Thread-safe.
+// A framework that takes buffers through an operation of its own (TensorFlow) is told the number of
+// a slot, as an attribute of that operation. Numbers are small and used again, so that it compiles
+// few kinds of the operation. One table per process, since the two ends are handles of different
+// clients. Thread-safe.
 #ifndef PJRT_CORE_C_API_OFFERED_BUFFERS_H_
 #define PJRT_CORE_C_API_OFFERED_BUFFERS_H_
 

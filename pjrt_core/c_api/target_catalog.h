@@ -1,4 +1,5 @@
-// What can be compiled for without having it: GPUs by the names that Intel's compilers give them, and the CPU device.
+// What can be compiled for without having it: GPUs by the names that Intel's compilers give them,
+// and the CPU device.
 //
 // Constants; any thread.
 #ifndef PJRT_CORE_C_API_TARGET_CATALOG_H_

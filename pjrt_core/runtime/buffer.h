@@ -1,8 +1,9 @@
 // A device array: shape, layout and one allocation. What PJRT_Buffer is made of.
 //
-// Shared; thread-safe. Memory goes back to the pool when the last of {this buffer, views of it, external references, work
-// in flight} is gone. A buffer may exist before its memory is defined: Execute returns at once. Ordering is by tickets on
-// timelines (timeline.h); users of a buffer never wait on the host.
+// Shared; thread-safe. Memory goes back to the pool when the last of {this buffer, views of it,
+// external references, work in flight} is gone. A buffer may exist before its memory is defined:
+// Execute returns at once. Ordering is by tickets on timelines (timeline.h); users of a buffer
+// never wait on the host.
 #ifndef PJRT_CORE_RUNTIME_BUFFER_H_
 #define PJRT_CORE_RUNTIME_BUFFER_H_
 
@@ -34,7 +35,8 @@ struct ArrayShape {
   int64_t num_bytes() const;  // S4, U4 and the like are stored one element a byte
   bool IsRowMajor() const;
   bool operator==(const ArrayShape& other) const;
-  static ArrayShape RowMajor(program::ElementType element_type, absl::Span<const int64_t> dimensions);
+  static ArrayShape RowMajor(program::ElementType element_type,
+                             absl::Span<const int64_t> dimensions);
 };
 
 enum class HostBufferSemantics {
@@ -46,23 +48,27 @@ enum class HostBufferSemantics {
 
 class Buffer : public std::enable_shared_from_this<Buffer> {
  public:
-  // `byte_strides` empty: dense row-major. The result has `shape.minor_to_major` as device layout. `done_with_host` runs
-  // once the host memory may be reused (before return for kImmutableOnlyDuringCall).
-  static absl::StatusOr<std::shared_ptr<Buffer>> FromHost(const void* data, const ArrayShape& shape,
-                                                          absl::Span<const int64_t> byte_strides,
-                                                          HostBufferSemantics semantics, MemorySpace* memory,
-                                                          Origin origin, absl::AnyInvocable<void()> done_with_host);
+  // `byte_strides` empty: dense row-major. The result has `shape.minor_to_major` as device layout.
+  // `done_with_host` runs once the host memory may be reused (before return for
+  // kImmutableOnlyDuringCall).
+  static absl::StatusOr<std::shared_ptr<Buffer>> FromHost(
+      const void* data, const ArrayShape& shape, absl::Span<const int64_t> byte_strides,
+      HostBufferSemantics semantics, MemorySpace* memory, Origin origin,
+      absl::AnyInvocable<void()> done_with_host);
 
   // Defined at once, with whatever bytes the pool held.
-  static absl::StatusOr<std::shared_ptr<Buffer>> Uninitialized(const ArrayShape& shape, MemorySpace* memory);
+  static absl::StatusOr<std::shared_ptr<Buffer>> Uninitialized(const ArrayShape& shape,
+                                                               MemorySpace* memory);
 
-  // Memory of somebody else, readable by the device (the SYCL context must know it: INVALID_ARGUMENT otherwise).
-  // `on_delete` runs when the last user is done with it.
-  static absl::StatusOr<std::shared_ptr<Buffer>> View(void* device_memory, const ArrayShape& shape, MemorySpace* memory,
+  // Memory of somebody else, readable by the device (the SYCL context must know it:
+  // INVALID_ARGUMENT otherwise). `on_delete` runs when the last user is done with it.
+  static absl::StatusOr<std::shared_ptr<Buffer>> View(void* device_memory, const ArrayShape& shape,
+                                                      MemorySpace* memory,
                                                       absl::AnyInvocable<void()> on_delete);
 
   // A buffer that is an error: for results of failed work. Every use gives `status`.
-  static std::shared_ptr<Buffer> Poisoned(absl::Status status, const ArrayShape& shape, MemorySpace* memory);
+  static std::shared_ptr<Buffer> Poisoned(absl::Status status, const ArrayShape& shape,
+                                          MemorySpace* memory);
 
   virtual ~Buffer() = default;
 
@@ -76,23 +82,31 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   // The device address. Does not wait for the contents. FAILED_PRECONDITION once deleted.
   virtual absl::StatusOr<void*> address() = 0;
 
-  // Whole buffer, into `byte_strides` (empty: dense row-major). The event completes when `destination` is filled.
-  virtual std::shared_ptr<Event> ToHost(void* destination, absl::Span<const int64_t> byte_strides, Origin origin) = 0;
+  // Whole buffer, into `byte_strides` (empty: dense row-major). The event completes when
+  // `destination` is filled.
+  virtual std::shared_ptr<Event> ToHost(void* destination, absl::Span<const int64_t> byte_strides,
+                                        Origin origin) = 0;
   // `size` raw bytes from `offset` of the device representation.
-  virtual std::shared_ptr<Event> RawToHost(void* destination, int64_t offset, int64_t size, Origin origin) = 0;
+  virtual std::shared_ptr<Event> RawToHost(void* destination, int64_t offset, int64_t size,
+                                           Origin origin) = 0;
 
   virtual absl::StatusOr<std::shared_ptr<Buffer>> CopyTo(MemorySpace* memory, Origin origin) = 0;
 
-  // Over the leading bytes, sharing memory, ownership and readiness. INVALID_ARGUMENT when it does not fit.
-  virtual absl::StatusOr<std::shared_ptr<Buffer>> PrefixView(absl::Span<const int64_t> dimensions) = 0;
-  // The same memory seen as `shape` of equal byte size, sharing ownership and readiness (hand-over between frameworks).
+  // Over the leading bytes, sharing memory, ownership and readiness. INVALID_ARGUMENT when it does
+  // not fit.
+  virtual absl::StatusOr<std::shared_ptr<Buffer>> PrefixView(
+      absl::Span<const int64_t> dimensions) = 0;
+  // The same memory seen as `shape` of equal byte size, sharing ownership and readiness (hand-over
+  // between frameworks).
   virtual absl::StatusOr<std::shared_ptr<Buffer>> Alias(const ArrayShape& shape) = 0;
 
-  // Gives the memory up as soon as work in flight allows. Later uses fail with "buffer has been deleted or donated".
+  // Gives the memory up as soon as work in flight allows. Later uses fail with "buffer has been
+  // deleted or donated".
   virtual void Delete() = 0;
   virtual bool IsDeleted() const = 0;
 
-  // While positive the memory is not reused or donated (JAX's external references, exported pointers).
+  // While positive the memory is not reused or donated (JAX's external references, exported
+  // pointers).
   virtual absl::Status AcquireExternalReference() = 0;
   virtual absl::Status ReleaseExternalReference() = 0;
 

@@ -1,6 +1,7 @@
 // The core of a process: SYCL devices, loaded Programs, registered FFI handlers.
 //
-// One per process, reference-counted: both frameworks' PJRT_Client_Create hold the same one. Thread-safe.
+// One per process, reference-counted: both frameworks' PJRT_Client_Create hold the same one.
+// Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_CLIENT_H_
 #define PJRT_CORE_RUNTIME_CLIENT_H_
 
@@ -23,8 +24,9 @@ class HandlerRegistry;
 
 class Client {
  public:
-  // The process's client, made at the first call. NOT_FOUND when there is no SYCL device: the message says what was
-  // searched and what to install. FAILED_PRECONDITION in a fork()ed child of a process that already used it.
+  // The process's client, made at the first call. NOT_FOUND when there is no SYCL device: the
+  // message says what was searched and what to install. FAILED_PRECONDITION in a fork()ed child of
+  // a process that already used it.
   static absl::StatusOr<std::shared_ptr<Client>> Get();
 
   // Whether Get() would find a device, without creating queues. Cheap enough for plugin discovery.
@@ -37,8 +39,9 @@ class Client {
   virtual absl::Span<Device* const> devices() const = 0;
   virtual absl::StatusOr<Device*> LookupDevice(int id) const = 0;
 
-  // Verifies the container, checks its target against the device, uploads constants and builds kernels (or takes their
-  // native binaries from the disk cache). `program` is copied or kept by the result.
+  // Verifies the container, checks its target against the device, uploads constants and builds
+  // kernels (or takes their native binaries from the disk cache). `program` is copied or kept by
+  // the result.
   virtual absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(std::vector<uint8_t> program,
                                                               absl::Span<const int> device_ids) = 0;
 

@@ -1,4 +1,5 @@
-// A SYCL device with its memory spaces, pool, timelines and launcher. Owned by the Client; thread-safe.
+// A SYCL device with its memory spaces, pool, timelines and launcher. Owned by the Client;
+// thread-safe.
 #ifndef PJRT_CORE_RUNTIME_DEVICE_H_
 #define PJRT_CORE_RUNTIME_DEVICE_H_
 
@@ -59,8 +60,9 @@ class Device {
   virtual Client* client() const = 0;
   virtual int id() const = 0;
   virtual int process_index() const { return 0; }
-  virtual absl::string_view kind() const = 0;         // "Intel Data Center GPU Max 1100", "oneAPI CPU: ..."
-  virtual absl::string_view debug_string() const = 0; // "xpu:0 (...)"
+  virtual absl::string_view kind()
+      const = 0;  // "Intel Data Center GPU Max 1100", "oneAPI CPU: ..."
+  virtual absl::string_view debug_string() const = 0;  // "xpu:0 (...)"
   virtual absl::Span<const std::pair<std::string, AttributeValue>> attributes() const = 0;
 
   virtual MemorySpace* memory(MemoryKind kind) const = 0;
@@ -69,8 +71,9 @@ class Device {
   // A FlatBuffer whose root is program.TargetDescription, as the compiler takes it.
   virtual absl::Span<const uint8_t> target_description() const = 0;
 
-  // Device memory for work on the compute queue, from the pool: for what is submitted after the call. Freed in the queue's
-  // order, so work that was submitted before FreeOrdered may still use it. Aligned to 256 bytes at least.
+  // Device memory for work on the compute queue, from the pool: for what is submitted after the
+  // call. Freed in the queue's order, so work that was submitted before FreeOrdered may still use
+  // it. Aligned to 256 bytes at least.
   virtual absl::StatusOr<void*> AllocateOrdered(size_t bytes) = 0;
   virtual void FreeOrdered(void* memory, size_t bytes) = 0;
 

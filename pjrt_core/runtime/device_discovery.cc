@@ -94,15 +94,17 @@ absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int
   return devices;
 }
 
-// The driver's loop vectoriser (pass vplan-vec of intel-opencl-rt 2026.1.2) ends the process on some reductions that a
-// work-item runs by itself, such as a sum of what a predicate selects. Work-items side by side are vectorised by another pass.
+// The driver's loop vectoriser (pass vplan-vec of intel-opencl-rt 2026.1.2) ends the process on
+// some reductions that a work-item runs by itself, such as a sum of what a predicate selects.
+// Work-items side by side are vectorised by another pass.
 void KeepLoopsScalar() {
   constexpr char kVariable[] = "CL_CONFIG_LLVM_OPTIONS";
   constexpr absl::string_view kOption = "-disable-auto-vec-dir-insert";
   const char* set = std::getenv(kVariable);
   const absl::string_view options = set == nullptr ? "" : set;
   if (absl::StrContains(options, kOption)) return;
-  setenv(kVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(), /*overwrite=*/1);
+  setenv(kVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(),
+         /*overwrite=*/1);
 }
 
 }  // namespace

@@ -18,8 +18,8 @@ namespace onexpu {
 absl::StatusOr<std::vector<sycl::device>> DiscoverDevices();
 
 // Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration
-// names a dead path. Leaves a variable that the user has set alone. Keeps the driver's compiler from a
-// pass that crashes.
+// names a dead path. Leaves a variable that the user has set alone. Keeps the driver's compiler
+// from a pass that crashes.
 void PrepareCpuDriver();
 
 }  // namespace onexpu

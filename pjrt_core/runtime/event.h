@@ -1,8 +1,9 @@
 // A completion with a status: what PJRT_Event is made of.
 //
-// Shared by whoever waits and whoever completes; thread-safe. A buffer's ready event, a transfer, an execution. SYCL events
-// live below this, in timelines: an event that stands for a ticket knows its timeline (EventSource) and tells it when
-// somebody waits, so that nobody has to watch work that nobody asks about.
+// Shared by whoever waits and whoever completes; thread-safe. A buffer's ready event, a transfer,
+// an execution. SYCL events live below this, in timelines: an event that stands for a ticket knows
+// its timeline (EventSource) and tells it when somebody waits, so that nobody has to watch work
+// that nobody asks about.
 #ifndef PJRT_CORE_RUNTIME_EVENT_H_
 #define PJRT_CORE_RUNTIME_EVENT_H_
 
@@ -21,7 +22,8 @@ namespace onexpu {
 // Completes events in the order of its tickets. Outlives its events.
 class EventSource {
  public:
-  // How long the one who asks will wait: not at all, some microseconds, or as long as it takes (and lends its thread).
+  // How long the one who asks will wait: not at all, some microseconds, or as long as it takes (and
+  // lends its thread).
   enum class Patience { kNone, kShort, kLong };
 
   virtual ~EventSource() = default;
@@ -40,7 +42,8 @@ class Event {
   static std::shared_ptr<Event> Create() { return std::make_shared<Event>(); }
   static std::shared_ptr<Event> Completed(absl::Status status);
 
-  // What is known by now, without asking: for errors, and for work that may as well be ordered behind it.
+  // What is known by now, without asking: for errors, and for work that may as well be ordered
+  // behind it.
   bool IsKnown() const { return ready_.load(std::memory_order_acquire); }
   // For somebody who would like to know.
   bool IsReady() const {
@@ -51,9 +54,11 @@ class Event {
   const absl::Status& status() const { return status_; }
   // Blocks the caller.
   absl::Status Await();
-  // Runs at once, on this thread, when already ready; otherwise on the completing thread, which must not block.
+  // Runs at once, on this thread, when already ready; otherwise on the completing thread, which
+  // must not block.
   void OnReady(Callback callback);
-  // The first call counts; later ones have no effect (a device that is lost poisons what then completes).
+  // The first call counts; later ones have no effect (a device that is lost poisons what then
+  // completes).
   void Complete(absl::Status status);
 
  private:

@@ -1,6 +1,7 @@
 // XLA FFI on our side: registered handlers, external types, user data. Thread-safe.
 //
-// The calls themselves (call frames, XLA_FFI_Api of both minors, contexts) are in thunks/ffi_call.h.
+// The calls themselves (call frames, XLA_FFI_Api of both minors, contexts) are in
+// thunks/ffi_call.h.
 #ifndef PJRT_CORE_RUNTIME_FFI_REGISTRY_H_
 #define PJRT_CORE_RUNTIME_FFI_REGISTRY_H_
 
@@ -27,8 +28,9 @@ struct FfiHandler {
   XLA_FFI_Handler* prepare = nullptr;
   XLA_FFI_Handler* initialize = nullptr;
   XLA_FFI_Handler* execute = nullptr;
-  uint32_t traits = 0;   // XLA_FFI_HANDLER_TRAITS_* and kHandler*
-  int api_minor = 3;     // of the handler's own metadata: decides the XLA_FFI_Api layout that it is given
+  uint32_t traits = 0;  // XLA_FFI_HANDLER_TRAITS_* and kHandler*
+  int api_minor =
+      3;  // of the handler's own metadata: decides the XLA_FFI_Api layout that it is given
 };
 
 // type id -> pointer, per execution (PJRT_ExecuteContext).
@@ -36,26 +38,31 @@ using FfiUserData = absl::flat_hash_map<int64_t, void*>;
 
 class HandlerRegistry {
  public:
-  // The process's registry, which Client::handlers() gives too: frameworks register handlers and types before they make a
-  // client, and the XLA_FFI_Api functions that register have no other context.
+  // The process's registry, which Client::handlers() gives too: frameworks register handlers and
+  // types before they make a client, and the XLA_FFI_Api functions that register have no other
+  // context.
   static HandlerRegistry& Process();
 
-  // Asks the handler for its metadata (API version, traits). ALREADY_EXISTS for other functions under the same name.
+  // Asks the handler for its metadata (API version, traits). ALREADY_EXISTS for other functions
+  // under the same name.
   absl::Status Register(FfiHandler handler);
   // NOT_FOUND lists names that are close.
   absl::StatusOr<const FfiHandler*> Find(absl::string_view name) const;
 
-  // A handler that is launched by its functions and has no registered name: its metadata is asked for once.
+  // A handler that is launched by its functions and has no registered name: its metadata is asked
+  // for once.
   absl::StatusOr<const FfiHandler*> Intern(const FfiHandler& handler);
 
   // type_id 0 assigns one; otherwise checks it against an earlier registration of `name`.
-  absl::StatusOr<int64_t> RegisterType(absl::string_view name, int64_t type_id, void (*deleter)(void*));
+  absl::StatusOr<int64_t> RegisterType(absl::string_view name, int64_t type_id,
+                                       void (*deleter)(void*));
   void DeleteObject(int64_t type_id, void* object) const;
 
  private:
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::unique_ptr<FfiHandler>> handlers_ ABSL_GUARDED_BY(mutex_);
-  absl::flat_hash_map<XLA_FFI_Handler*, std::unique_ptr<FfiHandler>> unnamed_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_map<XLA_FFI_Handler*, std::unique_ptr<FfiHandler>> unnamed_
+      ABSL_GUARDED_BY(mutex_);
   struct Type {
     int64_t id;
     void (*deleter)(void*);

@@ -18,12 +18,12 @@ struct LaunchResultType {
   int alias_operand = -1;  // that operand is donated and its memory becomes the result
 };
 
-// Allocates results, calls the handler's stages in the device's order (through the launcher when it is busy or the handler
-// has host operands) and returns without waiting for the device. `attributes` is only read during the call.
-absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(const FfiHandler& handler, Device* device,
-                                                            absl::Span<const std::shared_ptr<Buffer>> operands,
-                                                            absl::Span<const LaunchResultType> result_types,
-                                                            const XLA_FFI_Attrs* attributes);
+// Allocates results, calls the handler's stages in the device's order (through the launcher when it
+// is busy or the handler has host operands) and returns without waiting for the device.
+// `attributes` is only read during the call.
+absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
+    const FfiHandler& handler, Device* device, absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes);
 
 }  // namespace onexpu
 

@@ -1,6 +1,8 @@
-// A Program bound to a device: constants uploaded, kernels built, thunks created. What PJRT_LoadedExecutable is made of.
+// A Program bound to a device: constants uploaded, kernels built, thunks created. What
+// PJRT_LoadedExecutable is made of.
 //
-// Shared; thread-safe: any number of threads may execute it at once. Owns its constants; keeps its client alive.
+// Shared; thread-safe: any number of threads may execute it at once. Owns its constants; keeps its
+// client alive.
 #ifndef PJRT_CORE_RUNTIME_LOADED_PROGRAM_H_
 #define PJRT_CORE_RUNTIME_LOADED_PROGRAM_H_
 
@@ -20,7 +22,7 @@ namespace onexpu {
 struct ExecuteOptions {
   int64_t launch_id = 0;
   absl::Span<const int64_t> non_donatable_arguments;  // indexes
-  const FfiUserData* ffi_user_data = nullptr;          // forwarded to FFI handlers; outlives the execution
+  const FfiUserData* ffi_user_data = nullptr;  // forwarded to FFI handlers; outlives the execution
   Origin origin = Origin::kUnknown;
 };
 
@@ -36,11 +38,13 @@ class LoadedProgram {
   virtual const program::Container& program() const = 0;
   virtual absl::Span<Device* const> devices() const = 0;
 
-  // Enqueues and returns; never waits for the device. Checks count, element types, dimensions, layouts and device of the
-  // arguments (INVALID_ARGUMENT names the argument). A donated argument is deleted; donating one with live views or
-  // external references copies. An error of the work itself poisons the results.
-  virtual absl::StatusOr<ExecuteResult> Execute(absl::Span<const std::shared_ptr<Buffer>> arguments, Device* device,
-                                                const ExecuteOptions& options, bool want_done) = 0;
+  // Enqueues and returns; never waits for the device. Checks count, element types, dimensions,
+  // layouts and device of the arguments (INVALID_ARGUMENT names the argument). A donated argument
+  // is deleted; donating one with live views or external references copies. An error of the work
+  // itself poisons the results.
+  virtual absl::StatusOr<ExecuteResult> Execute(absl::Span<const std::shared_ptr<Buffer>> arguments,
+                                                Device* device, const ExecuteOptions& options,
+                                                bool want_done) = 0;
 
   virtual void Delete() = 0;
   virtual bool IsDeleted() const = 0;

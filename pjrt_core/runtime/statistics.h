@@ -1,4 +1,5 @@
-// Counters that reports and tests read: transfers by origin, launches. Thread-safe, updated with relaxed atomics.
+// Counters that reports and tests read: transfers by origin, launches. Thread-safe, updated with
+// relaxed atomics.
 #ifndef PJRT_CORE_RUNTIME_STATISTICS_H_
 #define PJRT_CORE_RUNTIME_STATISTICS_H_
 
@@ -11,11 +12,25 @@ namespace onexpu {
 enum class TransferDirection { kHostToDevice = 0, kDeviceToHost = 1, kDeviceToDevice = 2 };
 
 // Who asked for a transfer. A client handle carries its framework; the core names its own.
-enum class Origin { kUnknown = 0, kTensorFlow = 1, kJax = 2, kOnexpu = 3, kCallback = 4, kProgram = 5 };
+enum class Origin {
+  kUnknown = 0,
+  kTensorFlow = 1,
+  kJax = 2,
+  kOnexpu = 3,
+  kCallback = 4,
+  kProgram = 5
+};
 inline constexpr int kNumOrigins = 6;
 
 // Through which entry.
-enum class TransferEntry { kFromHostBuffer = 0, kToHostBuffer = 1, kCopyRaw = 2, kCopy = 3, kConstants = 4, kStaging = 5 };
+enum class TransferEntry {
+  kFromHostBuffer = 0,
+  kToHostBuffer = 1,
+  kCopyRaw = 2,
+  kCopy = 3,
+  kConstants = 4,
+  kStaging = 5
+};
 inline constexpr int kNumTransferEntries = 6;
 
 struct TransferCount {
@@ -25,7 +40,8 @@ struct TransferCount {
 
 class Statistics {
  public:
-  void CountTransfer(TransferDirection direction, Origin origin, TransferEntry entry, uint64_t bytes) {
+  void CountTransfer(TransferDirection direction, Origin origin, TransferEntry entry,
+                     uint64_t bytes) {
     TransferCount& c = transfer(direction, origin, entry);
     c.count.fetch_add(1, std::memory_order_relaxed);
     c.bytes.fetch_add(bytes, std::memory_order_relaxed);

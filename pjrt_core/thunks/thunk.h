@@ -1,7 +1,8 @@
-// One step of a Program's execution. Created when the Program is loaded, executed any number of times.
+// One step of a Program's execution. Created when the Program is loaded, executed any number of
+// times.
 //
-// Thread-safe after creation: Execute may run on several threads for one object, each with its own context. What differs
-// from run to run is in ExecuteContext alone.
+// Thread-safe after creation: Execute may run on several threads for one object, each with its own
+// context. What differs from run to run is in ExecuteContext alone.
 #ifndef PJRT_CORE_THUNKS_THUNK_H_
 #define PJRT_CORE_THUNKS_THUNK_H_
 
@@ -37,14 +38,15 @@ class AllocationTable {
   absl::Span<void* const> addresses_;
 };
 
-// The key of packed weights: which contents a slice holds. Equal versions mean equal bytes; 0 means unknown.
+// The key of packed weights: which contents a slice holds. Equal versions mean equal bytes; 0 means
+// unknown.
 using ContentVersion = uint64_t;
 
 struct ExecuteContext {
-  sycl::queue& queue;                       // the device's in-order compute queue
+  sycl::queue& queue;  // the device's in-order compute queue
   AllocationTable allocations;
   absl::Span<const ContentVersion> versions;  // by allocation
-  void* scratch = nullptr;                  // the device's arena, at least ThunkSequence::scratch_bytes()
+  void* scratch = nullptr;  // the device's arena, at least ThunkSequence::scratch_bytes()
   size_t scratch_bytes = 0;
   Device* device = nullptr;
   Statistics& statistics;
@@ -56,19 +58,22 @@ struct ExecuteContext {
 struct LoadContext {
   const program::Container& program;
   Device* device;
-  sycl::queue& queue;                       // for engines and contexts; nothing is submitted while loading
-  absl::Span<const sycl::kernel> kernels;   // by index into Program.kernels
+  sycl::queue& queue;  // for engines and contexts; nothing is submitted while loading
+  absl::Span<const sycl::kernel> kernels;  // by index into Program.kernels
   const HandlerRegistry& handlers;
-  mutable std::shared_ptr<DnnlContext> dnnl;  // made by the first library thunk, shared by the others (dnnl_context.h)
+  mutable std::shared_ptr<DnnlContext>
+      dnnl;  // made by the first library thunk, shared by the others (dnnl_context.h)
 };
 
-// Submitting this many commands takes longer than a thread hop, and a queue this deep has the device busy. On the CPU device
-// the cost of a command grows with the commands that are in flight around library calls.
+// Submitting this many commands takes longer than a thread hop, and a queue this deep has the
+// device busy. On the CPU device the cost of a command grows with the commands that are in flight
+// around library calls.
 inline constexpr int64_t kManyCommands = 128;
 
 class Thunk {
  public:
-  Thunk(std::string op_name, std::string source) : op_name_(std::move(op_name)), source_(std::move(source)) {}
+  Thunk(std::string op_name, std::string source)
+      : op_name_(std::move(op_name)), source_(std::move(source)) {}
   virtual ~Thunk() = default;
   Thunk(const Thunk&) = delete;
   Thunk& operator=(const Thunk&) = delete;
@@ -95,7 +100,8 @@ class Thunk {
 
 class ThunkSequence {
  public:
-  static absl::StatusOr<ThunkSequence> Create(const program::ThunkSequence& sequence, const LoadContext& context);
+  static absl::StatusOr<ThunkSequence> Create(const program::ThunkSequence& sequence,
+                                              const LoadContext& context);
   // Errors carry the failing thunk's op and source.
   absl::Status Execute(const ExecuteContext& context) const;
   size_t scratch_bytes() const { return scratch_bytes_; }
@@ -111,7 +117,8 @@ class ThunkSequence {
 };
 
 // The one list of thunk kinds (thunk_factory.cc).
-absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk, const LoadContext& context);
+absl::StatusOr<std::unique_ptr<Thunk>> CreateThunk(const program::Thunk& thunk,
+                                                   const LoadContext& context);
 
 }  // namespace onexpu
 

@@ -42,7 +42,8 @@ bool WhileThunk::blocks() const {
 
 // Waits from time to time, so that there is work for the device, but no deep queue.
 absl::Status WhileThunk::ExecuteThrottled(const ExecuteContext& context) {
-  const int64_t batch = std::max<int64_t>(1, kManyCommands / 2 / std::max<int64_t>(body_.commands(), 1));
+  const int64_t batch =
+      std::max<int64_t>(1, kManyCommands / 2 / std::max<int64_t>(body_.commands(), 1));
   std::optional<sycl::event> before;
   for (int64_t i = 0; i < trip_count_; ++i) {
     ONEXPU_RETURN_IF_ERROR(body_.Execute(context));

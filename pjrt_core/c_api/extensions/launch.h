@@ -1,9 +1,10 @@
 // onexpu_launch: the one PJRT extension of onexpu, plain C.
 //
-// Found on PJRT_Api.extension_start by its type. `tf_plugin` and `onexpu` reach everything that PJRT itself does not offer
-// through this table and never see a queue: eager launches of kernels on PJRT buffers, kernel registration, SYCL
-// compilation, buffer hand-over between frameworks, statistics. Every function may be called from any thread; errors are
-// PJRT_Error*s, released with PJRT_Error_Destroy; null means success.
+// Found on PJRT_Api.extension_start by its type. `tf_plugin` and `onexpu` reach everything that
+// PJRT itself does not offer through this table and never see a queue: eager launches of kernels on
+// PJRT buffers, kernel registration, SYCL compilation, buffer hand-over between frameworks,
+// statistics. Every function may be called from any thread; errors are PJRT_Error*s, released with
+// PJRT_Error_Destroy; null means success.
 #ifndef PJRT_CORE_C_API_EXTENSIONS_LAUNCH_H_
 #define PJRT_CORE_C_API_EXTENSIONS_LAUNCH_H_
 
@@ -21,8 +22,8 @@ extern "C" {
 #define ONEXPU_LAUNCH_EXTENSION_TYPE 0x4F58
 #define ONEXPU_LAUNCH_EXTENSION_VERSION 1
 
-// Trait of a handler: operands and results are pinned host memory. The core stages them before and after the call, which
-// then runs on the device's launcher thread (Python callbacks).
+// Trait of a handler: operands and results are pinned host memory. The core stages them before and
+// after the call, which then runs on the device's launcher thread (Python callbacks).
 #define ONEXPU_HANDLER_HOST_OPERANDS (1u << 16)
 
 enum OnexpuMemoryKind { kOnexpuMemoryDevice = 0, kOnexpuMemoryPinnedHost = 1 };
@@ -42,8 +43,9 @@ typedef struct OnexpuResultType {
   PJRT_Buffer_Type element_type;
   const int64_t* dimensions;
   size_t rank;
-  int32_t memory_kind;     // OnexpuMemoryKind
-  int32_t alias_operand;   // index of the operand whose memory becomes this result (it is donated), or -1
+  int32_t memory_kind;    // OnexpuMemoryKind
+  int32_t alias_operand;  // index of the operand whose memory becomes this result (it is donated),
+                          // or -1
 } OnexpuResultType;
 
 typedef struct OnexpuLaunchArgs {
@@ -58,12 +60,14 @@ typedef struct OnexpuLaunchArgs {
   PJRT_Buffer** results;            // out, num_results; owned by the caller
 } OnexpuLaunchArgs;
 
-// Allocates the results, calls the handler in the device's order and returns without waiting for the device. A handler's
-// error is returned, and poisons the results when it comes later (launcher thread). Data-dependent sizes: the handler
-// fills an upper bound and a count in pinned host memory; the caller awaits the count and takes a prefix view.
+// Allocates the results, calls the handler in the device's order and returns without waiting for
+// the device. A handler's error is returned, and poisons the results when it comes later (launcher
+// thread). Data-dependent sizes: the handler fills an upper bound and a count in pinned host
+// memory; the caller awaits the count and takes a prefix view.
 typedef PJRT_Error* OnexpuLaunchFn(OnexpuLaunchArgs* args);
 
-// A buffer of `dimensions` over the leading bytes of `buffer`'s memory (row-major), sharing ownership and readiness.
+// A buffer of `dimensions` over the leading bytes of `buffer`'s memory (row-major), sharing
+// ownership and readiness.
 typedef struct OnexpuPrefixViewArgs {
   size_t struct_size;
   PJRT_Buffer* buffer;
@@ -73,19 +77,22 @@ typedef struct OnexpuPrefixViewArgs {
 } OnexpuPrefixViewArgs;
 typedef PJRT_Error* OnexpuPrefixViewFn(OnexpuPrefixViewArgs* args);
 
-// Registers an FFI handler for custom calls by name. The same name with other functions is ALREADY_EXISTS.
+// Registers an FFI handler for custom calls by name. The same name with other functions is
+// ALREADY_EXISTS.
 typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 
 // ---- SPIR-V kernels as FFI custom calls ----
 //
 // A registered kernel is called through the target "onexpu.kernel" with the attributes
 //   kernel: string            the key given here
-//   global_size, local_size:  array<i64>, 1 to 3 dimensions, slowest first; an empty local_size leaves it to the device
-//   scalars: array<u8>        packed kernel scalar arguments in order, each as `scalar_sizes` says (may be absent)
+//   global_size, local_size:  array<i64>, 1 to 3 dimensions, slowest first; an empty local_size
+//   leaves it to the device scalars: array<u8>        packed kernel scalar arguments in order, each
+//   as `scalar_sizes` says (may be absent)
 // Arguments of the entry point: every operand pointer, every result pointer, then the scalars.
 typedef struct OnexpuRegisterKernelArgs {
   size_t struct_size;
-  const char* key;          // process-wide name; content-derived, so that a serialised Program finds it again
+  const char*
+      key;  // process-wide name; content-derived, so that a serialised Program finds it again
   size_t key_size;
   const char* entry_point;  // in the SPIR-V module
   size_t entry_point_size;
@@ -96,27 +103,29 @@ typedef struct OnexpuRegisterKernelArgs {
 } OnexpuRegisterKernelArgs;
 typedef PJRT_Error* OnexpuRegisterKernelFn(OnexpuRegisterKernelArgs* args);
 
-// SYCL C++ source to SPIR-V through libsycl-jit, cached on disk. A clang diagnostic comes back as INVALID_ARGUMENT with the
-// compiler's log.
+// SYCL C++ source to SPIR-V through libsycl-jit, cached on disk. A clang diagnostic comes back as
+// INVALID_ARGUMENT with the compiler's log.
 typedef struct OnexpuCompileSyclArgs {
   size_t struct_size;
   const char* source;
   size_t source_size;
-  const char* const* options;        // NUL-terminated
+  const char* const* options;  // NUL-terminated
   size_t num_options;
-  const char* const* kernel_names;   // source names, templates spelled out ("swish<float>")
+  const char* const* kernel_names;  // source names, templates spelled out ("swish<float>")
   size_t num_kernel_names;
   // Called once with the module and the entry points in the order of kernel_names.
-  void (*on_result)(void* user, const uint8_t* spirv, size_t spirv_size, const char* const* entry_points);
+  void (*on_result)(void* user, const uint8_t* spirv, size_t spirv_size,
+                    const char* const* entry_points);
   void* user;
 } OnexpuCompileSyclArgs;
 typedef PJRT_Error* OnexpuCompileSyclFn(OnexpuCompileSyclArgs* args);
 
 // ---- Hand-over between frameworks ----
 
-// Pins `buffer`'s memory for a hand-over and gives its device address. The next PJRT_Client_BufferFromHostBuffer (same
-// device, same byte size, dense row-major) whose data pointer is that address makes a buffer over the same memory instead
-// of a copy: same ownership, ordered after the definition. CancelExport drops a hold that was not taken.
+// Pins `buffer`'s memory for a hand-over and gives its device address. The next
+// PJRT_Client_BufferFromHostBuffer (same device, same byte size, dense row-major) whose data
+// pointer is that address makes a buffer over the same memory instead of a copy: same ownership,
+// ordered after the definition. CancelExport drops a hold that was not taken.
 typedef struct OnexpuExportBufferArgs {
   size_t struct_size;
   PJRT_Buffer* buffer;
@@ -125,9 +134,9 @@ typedef struct OnexpuExportBufferArgs {
 typedef PJRT_Error* OnexpuExportBufferFn(OnexpuExportBufferArgs* args);
 typedef PJRT_Error* OnexpuCancelExportFn(void* device_address);
 
-// Keeps the live buffer that starts at `device_address` (as UnsafePointer gave it) for ImportBuffer, which wants its slot:
-// a small number that nobody else has until then. NOT_FOUND if no live buffer of this core starts there. WithdrawBuffer
-// drops one that was not imported.
+// Keeps the live buffer that starts at `device_address` (as UnsafePointer gave it) for
+// ImportBuffer, which wants its slot: a small number that nobody else has until then. NOT_FOUND if
+// no live buffer of this core starts there. WithdrawBuffer drops one that was not imported.
 typedef struct OnexpuOfferBufferArgs {
   size_t struct_size;
   const void* device_address;
@@ -136,8 +145,9 @@ typedef struct OnexpuOfferBufferArgs {
 typedef PJRT_Error* OnexpuOfferBufferFn(OnexpuOfferBufferArgs* args);
 typedef PJRT_Error* OnexpuWithdrawBufferFn(int64_t slot);
 
-// A new PJRT_Buffer for the client `client` over the memory of the buffer that was offered in `slot`, which is free then:
-// shared ownership, ordered after the definition. NOT_FOUND if there is none.
+// A new PJRT_Buffer for the client `client` over the memory of the buffer that was offered in
+// `slot`, which is free then: shared ownership, ordered after the definition. NOT_FOUND if there is
+// none.
 typedef struct OnexpuImportBufferArgs {
   size_t struct_size;
   PJRT_Client* client;

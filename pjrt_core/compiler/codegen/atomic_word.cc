@@ -4,7 +4,9 @@
 
 namespace onexpu::compiler {
 
-llvm::SyncScope::ID DeviceScope(llvm::LLVMContext& context) { return context.getOrInsertSyncScopeID("device"); }
+llvm::SyncScope::ID DeviceScope(llvm::LLVMContext& context) {
+  return context.getOrInsertSyncScopeID("device");
+}
 
 AtomicWord::AtomicWord(llvm::IRBuilderBase& b, llvm::Value* pointer, unsigned bits)
     : b_(b),
@@ -19,7 +21,8 @@ AtomicWord::AtomicWord(llvm::IRBuilderBase& b, llvm::Value* pointer, unsigned bi
 }
 
 llvm::Value* AtomicWord::Load() {
-  llvm::LoadInst* load = b_.CreateAlignedLoad(word_type_, pointer_, llvm::Align(word_type_->getBitWidth() / 8));
+  llvm::LoadInst* load =
+      b_.CreateAlignedLoad(word_type_, pointer_, llvm::Align(word_type_->getBitWidth() / 8));
   load->setAtomic(llvm::AtomicOrdering::Monotonic, DeviceScope(b_.getContext()));
   return load;
 }
@@ -38,9 +41,10 @@ llvm::Value* AtomicWord::Replace(llvm::Value* word, llvm::Value* value) {
 }
 
 AtomicWord::Exchange AtomicWord::CompareExchange(llvm::Value* expected, llvm::Value* desired) {
-  llvm::Value* pair = b_.CreateAtomicCmpXchg(pointer_, expected, desired, llvm::Align(word_type_->getBitWidth() / 8),
-                                             llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic,
-                                             DeviceScope(b_.getContext()));
+  llvm::Value* pair = b_.CreateAtomicCmpXchg(
+      pointer_, expected, desired, llvm::Align(word_type_->getBitWidth() / 8),
+      llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic,
+      DeviceScope(b_.getContext()));
   return {b_.CreateExtractValue(pair, 0), b_.CreateExtractValue(pair, 1)};
 }
 

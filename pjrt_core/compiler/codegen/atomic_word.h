@@ -1,10 +1,11 @@
-// Compare-exchange on a value of any size up to 64 bits in global memory: on the value itself when it has 32 or 64 bits,
-// else on the aligned 32-bit word around it. Thread-compatible; works on the caller's builder.
+// Compare-exchange on a value of any size up to 64 bits in global memory: on the value itself when
+// it has 32 or 64 bits, else on the aligned 32-bit word around it. Thread-compatible; works on the
+// caller's builder.
 //
 //   AtomicWord word(b, pointer, bits);
 //   seen = word.Load();
-//   do { desired = word.Replace(seen, f(word.Extract(seen))); {seen, done} = word.CompareExchange(seen, desired); }
-//   while (!done);
+//   do { desired = word.Replace(seen, f(word.Extract(seen))); {seen, done} =
+//   word.CompareExchange(seen, desired); } while (!done);
 #ifndef PJRT_CORE_COMPILER_CODEGEN_ATOMIC_WORD_H_
 #define PJRT_CORE_COMPILER_CODEGEN_ATOMIC_WORD_H_
 

@@ -1,4 +1,5 @@
-// Inverse functions, after Kahan ("Branch cuts for complex elementary functions"), and the dispatch by name.
+// Inverse functions, after Kahan ("Branch cuts for complex elementary functions"), and the dispatch
+// by name.
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/compiler/codegen/complex_math.h"
@@ -30,20 +31,24 @@ Complex ComplexAsin(const Complex& z) {
   const Complex plus = ComplexSqrt(OnePlus(z));
   const Complex near = {Builtin("atan2", {z.re, minus.re * plus.re - minus.im * plus.im}),
                         Builtin("asinh", CrossProduct(minus, plus))};
-  return Select(IsFar(z), {Builtin("atan2", {z.re, Abs(z.im)}), CopySign(FarLength(z), z.im)}, near);
+  return Select(IsFar(z), {Builtin("atan2", {z.re, Abs(z.im)}), CopySign(FarLength(z), z.im)},
+                near);
 }
 
 Complex ComplexAcos(const Complex& z) {
   const Complex minus = ComplexSqrt(OneMinus(z));
   const Complex plus = ComplexSqrt(OnePlus(z));
-  const Complex near = {2.0 * Builtin("atan2", {minus.re, plus.re}), Builtin("asinh", CrossProduct(plus, minus))};
-  return Select(IsFar(z), {Builtin("atan2", {Abs(z.im), z.re}), -CopySign(FarLength(z), z.im)}, near);
+  const Complex near = {2.0 * Builtin("atan2", {minus.re, plus.re}),
+                        Builtin("asinh", CrossProduct(plus, minus))};
+  return Select(IsFar(z), {Builtin("atan2", {Abs(z.im), z.re}), -CopySign(FarLength(z), z.im)},
+                near);
 }
 
 Complex ComplexAcosh(const Complex& z) {
   const Complex minus = ComplexSqrt({z.re - 1.0, z.im});
   const Complex plus = ComplexSqrt(OnePlus(z));
-  const Complex near = {Builtin("asinh", DotProduct(minus, plus)), 2.0 * Builtin("atan2", {minus.im, plus.re})};
+  const Complex near = {Builtin("asinh", DotProduct(minus, plus)),
+                        2.0 * Builtin("atan2", {minus.im, plus.re})};
   return Select(IsFar(z), {FarLength(z), Builtin("atan2", {z.im, z.re})}, near);
 }
 
@@ -55,7 +60,8 @@ Complex ComplexAtanh(const Complex& z) {
   llvm::Value* far = IsFar(z);
   const Real u = x / greater;
   const Real v = y / greater;
-  const Real far_re = Select(IsInfinite(greater), CopySign(x.Constant(0), x), u / (u * u + v * v) / greater);
+  const Real far_re =
+      Select(IsInfinite(greater), CopySign(x.Constant(0), x), u / (u * u + v * v) / greater);
   const Real quarter = CopySign(x.Constant(1.5707963267948966), y);
   const Real minus = 1.0 - x;
   const Real near_re = 0.25 * Builtin("log1p", 4.0 * x / (minus * minus + y * y));
@@ -63,7 +69,8 @@ Complex ComplexAtanh(const Complex& z) {
   const Real plus = 1.0 + x;
   const Real mirrored = -0.25 * Builtin("log1p", -4.0 * x / (plus * plus + y * y));
   const Real near_im = 0.5 * Builtin("atan2", {2.0 * y, minus * plus - y * y});
-  return {Select(far, far_re, Select(Less(x, 0), mirrored, near_re)), Select(far, quarter, near_im)};
+  return {Select(far, far_re, Select(Less(x, 0), mirrored, near_re)),
+          Select(far, quarter, near_im)};
 }
 
 Complex ComplexAtan2(const Complex& y, const Complex& x) {
@@ -72,13 +79,16 @@ Complex ComplexAtan2(const Complex& y, const Complex& x) {
   return TimesMinusI(ComplexLog(direction));
 }
 
-absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function, absl::Span<const ComplexValue> operands,
+absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function,
+                                             absl::Span<const ComplexValue> operands,
                                              llvm::IRBuilderBase& builder) {
   const auto operand = [&](size_t i) {
     return Complex{Real(operands[i].re, builder), Real(operands[i].im, builder)};
   };
-  const size_t expected = function == MathFunction::kAtan2 || function == MathFunction::kPow ? 2 : 1;
-  if (operands.size() != expected) return absl::InternalError("onexpu: a complex function with the wrong operands");
+  const size_t expected =
+      function == MathFunction::kAtan2 || function == MathFunction::kPow ? 2 : 1;
+  if (operands.size() != expected)
+    return absl::InternalError("onexpu: a complex function with the wrong operands");
   const auto done = [](const Complex& z) { return ComplexValue{z.re.value(), z.im.value()}; };
   const Complex z = operand(0);
   switch (function) {
@@ -130,8 +140,8 @@ absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function, absl::Span<c
     case MathFunction::kLogistic:
       return done(ComplexLogistic(z));
     default:
-      return absl::UnimplementedError(
-          absl::StrCat("onexpu: mathematical function ", static_cast<int>(function), " on complex numbers"));
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: mathematical function ", static_cast<int>(function), " on complex numbers"));
   }
 }
 

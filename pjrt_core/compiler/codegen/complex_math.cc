@@ -3,11 +3,13 @@
 namespace onexpu::compiler {
 namespace {
 
-llvm::Value* And(llvm::Value* x, llvm::Value* y, const Real& any) { return any.b().CreateAnd(x, y); }
+llvm::Value* And(llvm::Value* x, llvm::Value* y, const Real& any) {
+  return any.b().CreateAnd(x, y);
+}
 llvm::Value* Or(llvm::Value* x, llvm::Value* y, const Real& any) { return any.b().CreateOr(x, y); }
 
-// Beyond this exp is taken in two factors, of which the first is e^(x - kShift): the whole may overflow, while the whole
-// times a small sine does not.
+// Beyond this exp is taken in two factors, of which the first is e^(x - kShift): the whole may
+// overflow, while the whole times a small sine does not.
 Real Threshold(const Real& x) { return x.Constant(80, 700); }
 Real Shift(const Real& x) { return x.Constant(64, 600); }
 
@@ -19,7 +21,8 @@ struct ScaledExp {
 ScaledExp ExpInTwo(const Real& x) {
   llvm::Value* large = Greater(x, Threshold(x));
   const Real shift = Select(large, Shift(x), x.Constant(0));
-  return {Builtin("exp", x - shift), Select(large, x.Constant(6.235149080811617e27, 3.7730203009299397e260), x.Constant(1))};
+  return {Builtin("exp", x - shift),
+          Select(large, x.Constant(6.235149080811617e27, 3.7730203009299397e260), x.Constant(1))};
 }
 
 // 0 when `y` is: products of a zero and an infinity are zero in these functions.
@@ -77,7 +80,8 @@ Complex ComplexExp(const Complex& z) {
   const Real real_axis = Select(Equal(z.im, 0), e.mantissa * e.scale, re);
   llvm::Value* without_angle = And(vanishes, z.re.b().CreateNot(IsFinite(z.im)), z.re);
   // e^(inf + i*inf) is infinite in an unknown direction.
-  llvm::Value* unknown = And(Equal(z.re, z.re.Infinity()), z.re.b().CreateNot(IsFinite(z.im)), z.re);
+  llvm::Value* unknown =
+      And(Equal(z.re, z.re.Infinity()), z.re.b().CreateNot(IsFinite(z.im)), z.re);
   return {Select(without_angle, zero, Select(unknown, z.re.Infinity(), real_axis)),
           ZeroWith(z.im, Select(without_angle, zero, im))};
 }
@@ -109,8 +113,8 @@ Complex ComplexLog1p(const Complex& z) {
 namespace {
 
 struct ScaledRoot {
-  Complex root;   // of z * scale^2
-  Real length;    // |z| * scale^2
+  Complex root;  // of z * scale^2
+  Real length;   // |z| * scale^2
   Real scale;
 };
 
@@ -120,7 +124,8 @@ ScaledRoot RootOfScaled(const Complex& z) {
   const Real one = greater.Constant(1);
   llvm::Value* large = Greater(greater, greater.Constant(0x1p100, 0x1p1000));
   llvm::Value* small = Less(greater, greater.Constant(0x1p-60, 0x1p-900));
-  const Real scale = Select(large, one.Constant(0x1p-2), Select(small, one.Constant(0x1p24, 0x1p54), one));
+  const Real scale =
+      Select(large, one.Constant(0x1p-2), Select(small, one.Constant(0x1p24, 0x1p54), one));
   const Complex w = z * (scale * scale);
   const Real length = Builtin("hypot", {w.re, w.im});
   const Real root = Builtin("sqrt", 0.5 * (Abs(w.re) + length));
@@ -145,7 +150,8 @@ Complex ComplexSqrt(const Complex& z) {
 Complex ComplexRsqrt(const Complex& z) {
   // 1 / sqrt(w) = conj(sqrt(w)) / |w|
   const ScaledRoot scaled = RootOfScaled(z);
-  const Complex result = {scaled.root.re / scaled.length * scaled.scale, -scaled.root.im / scaled.length * scaled.scale};
+  const Complex result = {scaled.root.re / scaled.length * scaled.scale,
+                          -scaled.root.im / scaled.length * scaled.scale};
   const Real zero = z.re.Constant(0);
   llvm::Value* infinite = Or(IsInfinite(z.re), IsInfinite(z.im), z.re);
   llvm::Value* origin = Equal(scaled.length, 0);
@@ -172,22 +178,26 @@ HyperbolicProducts MultiplyHyperbolic(const Real& x, const Real& c, const Real& 
 }  // namespace
 
 Complex ComplexSinh(const Complex& z) {
-  const HyperbolicProducts products = MultiplyHyperbolic(z.re, Builtin("cos", z.im), Builtin("sin", z.im));
+  const HyperbolicProducts products =
+      MultiplyHyperbolic(z.re, Builtin("cos", z.im), Builtin("sin", z.im));
   // sinh(x + 0i) is real for any x; sinh(0 + iy) is imaginary for any y.
   const Real real_axis = Select(Equal(z.im, 0), Builtin("sinh", z.re), products.sinh_c);
   return {ZeroWith(z.re, real_axis), ZeroWith(z.im, products.cosh_s)};
 }
 
 Complex ComplexCosh(const Complex& z) {
-  const HyperbolicProducts products = MultiplyHyperbolic(z.re, Builtin("sin", z.im), Builtin("cos", z.im));
+  const HyperbolicProducts products =
+      MultiplyHyperbolic(z.re, Builtin("sin", z.im), Builtin("cos", z.im));
   llvm::Value* imaginary_is_zero = Or(Equal(z.re, 0), Equal(z.im, 0), z.re);
-  const Real zero = CopySign(z.re.Constant(0), CopySign(z.re.Constant(1), z.re) * CopySign(z.re.Constant(1), z.im));
+  const Real zero = CopySign(z.re.Constant(0),
+                             CopySign(z.re.Constant(1), z.re) * CopySign(z.re.Constant(1), z.im));
   const Real real_axis = Select(Equal(z.im, 0), Builtin("cosh", z.re), products.cosh_s);
   return {real_axis, Select(imaginary_is_zero, zero, products.sinh_c)};
 }
 
 Complex ComplexTanh(const Complex& z) {
-  // Kahan's form, with t = tan y, s = sinh x: ((1 + t^2) s sqrt(1 + s^2) + i t) / (1 + (1 + t^2) s^2)
+  // Kahan's form, with t = tan y, s = sinh x: ((1 + t^2) s sqrt(1 + s^2) + i t) / (1 + (1 + t^2)
+  // s^2)
   const Real t = Builtin("tan", z.im);
   const Real s = Builtin("sinh", z.re);
   const Real beta = 1.0 + t * t;
@@ -199,7 +209,8 @@ Complex ComplexTanh(const Complex& z) {
   const Real one = CopySign(z.re.Constant(1), z.re);
   const Real decay = Builtin("exp", -2.0 * Abs(z.re));
   const Real far = 4.0 * Builtin("sin", z.im) * Builtin("cos", z.im) * decay;
-  const Real far_known = Select(And(IsInfinite(z.re), z.re.b().CreateNot(IsFinite(z.im)), z.re), z.re.Constant(0), far);
+  const Real far_known = Select(And(IsInfinite(z.re), z.re.b().CreateNot(IsFinite(z.im)), z.re),
+                                z.re.Constant(0), far);
   return {Select(large, one, re), ZeroWith(z.im, Select(large, far_known, t / denominator))};
 }
 
@@ -208,7 +219,9 @@ Complex ComplexPow(const Complex& base, const Complex& exponent) {
   const Real zero = base.re.Constant(0);
   const Real one = base.re.Constant(1);
   // An exponent part of zero drops its term, even against an infinite logarithm.
-  const auto product = [&](const Real& factor, const Real& value) { return Select(Equal(factor, 0), zero, factor * value); };
+  const auto product = [&](const Real& factor, const Real& value) {
+    return Select(Equal(factor, 0), zero, factor * value);
+  };
   const Complex power = {product(exponent.re, log.re) - product(exponent.im, log.im),
                          product(exponent.re, log.im) + product(exponent.im, log.re)};
   const Complex general = ComplexExp(power);

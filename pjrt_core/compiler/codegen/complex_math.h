@@ -1,6 +1,7 @@
-// Complex numbers in the IR as pairs of Real, and the functions on them. Special values are those of C's annex G where it
-// decides; nothing overflows on the way to a result that is representable, up to a few units in the last place at the
-// very edge. Thread-compatible; works on the builder of its operands.
+// Complex numbers in the IR as pairs of Real, and the functions on them. Special values are those
+// of C's annex G where it decides; nothing overflows on the way to a result that is representable,
+// up to a few units in the last place at the very edge. Thread-compatible; works on the builder of
+// its operands.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_COMPLEX_MATH_H_
 #define PJRT_CORE_COMPILER_CODEGEN_COMPLEX_MATH_H_
 

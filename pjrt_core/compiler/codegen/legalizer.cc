@@ -69,7 +69,8 @@ absl::Status LegalizeModule(llvm::Module& module, const LegalizerOptions& option
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::verifyModule(module, &stream)) {
-    return absl::InternalError(absl::StrCat("onexpu: legalisation left an invalid LLVM module: ", errors));
+    return absl::InternalError(
+        absl::StrCat("onexpu: legalisation left an invalid LLVM module: ", errors));
   }
   return absl::OkStatus();
 }

@@ -25,11 +25,14 @@ class PassRun {
     builder_.registerCGSCCAnalyses(cgscc_analyses_);
     builder_.registerFunctionAnalyses(function_analyses_);
     builder_.registerLoopAnalyses(loop_analyses_);
-    builder_.crossRegisterProxies(loop_analyses_, function_analyses_, cgscc_analyses_, module_analyses_);
+    builder_.crossRegisterProxies(loop_analyses_, function_analyses_, cgscc_analyses_,
+                                  module_analyses_);
   }
 
   llvm::PassBuilder& builder() { return builder_; }
-  void Run(llvm::ModulePassManager passes, llvm::Module& module) { passes.run(module, module_analyses_); }
+  void Run(llvm::ModulePassManager passes, llvm::Module& module) {
+    passes.run(module, module_analyses_);
+  }
 
  private:
   static llvm::PipelineTuningOptions Tuning() {
@@ -67,14 +70,16 @@ absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) 
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::verifyModule(module, &stream)) {
-    return absl::InternalError(absl::StrCat("onexpu: the generated LLVM module is invalid: ", errors));
+    return absl::InternalError(
+        absl::StrCat("onexpu: the generated LLVM module is invalid: ", errors));
   }
   std::unique_ptr<llvm::DiagnosticHandler> previous = module.getContext().getDiagnosticHandler();
   module.getContext().setDiagnosticHandler(std::make_unique<RecordErrors>(&errors));
   PassRun run(machine);
   run.Run(run.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
   module.getContext().setDiagnosticHandler(std::move(previous));
-  if (!errors.empty()) return absl::InternalError(absl::StrCat("onexpu: LLVM's optimiser: ", errors));
+  if (!errors.empty())
+    return absl::InternalError(absl::StrCat("onexpu: LLVM's optimiser: ", errors));
   return absl::OkStatus();
 }
 

@@ -55,11 +55,12 @@ Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands) {
   llvm::IRBuilderBase& b = operands[0].b();
   llvm::Type* type = operands[0].value()->getType();
   // OpenCL's names are mangled as C++ would: the length, the name, a letter per operand.
-  const std::string mangled =
-      absl::StrCat("_Z", name.size(), name, std::string(operands.size(), type->isDoubleTy() ? 'd' : 'f'));
+  const std::string mangled = absl::StrCat(
+      "_Z", name.size(), name, std::string(operands.size(), type->isDoubleTy() ? 'd' : 'f'));
   llvm::SmallVector<llvm::Type*, 3> types(operands.size(), type);
   llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee callee = module->getOrInsertFunction(mangled, llvm::FunctionType::get(type, types, false));
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(mangled, llvm::FunctionType::get(type, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   function->setDoesNotThrow();
@@ -74,10 +75,13 @@ Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands) {
   return {call, b};
 }
 
-absl::StatusOr<llvm::Value*> EmitMath(MathFunction function, absl::Span<llvm::Value* const> operands,
+absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
+                                      absl::Span<llvm::Value* const> operands,
                                       llvm::IRBuilderBase& builder) {
-  if (operands.empty() || !(operands[0]->getType()->isFloatTy() || operands[0]->getType()->isDoubleTy())) {
-    return absl::InternalError("onexpu: mathematical functions are emitted on float and double only");
+  if (operands.empty() ||
+      !(operands[0]->getType()->isFloatTy() || operands[0]->getType()->isDoubleTy())) {
+    return absl::InternalError(
+        "onexpu: mathematical functions are emitted on float and double only");
   }
   llvm::SmallVector<Real, 3> values;
   for (llvm::Value* operand : operands) values.emplace_back(operand, builder);
@@ -91,12 +95,13 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function, absl::Span<llvm::Va
   for (const BuiltinName& entry : kBuiltinNames) {
     if (entry.function != function) continue;
     if (entry.operands != static_cast<int>(operands.size())) {
-      return absl::InternalError(
-          absl::StrCat("onexpu: ", entry.name, " takes ", entry.operands, " operands, not ", operands.size()));
+      return absl::InternalError(absl::StrCat("onexpu: ", entry.name, " takes ", entry.operands,
+                                              " operands, not ", operands.size()));
     }
     return Builtin(entry.name, values).value();
   }
-  return absl::UnimplementedError(absl::StrCat("onexpu: mathematical function ", static_cast<int>(function)));
+  return absl::UnimplementedError(
+      absl::StrCat("onexpu: mathematical function ", static_cast<int>(function)));
 }
 
 }  // namespace onexpu::compiler

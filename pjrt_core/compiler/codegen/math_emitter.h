@@ -1,5 +1,6 @@
-// Scalar mathematics as LLVM IR out of OpenCL built-ins. Values are f32 or f64 (the types of `types.h` that arithmetic is
-// done in); accuracy and special values are those of XLA's operations. Thread-compatible: works on the caller's builder.
+// Scalar mathematics as LLVM IR out of OpenCL built-ins. Values are f32 or f64 (the types of
+// `types.h` that arithmetic is done in); accuracy and special values are those of XLA's operations.
+// Thread-compatible: works on the caller's builder.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_MATH_EMITTER_H_
 #define PJRT_CORE_COMPILER_CODEGEN_MATH_EMITTER_H_
 
@@ -10,10 +11,36 @@
 namespace onexpu::compiler {
 
 enum class MathFunction {
-  kExp, kExpm1, kLog, kLog1p, kSqrt, kRsqrt, kCbrt,
-  kSin, kCos, kTan, kTanh, kSinh, kCosh, kAsin, kAcos, kAsinh, kAcosh, kAtanh, kAtan2,
-  kPow, kRem, kFloor, kCeil, kRoundNearestAwayFromZero, kRoundNearestEven, kErf, kLogistic,
-  kAbs, kSign, kFma,
+  kExp,
+  kExpm1,
+  kLog,
+  kLog1p,
+  kSqrt,
+  kRsqrt,
+  kCbrt,
+  kSin,
+  kCos,
+  kTan,
+  kTanh,
+  kSinh,
+  kCosh,
+  kAsin,
+  kAcos,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kAtan2,
+  kPow,
+  kRem,
+  kFloor,
+  kCeil,
+  kRoundNearestAwayFromZero,
+  kRoundNearestEven,
+  kErf,
+  kLogistic,
+  kAbs,
+  kSign,
+  kFma,
 };
 
 struct ComplexValue {
@@ -22,12 +49,14 @@ struct ComplexValue {
 };
 
 // `operands` are all float or all double. kRem is C's fmod, kFma takes three operands.
-absl::StatusOr<llvm::Value*> EmitMath(MathFunction function, absl::Span<llvm::Value* const> operands,
+absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
+                                      absl::Span<llvm::Value* const> operands,
                                       llvm::IRBuilderBase& builder);
 
-// The complex functions that XLA has. kAbs gives {|z|, 0}, kAtan2 and kPow take two operands; what is only defined on
-// reals (floor, erf, ...) is UNIMPLEMENTED.
-absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function, absl::Span<const ComplexValue> operands,
+// The complex functions that XLA has. kAbs gives {|z|, 0}, kAtan2 and kPow take two operands; what
+// is only defined on reals (floor, erf, ...) is UNIMPLEMENTED.
+absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function,
+                                             absl::Span<const ComplexValue> operands,
                                              llvm::IRBuilderBase& builder);
 
 }  // namespace onexpu::compiler

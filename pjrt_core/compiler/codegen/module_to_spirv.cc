@@ -18,16 +18,17 @@ std::string ToText(const llvm::Module& module) {
 }
 
 absl::StatusOr<std::string> ModuleToSpirv(llvm::Module& module, llvm::TargetMachine& machine,
-                                          const LegalizerOptions& options, absl::string_view worker) {
+                                          const LegalizerOptions& options,
+                                          absl::string_view worker) {
   ONEXPU_RETURN_IF_ERROR(OptimizeModule(module, machine));
   ONEXPU_RETURN_IF_ERROR(LegalizeModule(module, options));
   CleanUpModule(module, machine);
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(module, stream);
-  ONEXPU_ASSIGN_OR_RETURN(std::string spirv,
-                          SpirvClient::ForWorker(worker).Emit(absl::string_view(bitcode.data(), bitcode.size()),
-                                                              UsedSpirvExtensions(module, options)));
+  ONEXPU_ASSIGN_OR_RETURN(std::string spirv, SpirvClient::ForWorker(worker).Emit(
+                                                 absl::string_view(bitcode.data(), bitcode.size()),
+                                                 UsedSpirvExtensions(module, options)));
   ONEXPU_RETURN_IF_ERROR(ValidateSpirv(spirv));
   return spirv;
 }

@@ -18,7 +18,8 @@ std::string ToText(const llvm::Module& module);
 
 // Leaves `module` optimised and legalised. `worker` is the path of onexpu-spirv.
 absl::StatusOr<std::string> ModuleToSpirv(llvm::Module& module, llvm::TargetMachine& machine,
-                                          const LegalizerOptions& options, absl::string_view worker);
+                                          const LegalizerOptions& options,
+                                          absl::string_view worker);
 
 }  // namespace onexpu::compiler
 

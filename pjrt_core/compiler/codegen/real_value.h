@@ -17,16 +17,28 @@ class Real {
   bool is_double() const { return value_->getType()->isDoubleTy(); }
 
   // A constant of the same type; `for_double` where the two types want different ones.
-  Real Constant(double number) const { return {llvm::ConstantFP::get(value_->getType(), number), *b_}; }
-  Real Constant(double for_float, double for_double) const { return Constant(is_double() ? for_double : for_float); }
+  Real Constant(double number) const {
+    return {llvm::ConstantFP::get(value_->getType(), number), *b_};
+  }
+  Real Constant(double for_float, double for_double) const {
+    return Constant(is_double() ? for_double : for_float);
+  }
   Real Infinity() const { return {llvm::ConstantFP::getInfinity(value_->getType()), *b_}; }
   Real Nan() const { return {llvm::ConstantFP::getNaN(value_->getType()), *b_}; }
 
   Real operator-() const { return {b_->CreateFNeg(value_), *b_}; }
-  friend Real operator+(const Real& x, const Real& y) { return {x.b_->CreateFAdd(x.value_, y.value_), *x.b_}; }
-  friend Real operator-(const Real& x, const Real& y) { return {x.b_->CreateFSub(x.value_, y.value_), *x.b_}; }
-  friend Real operator*(const Real& x, const Real& y) { return {x.b_->CreateFMul(x.value_, y.value_), *x.b_}; }
-  friend Real operator/(const Real& x, const Real& y) { return {x.b_->CreateFDiv(x.value_, y.value_), *x.b_}; }
+  friend Real operator+(const Real& x, const Real& y) {
+    return {x.b_->CreateFAdd(x.value_, y.value_), *x.b_};
+  }
+  friend Real operator-(const Real& x, const Real& y) {
+    return {x.b_->CreateFSub(x.value_, y.value_), *x.b_};
+  }
+  friend Real operator*(const Real& x, const Real& y) {
+    return {x.b_->CreateFMul(x.value_, y.value_), *x.b_};
+  }
+  friend Real operator/(const Real& x, const Real& y) {
+    return {x.b_->CreateFDiv(x.value_, y.value_), *x.b_};
+  }
   friend Real operator+(const Real& x, double y) { return x + x.Constant(y); }
   friend Real operator-(const Real& x, double y) { return x - x.Constant(y); }
   friend Real operator*(const Real& x, double y) { return x * x.Constant(y); }
@@ -41,9 +53,15 @@ class Real {
 };
 
 // Comparisons are i1 and false for NaN.
-inline llvm::Value* Less(const Real& x, const Real& y) { return x.b().CreateFCmpOLT(x.value(), y.value()); }
-inline llvm::Value* Greater(const Real& x, const Real& y) { return x.b().CreateFCmpOGT(x.value(), y.value()); }
-inline llvm::Value* Equal(const Real& x, const Real& y) { return x.b().CreateFCmpOEQ(x.value(), y.value()); }
+inline llvm::Value* Less(const Real& x, const Real& y) {
+  return x.b().CreateFCmpOLT(x.value(), y.value());
+}
+inline llvm::Value* Greater(const Real& x, const Real& y) {
+  return x.b().CreateFCmpOGT(x.value(), y.value());
+}
+inline llvm::Value* Equal(const Real& x, const Real& y) {
+  return x.b().CreateFCmpOEQ(x.value(), y.value());
+}
 inline llvm::Value* Less(const Real& x, double y) { return Less(x, x.Constant(y)); }
 inline llvm::Value* Greater(const Real& x, double y) { return Greater(x, x.Constant(y)); }
 inline llvm::Value* Equal(const Real& x, double y) { return Equal(x, x.Constant(y)); }
@@ -52,16 +70,22 @@ inline llvm::Value* IsNan(const Real& x) { return x.b().CreateFCmpUNO(x.value(),
 inline Real Select(llvm::Value* condition, const Real& x, const Real& y) {
   return {x.b().CreateSelect(condition, x.value(), y.value()), x.b()};
 }
-inline Real Abs(const Real& x) { return {x.b().CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.value()), x.b()}; }
+inline Real Abs(const Real& x) {
+  return {x.b().CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.value()), x.b()};
+}
 inline Real CopySign(const Real& magnitude, const Real& sign) {
-  return {magnitude.b().CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude.value(), sign.value()), magnitude.b()};
+  return {magnitude.b().CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude.value(),
+                                              sign.value()),
+          magnitude.b()};
 }
 inline llvm::Value* IsInfinite(const Real& x) { return Equal(Abs(x), x.Infinity()); }
 inline llvm::Value* IsFinite(const Real& x) { return Less(Abs(x), x.Infinity()); }
 
 // An OpenCL built-in whose operands and result have one type: Builtin("atan2", {y, x}).
 Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands);
-inline Real Builtin(absl::string_view name, const Real& operand) { return Builtin(name, llvm::ArrayRef<Real>(operand)); }
+inline Real Builtin(absl::string_view name, const Real& operand) {
+  return Builtin(name, llvm::ArrayRef<Real>(operand));
+}
 
 }  // namespace onexpu::compiler
 

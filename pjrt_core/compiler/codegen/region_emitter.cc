@@ -32,7 +32,8 @@ using xla::HloOpcode;
 
 class RegionEmitter {
  public:
-  RegionEmitter(FusionContext& kernel, RegionMemory& memory) : kernel_(kernel), memory_(memory), work_(kernel) {}
+  RegionEmitter(FusionContext& kernel, RegionMemory& memory)
+      : kernel_(kernel), memory_(memory), work_(kernel) {}
 
   absl::Status Emit(const HloInstruction& instruction) {
     if (IsFreeInRegion(instruction)) return absl::OkStatus();
@@ -71,8 +72,9 @@ class RegionEmitter {
     if (pending_.Conflict(slices, {})) Synchronize();
     TF_ASSIGN_OR_RETURN(const std::vector<Array> arrays, memory_.Arrays(instruction, kernel_));
     pending_.Add(slices, {});
-    return kernel_.Load(arrays[0], Index(std::vector<Value*>(instruction.shape().dimensions().size(),
-                                                             kernel_.index_math().Constant(0))));
+    return kernel_.Load(arrays[0],
+                        Index(std::vector<Value*>(instruction.shape().dimensions().size(),
+                                                  kernel_.index_math().Constant(0))));
   }
 
   // What one step leaves pending meets the next one's beginning, so each step ends with a barrier.
@@ -85,7 +87,8 @@ class RegionEmitter {
       return absl::OkStatus();
     };
     if (const int64_t trips = KnownTripCount(loop); trips >= 0 && trips < (int64_t{1} << 30)) {
-      return kernel_.For(math.Constant(0), math.Constant(trips), math.Constant(1), [&](Value*) { return step(); });
+      return kernel_.For(math.Constant(0), math.Constant(trips), math.Constant(1),
+                         [&](Value*) { return step(); });
     }
     const auto condition = [&]() -> absl::StatusOr<Value*> {
       TF_RETURN_IF_ERROR(EmitSequence(*loop.while_condition()));
@@ -113,8 +116,10 @@ class RegionEmitter {
     if (first + 1 == conditional.branch_count()) return branch();
     Value* taken = selector->getType()->isIntegerTy(1)
                        ? selector
-                       : kernel_.b().CreateICmpEQ(selector, llvm::ConstantInt::get(selector->getType(), first));
-    return kernel_.IfElse(taken, branch, [&] { return EmitBranches(conditional, selector, first + 1); });
+                       : kernel_.b().CreateICmpEQ(
+                             selector, llvm::ConstantInt::get(selector->getType(), first));
+    return kernel_.IfElse(taken, branch,
+                          [&] { return EmitBranches(conditional, selector, first + 1); });
   }
 
   absl::Status EmitOperation(const HloInstruction& instruction) {
@@ -129,8 +134,10 @@ class RegionEmitter {
 
     const bool is_fusion = instruction.opcode() == HloOpcode::kFusion;
     for (int64_t i = 0; i < instruction.operand_count(); ++i) {
-      const HloInstruction& leaf = is_fusion ? *instruction.fused_parameter(i) : *instruction.operand(i);
-      TF_ASSIGN_OR_RETURN(std::vector<Array> arrays, memory_.Arrays(*instruction.operand(i), kernel_));
+      const HloInstruction& leaf =
+          is_fusion ? *instruction.fused_parameter(i) : *instruction.operand(i);
+      TF_ASSIGN_OR_RETURN(std::vector<Array> arrays,
+                          memory_.Arrays(*instruction.operand(i), kernel_));
       kernel_.BindArrays(leaf, std::move(arrays));
     }
     TF_ASSIGN_OR_RETURN(const std::vector<Array> results, memory_.Arrays(instruction, kernel_));
@@ -143,8 +150,8 @@ class RegionEmitter {
   PendingAccesses pending_;
 };
 
-absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory, const Target& target,
-                         llvm::Function& function) {
+absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory,
+                         const Target& target, llvm::Function& function) {
   auto* index_type = llvm::Type::getIntNTy(function.getContext(), FitsInt32(instruction) ? 32 : 64);
   FusionContext kernel(instruction, target, function, index_type);
   // The entry block holds addresses and variables only.
@@ -156,25 +163,29 @@ absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
   if (llvm::verifyFunction(function, &stream)) {
-    return absl::InternalError(absl::StrCat("onexpu: malformed IR for ", instruction.ToString(), ": ", complaint));
+    return absl::InternalError(
+        absl::StrCat("onexpu: malformed IR for ", instruction.ToString(), ": ", complaint));
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction, const xla::BufferAssignment& assignment,
-                                             const Target& target, llvm::Module& module, const std::string& name) {
+absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
+                                             const xla::BufferAssignment& assignment,
+                                             const Target& target, llvm::Module& module,
+                                             const std::string& name) {
   RegionMemory memory(assignment);
   TF_RETURN_IF_ERROR(memory.Collect(instruction));
   llvm::Type* pointer = llvm::PointerType::get(module.getContext(), kGlobalAddressSpace);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
-                                       std::vector<llvm::Type*>(memory.argument_count(), pointer), false);
+  auto* type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()),
+                              std::vector<llvm::Type*>(memory.argument_count(), pointer), false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   function->setDoesNotThrow();
-  // The arguments do not overlap, but may not say so: LLVM reads `noalias` as a promise that nobody else writes there
-  // either, and would keep what it loaded before a barrier.
+  // The arguments do not overlap, but may not say so: LLVM reads `noalias` as a promise that nobody
+  // else writes there either, and would keep what it loaded before a barrier.
   if (absl::Status status = WriteKernel(instruction, memory, target, *function); !status.ok()) {
     function->eraseFromParent();
     return status;

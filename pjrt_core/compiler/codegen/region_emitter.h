@@ -1,5 +1,5 @@
-// A small region as one kernel of one work-group: the control flow inside, a barrier where one operation needs another's
-// result. Writes one kernel; thread-compatible.
+// A small region as one kernel of one work-group: the control flow inside, a barrier where one
+// operation needs another's result. Writes one kernel; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_REGION_EMITTER_H_
 #define PJRT_CORE_COMPILER_CODEGEN_REGION_EMITTER_H_
 
@@ -15,8 +15,9 @@ namespace onexpu::compiler {
 
 // For instructions that IsSmallRegion accepts. Leaves nothing in `module` on failure.
 absl::StatusOr<KernelLaunch> EmitSmallRegion(const xla::HloInstruction& instruction,
-                                             const xla::BufferAssignment& assignment, const Target& target,
-                                             llvm::Module& module, const std::string& name);
+                                             const xla::BufferAssignment& assignment,
+                                             const Target& target, llvm::Module& module,
+                                             const std::string& name);
 
 }  // namespace onexpu::compiler
 

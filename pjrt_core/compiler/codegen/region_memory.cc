@@ -35,7 +35,8 @@ bool IsControlFlow(const xla::HloInstruction& instruction) {
 absl::StatusOr<Slices> RegionMemory::Slices(const xla::HloInstruction& instruction) const {
   std::vector<Slice> slices;
   TF_RETURN_IF_ERROR(xla::ShapeUtil::ForEachSubshapeWithStatus(
-      instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex& index) -> absl::Status {
+      instruction.shape(),
+      [&](const xla::Shape& shape, const xla::ShapeIndex& index) -> absl::Status {
         if (!shape.IsArray()) return absl::OkStatus();
         TF_ASSIGN_OR_RETURN(slices.emplace_back(), assignment_.GetUniqueSlice(&instruction, index));
         return absl::OkStatus();
@@ -46,7 +47,8 @@ absl::StatusOr<Slices> RegionMemory::Slices(const xla::HloInstruction& instructi
 absl::Status RegionMemory::AddSlices(const xla::HloInstruction& instruction) {
   TF_ASSIGN_OR_RETURN(const std::vector<Slice> slices, Slices(instruction));
   for (const Slice& slice : slices) {
-    if (!absl::c_linear_search(allocations_, slice.allocation())) allocations_.push_back(slice.allocation());
+    if (!absl::c_linear_search(allocations_, slice.allocation()))
+      allocations_.push_back(slice.allocation());
   }
   return absl::OkStatus();
 }
@@ -61,7 +63,8 @@ absl::Status RegionMemory::CollectComputation(const xla::HloComputation& computa
 
 absl::Status RegionMemory::Collect(const xla::HloInstruction& instruction) {
   TF_RETURN_IF_ERROR(AddSlices(instruction));
-  for (const xla::HloInstruction* operand : instruction.operands()) TF_RETURN_IF_ERROR(AddSlices(*operand));
+  for (const xla::HloInstruction* operand : instruction.operands())
+    TF_RETURN_IF_ERROR(AddSlices(*operand));
   if (!IsControlFlow(instruction)) return absl::OkStatus();
   for (const xla::HloComputation* called : instruction.called_computations()) {
     TF_RETURN_IF_ERROR(CollectComputation(*called));
@@ -77,14 +80,16 @@ std::vector<KernelArgument> RegionMemory::Arguments() const {
   return arguments;
 }
 
-absl::StatusOr<std::vector<Array>> RegionMemory::Arrays(const xla::HloInstruction& instruction, FusionContext& kernel) {
+absl::StatusOr<std::vector<Array>> RegionMemory::Arrays(const xla::HloInstruction& instruction,
+                                                        FusionContext& kernel) {
   TF_ASSIGN_OR_RETURN(const std::vector<Slice> slices, Slices(instruction));
   // In the entry block, where every use can see it; the optimiser joins equal ones.
   llvm::BasicBlock& entry = kernel.kernel().getEntryBlock();
   llvm::IRBuilder<> at_entry(&entry, entry.begin());
   std::vector<Array> arrays;
   size_t next = 0;
-  xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+  xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape,
+                                                           const xla::ShapeIndex&) {
     if (shape.IsTuple()) return;
     if (!shape.IsArray()) {
       arrays.push_back({shape, nullptr});
@@ -95,12 +100,14 @@ absl::StatusOr<std::vector<Array>> RegionMemory::Arrays(const xla::HloInstructio
     llvm::Value* base = kernel.kernel().getArg(number);
     arrays.push_back({shape, slice.offset() == 0
                                  ? base
-                                 : at_entry.CreateConstInBoundsGEP1_64(at_entry.getInt8Ty(), base, slice.offset())});
+                                 : at_entry.CreateConstInBoundsGEP1_64(at_entry.getInt8Ty(), base,
+                                                                       slice.offset())});
   });
   return arrays;
 }
 
-bool PendingAccesses::Conflict(const std::vector<Slice>& reads, const std::vector<Slice>& writes) const {
+bool PendingAccesses::Conflict(const std::vector<Slice>& reads,
+                               const std::vector<Slice>& writes) const {
   return Overlap(reads, writes_) || Overlap(writes, writes_) || Overlap(writes, reads_);
 }
 

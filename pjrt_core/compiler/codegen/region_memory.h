@@ -1,5 +1,6 @@
-// The memory of a region: which allocations its kernel is given, where each array lies in them, and which accesses have
-// to be kept apart by a barrier. Belongs to one region that is being written; thread-compatible.
+// The memory of a region: which allocations its kernel is given, where each array lies in them, and
+// which accesses have to be kept apart by a barrier. Belongs to one region that is being written;
+// thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_REGION_MEMORY_H_
 #define PJRT_CORE_COMPILER_CODEGEN_REGION_MEMORY_H_
 
@@ -29,8 +30,10 @@ class RegionMemory {
   int64_t argument_count() const { return allocations_.size(); }
 
   absl::StatusOr<std::vector<Slice>> Slices(const xla::HloInstruction& instruction) const;
-  // The arrays of the instruction's value in the kernel's arguments. To be asked for in the entry block first.
-  absl::StatusOr<std::vector<Array>> Arrays(const xla::HloInstruction& instruction, FusionContext& kernel);
+  // The arrays of the instruction's value in the kernel's arguments. To be asked for in the entry
+  // block first.
+  absl::StatusOr<std::vector<Array>> Arrays(const xla::HloInstruction& instruction,
+                                            FusionContext& kernel);
 
  private:
   absl::Status CollectComputation(const xla::HloComputation& computation);

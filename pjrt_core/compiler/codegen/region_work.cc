@@ -25,21 +25,28 @@ absl::Status RegionWork::ForEachItem(int64_t count, absl::FunctionRef<absl::Stat
   IndexMath& math = kernel_.index_math();
   const int64_t rounds = count / work_items_;
   const int64_t rest = count % work_items_;
-  const auto round = [&](Value* number) { return body(math.Add(math.Mul(number, work_items_), item_)); };
-  if (rounds == 1) TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().getTrue(), [&] { return body(item_); }));
-  if (rounds > 1) TF_RETURN_IF_ERROR(kernel_.For(math.Constant(0), math.Constant(rounds), math.Constant(1), round));
+  const auto round = [&](Value* number) {
+    return body(math.Add(math.Mul(number, work_items_), item_));
+  };
+  if (rounds == 1)
+    TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().getTrue(), [&] { return body(item_); }));
+  if (rounds > 1)
+    TF_RETURN_IF_ERROR(
+        kernel_.For(math.Constant(0), math.Constant(rounds), math.Constant(1), round));
   if (rest == 0) return absl::OkStatus();
   Value* takes_part = kernel_.b().CreateICmpSLT(item_, math.Constant(rest));
   return kernel_.If(takes_part, [&] { return body(math.Add(item_, rounds * work_items_)); });
 }
 
-std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root, const std::vector<Array>& results) {
+std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root,
+                                                      const std::vector<Array>& results) {
   std::vector<Output> outputs;
   const auto add = [&](const HloInstruction& instruction) {
     int64_t leaf = 0;
-    xla::ShapeUtil::ForEachSubshape(instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
-      if (!shape.IsTuple()) outputs.push_back({&instruction, leaf++, results[outputs.size()]});
-    });
+    xla::ShapeUtil::ForEachSubshape(
+        instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+          if (!shape.IsTuple()) outputs.push_back({&instruction, leaf++, results[outputs.size()]});
+        });
   };
   if (root.opcode() == HloOpcode::kTuple) {
     for (const HloInstruction* operand : root.operands()) add(*operand);
@@ -118,14 +125,16 @@ absl::Status RegionWork::EmitUpdate(const Output& output) {
   const HloInstruction& slice = *output.instruction;
   const HloInstruction& update = *slice.operand(1);
   if (xla::ShapeUtil::IsZeroElementArray(update.shape())) return absl::OkStatus();
-  return ForEachItem(xla::ShapeUtil::ElementsIn(update.shape()), [&](Value* number) -> absl::Status {
-    const Index index = kernel_.index_math().Delinearize(number, update.shape());
-    TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
-                        EmitClampedStarts(kernel_, slice, 2, slice.shape(), update.shape()));
-    TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(update, index));
-    for (int64_t i = 0; i < index.size(); ++i) position[i] = kernel_.index_math().Add(position[i], index[i]);
-    return kernel_.Store(output.array, Index(std::move(position)), value);
-  });
+  return ForEachItem(
+      xla::ShapeUtil::ElementsIn(update.shape()), [&](Value* number) -> absl::Status {
+        const Index index = kernel_.index_math().Delinearize(number, update.shape());
+        TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
+                            EmitClampedStarts(kernel_, slice, 2, slice.shape(), update.shape()));
+        TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(update, index));
+        for (int64_t i = 0; i < index.size(); ++i)
+          position[i] = kernel_.index_math().Add(position[i], index[i]);
+        return kernel_.Store(output.array, Index(std::move(position)), value);
+      });
 }
 
 }  // namespace onexpu::compiler

@@ -1,4 +1,5 @@
-// One operation or fusion, shared by the work-items of one work-group. Part of the region emitter; thread-compatible.
+// One operation or fusion, shared by the work-items of one work-group. Part of the region emitter;
+// thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_REGION_WORK_H_
 #define PJRT_CORE_COMPILER_CODEGEN_REGION_WORK_H_
 
@@ -16,7 +17,8 @@ class RegionWork {
  public:
   explicit RegionWork(FusionContext& kernel);
 
-  // Computes `root`, whose leaves are bound to arrays, and stores its values to `results`, one per leaf of its shape.
+  // Computes `root`, whose leaves are bound to arrays, and stores its values to `results`, one per
+  // leaf of its shape.
   absl::Status Emit(const xla::HloInstruction& root, const std::vector<Array>& results);
 
  private:
@@ -26,12 +28,15 @@ class RegionWork {
     Array array;
   };
 
-  static std::vector<Output> OutputsOf(const xla::HloInstruction& root, const std::vector<Array>& results);
+  static std::vector<Output> OutputsOf(const xla::HloInstruction& root,
+                                       const std::vector<Array>& results);
   bool UpdatesInPlace(const Output& output) const;
 
-  // `body` for every number below `count`, each in one work-item. Trip counts are the same for all work-items: a loop
-  // that ends at different times in them is slow on a CPU and wrong around barriers.
-  absl::Status ForEachItem(int64_t count, absl::FunctionRef<absl::Status(llvm::Value* number)> body);
+  // `body` for every number below `count`, each in one work-item. Trip counts are the same for all
+  // work-items: a loop that ends at different times in them is slow on a CPU and wrong around
+  // barriers.
+  absl::Status ForEachItem(int64_t count,
+                           absl::FunctionRef<absl::Status(llvm::Value* number)> body);
 
   absl::Status EmitElements(const std::vector<Output>& outputs);
   absl::Status EmitUpdate(const Output& output);
@@ -40,8 +45,8 @@ class RegionWork {
   // A dot with the elementwise work on it, several rows at a time: see the definition.
   bool IsBlockedDot(const Output& output, const xla::HloInstruction** dot) const;
   absl::Status EmitBlockedDot(const Output& output, const xla::HloInstruction& dot);
-  absl::Status EmitBlock(const Output& output, const xla::HloInstruction& dot, llvm::Value* first_row, int64_t rows,
-                         llvm::Value* column);
+  absl::Status EmitBlock(const Output& output, const xla::HloInstruction& dot,
+                         llvm::Value* first_row, int64_t rows, llvm::Value* column);
 
   FusionContext& kernel_;
   int64_t work_items_;

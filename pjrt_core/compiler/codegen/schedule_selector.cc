@@ -21,7 +21,8 @@ absl::Status EmitOne(KernelSequence& sequence, OneKernel schedule) {
 }
 
 const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
-  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root()
+                                                         : instruction;
 }
 
 }  // namespace

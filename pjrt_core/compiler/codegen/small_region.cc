@@ -14,14 +14,16 @@ using xla::HloComputation;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Nanoseconds, measured on the CPU device (launches: facts of a GPU's runtime are of the same order).
+// Nanoseconds, measured on the CPU device (launches: facts of a GPU's runtime are of the same
+// order).
 constexpr double kLaunch = 2500;
-constexpr double kLaunchAndWait = 10000;  // a loop condition or a selector that the host has to read
+constexpr double kLaunchAndWait =
+    10000;  // a loop condition or a selector that the host has to read
 constexpr double kBarrier = 100;
-constexpr double kSimple = 0.05;          // one operation on one element, side by side with others
+constexpr double kSimple = 0.05;  // one operation on one element, side by side with others
 constexpr double kTranscendental = 0.3;
-constexpr double kSerial = 1.0;           // one step of a sum that no other work-item shares
-constexpr double kProduct = 0.012;        // a multiply-add of a dot, 16 at a time
+constexpr double kSerial = 1.0;     // one step of a sum that no other work-item shares
+constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
 constexpr int64_t kMostInstructions = 1000;
 
@@ -35,7 +37,8 @@ struct Estimate {
 double Elements(const xla::Shape& shape) {
   double count = 0;
   xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& leaf, const xla::ShapeIndex&) {
-    if (leaf.IsArray()) count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
+    if (leaf.IsArray())
+      count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
   });
   return count;
 }
@@ -84,7 +87,8 @@ double SerialSteps(const HloInstruction& instruction) {
       for (const auto& dimension : instruction.window().dimensions()) steps *= dimension.size();
       return instruction.opcode() == HloOpcode::kConvolution
                  ? steps * instruction.operand(1)->shape().dimensions(
-                               instruction.convolution_dimension_numbers().kernel_input_feature_dimension())
+                               instruction.convolution_dimension_numbers()
+                                   .kernel_input_feature_dimension())
                  : steps;
     }
     default:
@@ -126,7 +130,8 @@ bool IsSupported(const HloInstruction& instruction) {
     case HloOpcode::kTranspose:
       return instruction.shape().IsArray();
     default:
-      return instruction.shape().IsArray() && instruction.IsElementwise() && !instruction.HasSideEffect();
+      return instruction.shape().IsArray() && instruction.IsElementwise() &&
+             !instruction.HasSideEffect();
   }
 }
 
@@ -150,7 +155,8 @@ void AddControlFlow(const HloInstruction& instruction, const Target& target, Est
     return;
   }
   if (instruction.opcode() == HloOpcode::kConditional) estimate.as_launches += kLaunchAndWait;
-  for (const HloComputation* called : instruction.called_computations()) Add(*called, target, estimate);
+  for (const HloComputation* called : instruction.called_computations())
+    Add(*called, target, estimate);
 }
 
 void Add(const HloComputation& computation, const Target& target, Estimate& estimate) {
@@ -219,8 +225,8 @@ bool IsFreeInRegion(const HloInstruction& instruction) {
 bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
   Estimate estimate;
   AddControlFlow(instruction, target, estimate);
-  return estimate.supported && estimate.instructions > 0 && estimate.instructions <= kMostInstructions &&
-         estimate.as_region <= estimate.as_launches;
+  return estimate.supported && estimate.instructions > 0 &&
+         estimate.instructions <= kMostInstructions && estimate.as_region <= estimate.as_launches;
 }
 
 }  // namespace onexpu::compiler

@@ -1,5 +1,6 @@
-// Which loops, branches and calls are better one kernel than a launch per operation: those whose work per step is so little
-// that a work-group does it sooner than the launches would take. Pure functions of the module and the target.
+// Which loops, branches and calls are better one kernel than a launch per operation: those whose
+// work per step is so little that a work-group does it sooner than the launches would take. Pure
+// functions of the module and the target.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_
 
@@ -19,7 +20,8 @@ bool IsSmallRegion(const xla::HloInstruction& instruction, const Target& target)
 // How often a loop runs, as an earlier pass found out; -1 when nobody knows.
 int64_t KnownTripCount(const xla::HloInstruction& loop);
 
-// True when nothing is computed for the instruction: its result is an operand's memory, or it has none.
+// True when nothing is computed for the instruction: its result is an operand's memory, or it has
+// none.
 bool IsFreeInRegion(const xla::HloInstruction& instruction);
 
 }  // namespace onexpu::compiler

@@ -28,10 +28,13 @@ absl::StatusOr<std::unique_ptr<llvm::TargetMachine>> CreateSpirvTargetMachine() 
   const llvm::Triple triple(kSpirvTriple);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (target == nullptr) return absl::InternalError(absl::StrCat("onexpu: LLVM has no SPIR-V target: ", error));
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
-  if (machine == nullptr) return absl::InternalError("onexpu: LLVM cannot make a SPIR-V target machine");
+  if (target == nullptr)
+    return absl::InternalError(absl::StrCat("onexpu: LLVM has no SPIR-V target: ", error));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default));
+  if (machine == nullptr)
+    return absl::InternalError("onexpu: LLVM cannot make a SPIR-V target machine");
   return machine;
 }
 

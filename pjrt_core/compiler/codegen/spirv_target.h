@@ -1,5 +1,6 @@
-// LLVM's SPIR-V target as the code generator uses it, in process: triple, data layout and cost model for the optimiser.
-// Emission itself runs in the worker (spirv_worker/). Any thread may call; a TargetMachine belongs to one compile.
+// LLVM's SPIR-V target as the code generator uses it, in process: triple, data layout and cost
+// model for the optimiser. Emission itself runs in the worker (spirv_worker/). Any thread may call;
+// a TargetMachine belongs to one compile.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SPIRV_TARGET_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SPIRV_TARGET_H_
 

@@ -61,11 +61,13 @@ absl::Status ValidateSpirv(absl::string_view spirv) {
   posix_spawn_file_actions_adddup2(&actions, log.descriptor(), STDERR_FILENO);
   const char* const arguments[] = {"spirv-val", "--target-env", "spv1.3", "-", nullptr};
   pid_t child = -1;
-  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr, const_cast<char* const*>(arguments), environ);
+  const int error = posix_spawnp(&child, arguments[0], &actions, nullptr,
+                                 const_cast<char* const*>(arguments), environ);
   posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   if (error != 0 || waitpid(child, &status, 0) != child) {
-    return absl::InternalError("ONEXPU_VERIFY_SPIRV: spirv-val cannot be run; it is in Debian's package spirv-tools");
+    return absl::InternalError(
+        "ONEXPU_VERIFY_SPIRV: spirv-val cannot be run; it is in Debian's package spirv-tools");
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("spirv-val refuses the generated module: ", log.Read()));

@@ -7,8 +7,9 @@
 
 namespace onexpu::compiler {
 
-// With ONEXPU_VERIFY_SPIRV=1 in the environment: INTERNAL with spirv-val's words when the module is invalid, and when
-// spirv-val cannot be run (a check that does not happen must not pass). Otherwise OK at once. Any thread may call.
+// With ONEXPU_VERIFY_SPIRV=1 in the environment: INTERNAL with spirv-val's words when the module is
+// invalid, and when spirv-val cannot be run (a check that does not happen must not pass). Otherwise
+// OK at once. Any thread may call.
 absl::Status ValidateSpirv(absl::string_view spirv);
 
 }  // namespace onexpu::compiler

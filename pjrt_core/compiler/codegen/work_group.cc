@@ -12,7 +12,8 @@ namespace {
 
 llvm::Function& Declare(FusionContext& kernel, absl::string_view name, llvm::Type* result) {
   auto* type = llvm::FunctionType::get(result, {kernel.b().getInt32Ty()}, false);
-  llvm::FunctionCallee callee = kernel.module().getOrInsertFunction(llvm::StringRef(name.data(), name.size()), type);
+  llvm::FunctionCallee callee =
+      kernel.module().getOrInsertFunction(llvm::StringRef(name.data(), name.size()), type);
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   function->setDoesNotThrow();
@@ -48,10 +49,10 @@ void Barrier(FusionContext& kernel) {
 
 Array LocalArray(FusionContext& kernel, xla::PrimitiveType type, int64_t count) {
   llvm::Type* array = llvm::ArrayType::get(StorageType(type, kernel.llvm_context()), count);
-  auto* variable = new llvm::GlobalVariable(kernel.module(), array, /*isConstant=*/false,
-                                            llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(array),
-                                            kernel.kernel().getName() + "_local", nullptr,
-                                            llvm::GlobalValue::NotThreadLocal, kLocalAddressSpace);
+  auto* variable = new llvm::GlobalVariable(
+      kernel.module(), array, /*isConstant=*/false, llvm::GlobalValue::InternalLinkage,
+      llvm::PoisonValue::get(array), kernel.kernel().getName() + "_local", nullptr,
+      llvm::GlobalValue::NotThreadLocal, kLocalAddressSpace);
   variable->setAlignment(llvm::Align(64));
   return {xla::ShapeUtil::MakeShape(type, {count}), variable};
 }

@@ -1,5 +1,6 @@
-// What work-items of one work-group share: their numbers, local memory and barriers. Used by schedules that let several
-// work-items compute one result. Functions on the kernel that is being written; thread-compatible.
+// What work-items of one work-group share: their numbers, local memory and barriers. Used by
+// schedules that let several work-items compute one result. Functions on the kernel that is being
+// written; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_WORK_GROUP_H_
 #define PJRT_CORE_COMPILER_CODEGEN_WORK_GROUP_H_
 
@@ -15,8 +16,8 @@ namespace onexpu::compiler {
 llvm::Value* LocalId(FusionContext& kernel);
 llvm::Value* GroupId(FusionContext& kernel);
 
-// Waits for every work-item of the group; all their writes to local and global memory are seen after it. To be reached
-// by all of them or by none.
+// Waits for every work-item of the group; all their writes to local and global memory are seen
+// after it. To be reached by all of them or by none.
 void Barrier(FusionContext& kernel);
 
 // `count` elements of a type in memory that the work-group shares.

@@ -52,7 +52,8 @@ void ApplyFlag(absl::string_view name, const std::string& value, xla::DebugOptio
 
 // The list is meant for whichever XLA reads it: what this pipeline cannot do without stays on.
 bool IsOptionalPass(absl::string_view name) {
-  static constexpr absl::string_view kOptional[] = {"algsimp", "constant_folding", "cse", "reshape-mover"};
+  static constexpr absl::string_view kOptional[] = {"algsimp", "constant_folding", "cse",
+                                                    "reshape-mover"};
   return absl::c_linear_search(kOptional, name);
 }
 

@@ -12,7 +12,8 @@
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/xla.pb.h"
 
-// XLA's header of these names MLIR's classes, which want LLVM headers that TensorFlow's wheel does not have.
+// XLA's header of these names MLIR's classes, which want LLVM headers that TensorFlow's wheel does
+// not have.
 namespace xla {
 
 bool DumpingEnabledForHloModule(absl::string_view module_name, const DebugOptions& options);

@@ -16,8 +16,7 @@ class ComplexDotSplitter : public xla::OpExpanderPass {
 
  protected:
   bool InstructionMatchesPattern(xla::HloInstruction* instruction) override;
-  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(
-      xla::HloInstruction* instruction) override;
+  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(xla::HloInstruction* instruction) override;
 };
 
 }  // namespace onexpu::compiler

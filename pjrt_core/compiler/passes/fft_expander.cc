@@ -151,7 +151,8 @@ class Transform {
     return OfBoth(array, [&](HloInstruction* part) { return xla::MakeTransposeHlo(part, order); });
   }
 
-  // Index n = n1 * second + n2, frequency k = k1 + first * k2: transforms along n1, a rotation, transforms along n2.
+  // Index n = n1 * second + n2, frequency k = k1 + first * k2: transforms along n1, a rotation,
+  // transforms along n2.
   absl::StatusOr<Complex> Split(Complex array, int64_t first, int64_t second) {
     std::vector<int64_t> dimensions(array.re->shape().dimensions().begin(),
                                     array.re->shape().dimensions().end());
@@ -164,15 +165,13 @@ class Transform {
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));
     ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, first, first));  // [n2, k1]
     const auto spread = [&](Part part) {
-      HloInstruction* twiddle =
-          Constant(FourierMatrix(type_, second, first, length, part));
+      HloInstruction* twiddle = Constant(FourierMatrix(type_, second, first, length, part));
       return xla::MakeBroadcastHlo(twiddle, {last - 1, last}, array.re->shape().dimensions());
     };
-    ONEXPU_ASSIGN_OR_RETURN(
-        array, Rotated(array, spread(Part::kCosine), spread(Part::kSine),
-                       [](HloInstruction* a, HloInstruction* b) {
-                         return xla::MakeBinaryHlo(HloOpcode::kMultiply, a, b);
-                       }));
+    ONEXPU_ASSIGN_OR_RETURN(array, Rotated(array, spread(Part::kCosine), spread(Part::kSine),
+                                           [](HloInstruction* a, HloInstruction* b) {
+                                             return xla::MakeBinaryHlo(HloOpcode::kMultiply, a, b);
+                                           }));
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));    // [k1, n2]
     ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, second, second));  // [k1, k2]
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));
@@ -204,10 +203,10 @@ class Transform {
   // Half a spectrum to a real signal.
   absl::StatusOr<Complex> RealAlongLast(Complex array, int64_t length) {
     if (length > kLargestMatrix) {
-      return absl::UnimplementedError(absl::StrCat(
-          "onexpu: real inverse fft of length ", length, " (more than ", kLargestMatrix,
-          "), operand ", fft_->operand(0)->shape().ToString(), " (op %", fft_->name(), ", ",
-          fft_->metadata().op_name(), ")"));
+      return absl::UnimplementedError(
+          absl::StrCat("onexpu: real inverse fft of length ", length, " (more than ",
+                       kLargestMatrix, "), operand ", fft_->operand(0)->shape().ToString(),
+                       " (op %", fft_->name(), ", ", fft_->metadata().op_name(), ")"));
     }
     ONEXPU_ASSIGN_OR_RETURN(
         HloInstruction * even,
@@ -224,9 +223,10 @@ class Transform {
     if (is_inverse_) {
       int64_t elements = 1;
       for (const int64_t length : fft_->fft_length()) elements *= length;
-      HloInstruction* scale = Constant(
-          type_ == xla::F64 ? xla::LiteralUtil::CreateR0<double>(1.0 / elements)
-                            : xla::LiteralUtil::CreateR0<float>(static_cast<float>(1.0 / elements)));
+      HloInstruction* scale =
+          Constant(type_ == xla::F64
+                       ? xla::LiteralUtil::CreateR0<double>(1.0 / elements)
+                       : xla::LiteralUtil::CreateR0<float>(static_cast<float>(1.0 / elements)));
       ONEXPU_ASSIGN_OR_RETURN(array, OfBoth(array, [&](HloInstruction* part) {
                                 return xla::MakeBinaryHlo(
                                     HloOpcode::kMultiply, part,

@@ -9,16 +9,15 @@
 
 namespace onexpu::compiler {
 
-// A length that is a product of two is transformed in two steps. UNIMPLEMENTED for a length with a prime factor that
-// would need too large a matrix.
+// A length that is a product of two is transformed in two steps. UNIMPLEMENTED for a length with a
+// prime factor that would need too large a matrix.
 class FftExpander : public xla::OpExpanderPass {
  public:
   absl::string_view name() const override { return "fft-expander"; }
 
  protected:
   bool InstructionMatchesPattern(xla::HloInstruction* instruction) override;
-  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(
-      xla::HloInstruction* instruction) override;
+  absl::StatusOr<xla::HloInstruction*> ExpandInstruction(xla::HloInstruction* instruction) override;
 };
 
 }  // namespace onexpu::compiler

@@ -39,14 +39,14 @@ double Wave(int64_t row, int64_t column, int64_t length, Part part) {
 
 xla::Literal FourierMatrix(xla::PrimitiveType type, int64_t rows, int64_t columns, int64_t length,
                            Part part) {
-  return Matrix(type, rows, columns, [=](int64_t row, int64_t column) {
-    return Wave(row, column, length, part);
-  });
+  return Matrix(type, rows, columns,
+                [=](int64_t row, int64_t column) { return Wave(row, column, length, part); });
 }
 
 xla::Literal RealInverseMatrix(xla::PrimitiveType type, int64_t length, Part part) {
   return Matrix(type, length / 2 + 1, length, [=](int64_t row, int64_t column) {
-    // Every frequency but zero and, for even lengths, the highest stands for itself and its conjugate.
+    // Every frequency but zero and, for even lengths, the highest stands for itself and its
+    // conjugate.
     const bool is_single = row == 0 || 2 * row == length;
     const double weight = is_single ? 1 : 2;
     if (part == Part::kCosine) return weight * Wave(row, column, length, part);

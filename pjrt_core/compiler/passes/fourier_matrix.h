@@ -15,8 +15,8 @@ enum class Part { kCosine, kSine };
 xla::Literal FourierMatrix(xla::PrimitiveType type, int64_t rows, int64_t columns, int64_t length,
                            Part part);
 
-// [length / 2 + 1, length]: what turns the half spectrum of a real signal into the signal, unscaled. The sine part is
-// negated already: signal = re x cosine + im x sine.
+// [length / 2 + 1, length]: what turns the half spectrum of a real signal into the signal,
+// unscaled. The sine part is negated already: signal = re x cosine + im x sine.
 xla::Literal RealInverseMatrix(xla::PrimitiveType type, int64_t length, Part part);
 
 }  // namespace onexpu::compiler

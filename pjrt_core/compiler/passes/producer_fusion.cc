@@ -44,7 +44,8 @@ bool ReadsManyPerElement(const HloInstruction& consumer) {
   }
 }
 
-// Whether something that `value` flows into, inside its fusion, reads many of its elements for one of its own.
+// Whether something that `value` flows into, inside its fusion, reads many of its elements for one
+// of its own.
 bool FlowsIntoManyReads(const HloInstruction& value) {
   absl::flat_hash_set<const HloInstruction*> visited = {&value};
   std::vector<const HloInstruction*> open = {&value};

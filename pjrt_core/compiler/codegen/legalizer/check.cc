@@ -13,8 +13,10 @@ namespace {
 const char* WhatIsWrong(const llvm::Type* type, const LegalizerOptions& options) {
   if (type->isBFloatTy()) return "bfloat arithmetic";
   if (type->isDoubleTy() && !options.has_fp64) return "f64 on a device without it";
-  if (type->isFP128Ty() || type->isX86_FP80Ty() || type->isPPC_FP128Ty()) return "an extended float";
-  if (type->isIntegerTy() && !IsLegalWidth(type->getIntegerBitWidth())) return "an integer of odd width";
+  if (type->isFP128Ty() || type->isX86_FP80Ty() || type->isPPC_FP128Ty())
+    return "an extended float";
+  if (type->isIntegerTy() && !IsLegalWidth(type->getIntegerBitWidth()))
+    return "an integer of odd width";
   if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
     const unsigned count = vector->getNumElements();
     if (count > 4 && count != 8 && count != 16) return "a vector length that SPIR-V has not";
@@ -28,7 +30,8 @@ const char* WhatIsWrong(const llvm::Type* type, const LegalizerOptions& options)
       if (const char* wrong = WhatIsWrong(element, options)) return wrong;
     }
   }
-  if (const auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) return WhatIsWrong(array->getElementType(), options);
+  if (const auto* array = llvm::dyn_cast<llvm::ArrayType>(type))
+    return WhatIsWrong(array->getElementType(), options);
   return nullptr;
 }
 
@@ -92,21 +95,28 @@ bool IsKnownIntrinsic(llvm::Intrinsic::ID id) {
   }
 }
 
-absl::Status CheckInstruction(const llvm::Instruction& instruction, const LegalizerOptions& options) {
-  if (const char* wrong = WhatIsWrong(instruction.getType(), options)) return Unsupported(wrong, instruction);
+absl::Status CheckInstruction(const llvm::Instruction& instruction,
+                              const LegalizerOptions& options) {
+  if (const char* wrong = WhatIsWrong(instruction.getType(), options))
+    return Unsupported(wrong, instruction);
   for (const llvm::Use& operand : instruction.operands()) {
-    if (const char* wrong = WhatIsWrong(operand->getType(), options)) return Unsupported(wrong, instruction);
+    if (const char* wrong = WhatIsWrong(operand->getType(), options))
+      return Unsupported(wrong, instruction);
   }
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
-    if (!IsKnownIntrinsic(intrinsic->getIntrinsicID())) return Unsupported("an intrinsic", instruction);
+    if (!IsKnownIntrinsic(intrinsic->getIntrinsicID()))
+      return Unsupported("an intrinsic", instruction);
   }
   if (const auto* allocation = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
-    if (!allocation->isStaticAlloca()) return Unsupported("an allocation of variable size", instruction);
+    if (!allocation->isStaticAlloca())
+      return Unsupported("an allocation of variable size", instruction);
   }
-  if (llvm::isa<llvm::IndirectBrInst, llvm::InvokeInst, llvm::ResumeInst, llvm::VAArgInst>(instruction)) {
+  if (llvm::isa<llvm::IndirectBrInst, llvm::InvokeInst, llvm::ResumeInst, llvm::VAArgInst>(
+          instruction)) {
     return Unsupported("control flow that SPIR-V has not", instruction);
   }
-  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction); phi != nullptr && phi->getType()->isAggregateType()) {
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction);
+      phi != nullptr && phi->getType()->isAggregateType()) {
     return Unsupported("a phi of a struct", instruction);
   }
   return absl::OkStatus();
@@ -117,8 +127,8 @@ absl::Status CheckInstruction(const llvm::Instruction& instruction, const Legali
 absl::Status CheckFunction(const llvm::Function& function, const LegalizerOptions& options) {
   for (const llvm::Argument& argument : function.args()) {
     if (const char* wrong = WhatIsWrong(argument.getType(), options)) {
-      return absl::UnimplementedError(
-          absl::StrCat("onexpu: ", wrong, " as an argument of generated function ", function.getName().str()));
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: ", wrong, " as an argument of generated function ", function.getName().str()));
     }
   }
   for (const llvm::BasicBlock& block : function) {

@@ -54,7 +54,8 @@ void ExpandToLoop(llvm::AtomicRMWInst& atomic) {
   llvm::PHINode* seen = b.CreatePHI(word.word_type(), 2);
   seen->addIncoming(first, before);
   llvm::Value* old = b.CreateBitCast(word.Extract(seen), type);
-  llvm::Value* updated = llvm::buildAtomicRMWValue(atomic.getOperation(), b, old, atomic.getValOperand());
+  llvm::Value* updated =
+      llvm::buildAtomicRMWValue(atomic.getOperation(), b, old, atomic.getValOperand());
   llvm::Value* desired = word.Replace(seen, b.CreateBitCast(updated, b.getIntNTy(bits)));
   const AtomicWord::Exchange exchange = word.CompareExchange(seen, desired);
   seen->addIncoming(exchange.seen, loop);
@@ -72,7 +73,8 @@ absl::Status ExpandAtomics(llvm::Function& function, const LegalizerOptions& opt
     for (llvm::Instruction& instruction : block) {
       if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
         const unsigned bits = exchange->getCompareOperand()->getType()->getPrimitiveSizeInBits();
-        if (bits != 32 && bits != 64) return Unsupported("compare-exchange on less than a word", instruction);
+        if (bits != 32 && bits != 64)
+          return Unsupported("compare-exchange on less than a word", instruction);
       }
       auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction);
       if (atomic == nullptr || IsNative(*atomic, options)) continue;

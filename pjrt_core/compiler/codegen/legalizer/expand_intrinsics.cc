@@ -16,28 +16,35 @@ llvm::Value* AsInteger(llvm::Value* value, llvm::IRBuilder<>& b) {
   return b.CreateBitCast(value, b.getIntNTy(value->getType()->getPrimitiveSizeInBits()));
 }
 
-// min or max with -0 < +0. NaN is the result when either operand is one (`propagate`), else the other operand.
-llvm::Value* ExpandMinMax(llvm::Value* x, llvm::Value* y, bool is_min, bool propagate, llvm::IRBuilder<>& b) {
+// min or max with -0 < +0. NaN is the result when either operand is one (`propagate`), else the
+// other operand.
+llvm::Value* ExpandMinMax(llvm::Value* x, llvm::Value* y, bool is_min, bool propagate,
+                          llvm::IRBuilder<>& b) {
   llvm::Value* x_first = is_min ? b.CreateFCmpOLT(x, y) : b.CreateFCmpOGT(x, y);
   llvm::Value* ordered = b.CreateSelect(x_first, x, y);
   llvm::Value* x_bits = AsInteger(x, b);
   llvm::Value* y_bits = AsInteger(y, b);
   // Equal numbers differ in nothing but the sign of zero.
   llvm::Value* equal_bits = is_min ? b.CreateOr(x_bits, y_bits) : b.CreateAnd(x_bits, y_bits);
-  llvm::Value* result = b.CreateSelect(b.CreateFCmpOEQ(x, y), b.CreateBitCast(equal_bits, x->getType()), ordered);
+  llvm::Value* result =
+      b.CreateSelect(b.CreateFCmpOEQ(x, y), b.CreateBitCast(equal_bits, x->getType()), ordered);
   if (propagate) return b.CreateSelect(b.CreateFCmpUNO(x, y), b.CreateFAdd(x, y), result);
   result = b.CreateSelect(b.CreateFCmpUNO(x, x), y, result);
   return b.CreateSelect(b.CreateFCmpUNO(y, y), x, result);
 }
 
-llvm::Value* ExpandToIntegerSaturating(llvm::Value* x, llvm::IntegerType* type, bool is_signed, llvm::IRBuilder<>& b) {
+llvm::Value* ExpandToIntegerSaturating(llvm::Value* x, llvm::IntegerType* type, bool is_signed,
+                                       llvm::IRBuilder<>& b) {
   const unsigned width = type->getBitWidth();
-  const llvm::APInt low = is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width);
-  const llvm::APInt high = is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
+  const llvm::APInt low =
+      is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getMinValue(width);
+  const llvm::APInt high =
+      is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
   llvm::APFloat low_float(x->getType()->getFltSemantics());
   llvm::APFloat high_float(x->getType()->getFltSemantics());
   low_float.convertFromAPInt(low, is_signed, llvm::APFloat::rmTowardZero);
-  high_float.convertFromAPInt(high, is_signed, llvm::APFloat::rmTowardZero);  // the largest that still fits
+  high_float.convertFromAPInt(high, is_signed,
+                              llvm::APFloat::rmTowardZero);  // the largest that still fits
   llvm::Constant* low_value = llvm::ConstantFP::get(x->getType(), low_float);
   llvm::Constant* high_value = llvm::ConstantFP::get(x->getType(), high_float);
   llvm::Value* converted = is_signed ? b.CreateFPToSI(x, type) : b.CreateFPToUI(x, type);
@@ -46,12 +53,13 @@ llvm::Value* ExpandToIntegerSaturating(llvm::Value* x, llvm::IntegerType* type, 
   return b.CreateSelect(b.CreateFCmpUNO(x, x), llvm::ConstantInt::get(type, 0), result);
 }
 
-llvm::Value* CallBuiltin(const char* name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
-                         llvm::IRBuilder<>& b) {
+llvm::Value* CallBuiltin(const char* name, llvm::Type* result,
+                         llvm::ArrayRef<llvm::Value*> arguments, llvm::IRBuilder<>& b) {
   llvm::SmallVector<llvm::Type*, 2> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   llvm::Module* module = b.GetInsertBlock()->getModule();
-  llvm::FunctionCallee callee = module->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  llvm::FunctionCallee callee =
+      module->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
   function->setDoesNotThrow();
@@ -65,7 +73,8 @@ struct Overflow {
   llvm::Value* overflowed;
 };
 
-Overflow ExpandMultiplication(llvm::Value* x, llvm::Value* y, bool is_signed, llvm::IRBuilder<>& b) {
+Overflow ExpandMultiplication(llvm::Value* x, llvm::Value* y, bool is_signed,
+                              llvm::IRBuilder<>& b) {
   auto* type = llvm::cast<llvm::IntegerType>(x->getType());
   const unsigned width = type->getBitWidth();
   llvm::Value* low = b.CreateMul(x, y);
@@ -117,13 +126,16 @@ void ReplaceOverflow(llvm::WithOverflowInst& call) {
     extract->eraseFromParent();
   }
   if (!call.use_empty()) {
-    llvm::Value* pair = b.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result.value, 0);
+    llvm::Value* pair =
+        b.CreateInsertValue(llvm::PoisonValue::get(call.getType()), result.value, 0);
     call.replaceAllUsesWith(b.CreateInsertValue(pair, result.overflowed, 1));
   }
   call.eraseFromParent();
 }
 
-unsigned BitsOf(const llvm::Instruction& instruction) { return instruction.getType()->getScalarSizeInBits(); }
+unsigned BitsOf(const llvm::Instruction& instruction) {
+  return instruction.getType()->getScalarSizeInBits();
+}
 
 // Neighbouring groups of 1, 2, 4, ... bits change places.
 llvm::Value* ExpandBitReverse(llvm::Value* x, llvm::IRBuilder<>& b) {
@@ -134,7 +146,8 @@ llvm::Value* ExpandBitReverse(llvm::Value* x, llvm::IRBuilder<>& b) {
     return b.CreateTrunc(b.CreateLShr(reversed, wider - width), x->getType());
   }
   for (unsigned group = 1; group < width; group *= 2) {
-    const llvm::APInt mask = llvm::APInt::getSplat(width, llvm::APInt::getLowBitsSet(2 * group, group));
+    const llvm::APInt mask =
+        llvm::APInt::getSplat(width, llvm::APInt::getLowBitsSet(2 * group, group));
     llvm::Value* up = b.CreateShl(b.CreateAnd(x, b.getInt(mask)), group);
     llvm::Value* down = b.CreateAnd(b.CreateLShr(x, group), b.getInt(mask));
     x = b.CreateOr(up, down);
@@ -151,10 +164,12 @@ llvm::Value* Expand(llvm::IntrinsicInst& call, llvm::IRBuilder<>& b) {
   switch (const ID id = call.getIntrinsicID()) {
     case llvm::Intrinsic::minimum:
     case llvm::Intrinsic::maximum:
-      return ExpandMinMax(operand(0), operand(1), id == llvm::Intrinsic::minimum, /*propagate=*/true, b);
+      return ExpandMinMax(operand(0), operand(1), id == llvm::Intrinsic::minimum,
+                          /*propagate=*/true, b);
     case llvm::Intrinsic::minimumnum:
     case llvm::Intrinsic::maximumnum:
-      return ExpandMinMax(operand(0), operand(1), id == llvm::Intrinsic::minimumnum, /*propagate=*/false, b);
+      return ExpandMinMax(operand(0), operand(1), id == llvm::Intrinsic::minimumnum,
+                          /*propagate=*/false, b);
     case llvm::Intrinsic::canonicalize:
       return b.CreateFMul(operand(0), llvm::ConstantFP::get(type, 1.0));
     case llvm::Intrinsic::fmuladd:
@@ -169,8 +184,10 @@ llvm::Value* Expand(llvm::IntrinsicInst& call, llvm::IRBuilder<>& b) {
     case llvm::Intrinsic::ucmp:
     case llvm::Intrinsic::scmp: {
       const bool is_signed = id == llvm::Intrinsic::scmp;
-      llvm::Value* greater = is_signed ? b.CreateICmpSGT(operand(0), operand(1)) : b.CreateICmpUGT(operand(0), operand(1));
-      llvm::Value* less = is_signed ? b.CreateICmpSLT(operand(0), operand(1)) : b.CreateICmpULT(operand(0), operand(1));
+      llvm::Value* greater = is_signed ? b.CreateICmpSGT(operand(0), operand(1))
+                                       : b.CreateICmpUGT(operand(0), operand(1));
+      llvm::Value* less = is_signed ? b.CreateICmpSLT(operand(0), operand(1))
+                                    : b.CreateICmpULT(operand(0), operand(1));
       return b.CreateSub(b.CreateZExt(greater, type), b.CreateZExt(less, type));
     }
     default:
@@ -199,17 +216,20 @@ llvm::Value* Expand(llvm::IntrinsicInst& call, llvm::IRBuilder<>& b) {
       llvm::Value* shifted = b.CreateOr(b.CreateShl(operand(0), left ? amount : rest),
                                         b.CreateLShr(operand(1), left ? rest : amount));
       llvm::Value* none = b.CreateICmpEQ(amount, llvm::ConstantInt::get(type, 0));
-      return b.CreateSelect(none, operand(left ? 0 : 1), shifted);  // a shift by the whole width is poison
+      return b.CreateSelect(none, operand(left ? 0 : 1),
+                            shifted);  // a shift by the whole width is poison
     }
     case llvm::Intrinsic::bitreverse:
       return ExpandBitReverse(operand(0), b);
     case llvm::Intrinsic::usub_sat: {
       llvm::Value* less = b.CreateICmpULT(operand(0), operand(1));
-      return b.CreateSelect(less, llvm::ConstantInt::get(type, 0), b.CreateSub(operand(0), operand(1)));
+      return b.CreateSelect(less, llvm::ConstantInt::get(type, 0),
+                            b.CreateSub(operand(0), operand(1)));
     }
     case llvm::Intrinsic::uadd_sat: {
       llvm::Value* sum = b.CreateAdd(operand(0), operand(1));
-      return b.CreateSelect(b.CreateICmpULT(sum, operand(0)), llvm::Constant::getAllOnesValue(type), sum);
+      return b.CreateSelect(b.CreateICmpULT(sum, operand(0)), llvm::Constant::getAllOnesValue(type),
+                            sum);
     }
     default:
       return nullptr;
@@ -221,8 +241,10 @@ bool ReplaceSinCos(llvm::IntrinsicInst& call) {
   llvm::Type* type = call.getArgOperand(0)->getType();
   if (!type->isFloatTy() && !type->isDoubleTy()) return false;
   llvm::IRBuilder<> b(&call);
-  llvm::Value* sine = CallBuiltin(type->isFloatTy() ? "_Z3sinf" : "_Z3sind", type, {call.getArgOperand(0)}, b);
-  llvm::Value* cosine = CallBuiltin(type->isFloatTy() ? "_Z3cosf" : "_Z3cosd", type, {call.getArgOperand(0)}, b);
+  llvm::Value* sine =
+      CallBuiltin(type->isFloatTy() ? "_Z3sinf" : "_Z3sind", type, {call.getArgOperand(0)}, b);
+  llvm::Value* cosine =
+      CallBuiltin(type->isFloatTy() ? "_Z3cosf" : "_Z3cosd", type, {call.getArgOperand(0)}, b);
   llvm::Value* pair = b.CreateInsertValue(llvm::PoisonValue::get(call.getType()), sine, 0);
   call.replaceAllUsesWith(b.CreateInsertValue(pair, cosine, 1));
   call.eraseFromParent();
@@ -247,9 +269,11 @@ void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options)
     }
     if (call->getIntrinsicID() == llvm::Intrinsic::sincos && ReplaceSinCos(*call)) continue;
     llvm::IRBuilder<> b(call);
-    const bool reverses = call->getIntrinsicID() == llvm::Intrinsic::bitreverse && IsLegalWidth(BitsOf(*call));
-    llvm::Value* expanded = reverses && !has_bit_instructions ? ExpandBitReverse(call->getArgOperand(0), b)
-                                                              : Expand(*call, b);
+    const bool reverses =
+        call->getIntrinsicID() == llvm::Intrinsic::bitreverse && IsLegalWidth(BitsOf(*call));
+    llvm::Value* expanded = reverses && !has_bit_instructions
+                                ? ExpandBitReverse(call->getArgOperand(0), b)
+                                : Expand(*call, b);
     if (expanded == nullptr) continue;
     call->replaceAllUsesWith(expanded);
     call->eraseFromParent();

@@ -1,5 +1,5 @@
-// Integers of 128 bits, in two halves of 64. They come from products of 64-bit numbers and from closed forms that the
-// optimiser finds for loops.
+// Integers of 128 bits, in two halves of 64. They come from products of 64-bit numbers and from
+// closed forms that the optimiser finds for loops.
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
@@ -48,11 +48,13 @@ class Expansion {
       for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
         const Halves incoming = Get(phi->getIncomingValue(i));
         llvm::cast<llvm::PHINode>(halves.low)->addIncoming(incoming.low, phi->getIncomingBlock(i));
-        llvm::cast<llvm::PHINode>(halves.high)->addIncoming(incoming.high, phi->getIncomingBlock(i));
+        llvm::cast<llvm::PHINode>(halves.high)
+            ->addIncoming(incoming.high, phi->getIncomingBlock(i));
       }
     }
     for (llvm::Instruction* instruction : llvm::reverse(found)) {
-      if (!instruction->use_empty()) instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
+      if (!instruction->use_empty())
+        instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
       instruction->eraseFromParent();
     }
     return absl::OkStatus();
@@ -72,7 +74,8 @@ class Expansion {
 
   // The high half of the product of two unsigned words.
   llvm::Value* MultiplyHigh(llvm::Value* x, llvm::Value* y) {
-    llvm::FunctionType* type = llvm::FunctionType::get(b_.getInt64Ty(), {b_.getInt64Ty(), b_.getInt64Ty()}, false);
+    llvm::FunctionType* type =
+        llvm::FunctionType::get(b_.getInt64Ty(), {b_.getInt64Ty(), b_.getInt64Ty()}, false);
     llvm::FunctionCallee callee = function_.getParent()->getOrInsertFunction("_Z6mul_himm", type);
     llvm::cast<llvm::Function>(callee.getCallee())->setCallingConv(llvm::CallingConv::SPIR_FUNC);
     llvm::CallInst* call = b_.CreateCall(callee, {x, y});
@@ -92,13 +95,15 @@ class Expansion {
     llvm::Value* crosses = b_.CreateICmpUGE(amount, Word(64));
     llvm::Value* none = b_.CreateICmpEQ(inner, Word(0));  // then `rest` would be the whole width
     if (opcode == llvm::Instruction::Shl) {
-      llvm::Value* carried = b_.CreateSelect(none, Word(0), b_.CreateLShr(x.low, b_.CreateAnd(rest, Word(63))));
+      llvm::Value* carried =
+          b_.CreateSelect(none, Word(0), b_.CreateLShr(x.low, b_.CreateAnd(rest, Word(63))));
       llvm::Value* shifted = b_.CreateShl(x.low, inner);
       return {b_.CreateSelect(crosses, Word(0), shifted),
               b_.CreateSelect(crosses, shifted, b_.CreateOr(b_.CreateShl(x.high, inner), carried))};
     }
     const bool arithmetic = opcode == llvm::Instruction::AShr;
-    llvm::Value* carried = b_.CreateSelect(none, Word(0), b_.CreateShl(x.high, b_.CreateAnd(rest, Word(63))));
+    llvm::Value* carried =
+        b_.CreateSelect(none, Word(0), b_.CreateShl(x.high, b_.CreateAnd(rest, Word(63))));
     llvm::Value* shifted = arithmetic ? b_.CreateAShr(x.high, inner) : b_.CreateLShr(x.high, inner);
     llvm::Value* fill = arithmetic ? b_.CreateAShr(x.high, 63) : Word(0);
     return {b_.CreateSelect(crosses, shifted, b_.CreateOr(b_.CreateLShr(x.low, inner), carried)),
@@ -117,7 +122,8 @@ class Expansion {
       }
       case llvm::Instruction::Sub: {
         llvm::Value* borrow = b_.CreateZExt(b_.CreateICmpULT(x.low, y.low), b_.getInt64Ty());
-        expanded_[&operation] = {b_.CreateSub(x.low, y.low), b_.CreateSub(b_.CreateSub(x.high, y.high), borrow)};
+        expanded_[&operation] = {b_.CreateSub(x.low, y.low),
+                                 b_.CreateSub(b_.CreateSub(x.high, y.high), borrow)};
         return absl::OkStatus();
       }
       case llvm::Instruction::Mul:
@@ -168,7 +174,8 @@ class Expansion {
       if (compare.getPredicate() == llvm::ICmpInst::ICMP_NE) result = b_.CreateNot(result);
     } else {
       llvm::Value* by_low = b_.CreateICmp(compare.getUnsignedPredicate(), x.low, y.low);
-      result = b_.CreateSelect(high_equal, by_low, b_.CreateICmp(compare.getPredicate(), x.high, y.high));
+      result = b_.CreateSelect(high_equal, by_low,
+                               b_.CreateICmp(compare.getPredicate(), x.high, y.high));
     }
     compare.replaceAllUsesWith(result);
     return absl::OkStatus();

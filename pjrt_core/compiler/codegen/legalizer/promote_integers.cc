@@ -1,7 +1,7 @@
 // Integers of odd widths, computed in the next larger width.
 //
-// Invariant: the promoted value holds the odd one zero-extended. Operations that may set higher bits are masked after,
-// those that look at the sign get a sign-extended copy before.
+// Invariant: the promoted value holds the odd one zero-extended. Operations that may set higher
+// bits are masked after, those that look at the sign get a sign-extended copy before.
 #include <functional>
 #include <vector>
 
@@ -18,7 +18,8 @@ namespace {
 
 // 128 bits are the business of ExpandWideIntegers.
 bool IsOdd(const llvm::Type* type) {
-  return type->isIntegerTy() && !IsLegalWidth(type->getIntegerBitWidth()) && type->getIntegerBitWidth() != 128;
+  return type->isIntegerTy() && !IsLegalWidth(type->getIntegerBitWidth()) &&
+         type->getIntegerBitWidth() != 128;
 }
 
 unsigned PromotedWidth(unsigned width) {
@@ -59,14 +60,17 @@ class Promotion {
     }
     for (llvm::Instruction* instruction : llvm::reverse(found)) {
       if (kept_.contains(instruction)) continue;
-      if (!instruction->use_empty()) instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
+      if (!instruction->use_empty())
+        instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
       instruction->eraseFromParent();
     }
     return absl::OkStatus();
   }
 
  private:
-  llvm::Type* PromotedType(const llvm::Type* type) { return b_.getIntNTy(PromotedWidth(type->getIntegerBitWidth())); }
+  llvm::Type* PromotedType(const llvm::Type* type) {
+    return b_.getIntNTy(PromotedWidth(type->getIntegerBitWidth()));
+  }
 
   // The promoted form of a value, or the value itself when it is not odd.
   llvm::Value* Get(llvm::Value* value) {
@@ -76,12 +80,15 @@ class Promotion {
       return llvm::ConstantInt::get(type, constant->getValue().zext(type->getIntegerBitWidth()));
     }
     if (llvm::isa<llvm::UndefValue>(value)) return llvm::ConstantInt::get(type, 0);
-    return promoted_.lookup(value);  // visited before: definitions come first in this order, but for phis
+    return promoted_.lookup(
+        value);  // visited before: definitions come first in this order, but for phis
   }
 
   llvm::Value* Mask(llvm::Value* value, unsigned width) {
     const unsigned total = value->getType()->getIntegerBitWidth();
-    return total == width ? value : b_.CreateAnd(value, b_.getInt(llvm::APInt::getLowBitsSet(total, width)));
+    return total == width
+               ? value
+               : b_.CreateAnd(value, b_.getInt(llvm::APInt::getLowBitsSet(total, width)));
   }
 
   // A promoted value as the signed number of `width` bits that it stands for.
@@ -115,7 +122,8 @@ class Promotion {
         break;
       case llvm::Instruction::SDiv:
       case llvm::Instruction::SRem:
-        result = Mask(b_.CreateBinOp(operation.getOpcode(), Signed(x, width), Signed(y, width)), width);
+        result =
+            Mask(b_.CreateBinOp(operation.getOpcode(), Signed(x, width), Signed(y, width)), width);
         break;
       default:
         return Unsupported("an integer of odd width", operation);
@@ -128,7 +136,8 @@ class Promotion {
     llvm::Value* source = cast.getOperand(0);
     llvm::Type* to = cast.getType();
     const bool from_odd = IsOdd(source->getType());
-    const unsigned from_width = source->getType()->isIntegerTy() ? source->getType()->getIntegerBitWidth() : 0;
+    const unsigned from_width =
+        source->getType()->isIntegerTy() ? source->getType()->getIntegerBitWidth() : 0;
     llvm::Type* promoted_to = IsOdd(to) ? PromotedType(to) : to;
     llvm::Value* x = Get(source);
     llvm::Value* result = nullptr;
@@ -176,7 +185,8 @@ class Promotion {
     llvm::SwitchInst* promoted =
         b_.CreateSwitch(Get(choice.getCondition()), choice.getDefaultDest(), choice.getNumCases());
     for (auto one : choice.cases()) {
-      promoted->addCase(llvm::cast<llvm::ConstantInt>(Get(one.getCaseValue())), one.getCaseSuccessor());
+      promoted->addCase(llvm::cast<llvm::ConstantInt>(Get(one.getCaseValue())),
+                        one.getCaseSuccessor());
     }
     return absl::OkStatus();  // the old one goes with the rest
   }
@@ -191,7 +201,8 @@ class Promotion {
     llvm::Type* type = PromotedType(load.getType());
     llvm::Value* whole = llvm::ConstantInt::get(type, 0);
     for (unsigned byte = 0; byte < (load.getType()->getIntegerBitWidth() + 7) / 8; ++byte) {
-      llvm::Value* part = b_.CreateAlignedLoad(b_.getInt8Ty(), BytePointer(load.getPointerOperand(), byte), llvm::Align(1));
+      llvm::Value* part = b_.CreateAlignedLoad(
+          b_.getInt8Ty(), BytePointer(load.getPointerOperand(), byte), llvm::Align(1));
       whole = b_.CreateOr(whole, b_.CreateShl(b_.CreateZExt(part, type), 8 * byte));
     }
     return Finish(load, Mask(whole, load.getType()->getIntegerBitWidth()));
@@ -200,7 +211,8 @@ class Promotion {
   absl::Status Store(llvm::StoreInst& store) {
     llvm::Value* value = Get(store.getValueOperand());
     if (!store.isSimple()) return Unsupported("an integer of odd width", store);
-    for (unsigned byte = 0; byte < (store.getValueOperand()->getType()->getIntegerBitWidth() + 7) / 8; ++byte) {
+    for (unsigned byte = 0;
+         byte < (store.getValueOperand()->getType()->getIntegerBitWidth() + 7) / 8; ++byte) {
       b_.CreateAlignedStore(b_.CreateTrunc(b_.CreateLShr(value, 8 * byte), b_.getInt8Ty()),
                             BytePointer(store.getPointerOperand(), byte), llvm::Align(1));
     }
@@ -208,7 +220,8 @@ class Promotion {
   }
 
   absl::Status Intrinsic(llvm::IntrinsicInst& call) {
-    if (!IsOdd(call.getType()) || call.arg_empty()) return Unsupported("an integer of odd width", call);
+    if (!IsOdd(call.getType()) || call.arg_empty())
+      return Unsupported("an integer of odd width", call);
     const unsigned width = call.getType()->getIntegerBitWidth();
     llvm::Value* x = Get(call.getArgOperand(0));
     llvm::Type* type = x->getType();
@@ -244,17 +257,20 @@ class Promotion {
     if (auto* choice = llvm::dyn_cast<llvm::SwitchInst>(&instruction)) return Switch(*choice);
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return Load(*load);
     if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return Store(*store);
-    if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return Intrinsic(*intrinsic);
+    if (auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+      return Intrinsic(*intrinsic);
     if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
-      return Finish(instruction, b_.CreateSelect(select->getCondition(), Get(select->getTrueValue()),
-                                                 Get(select->getFalseValue())));
+      return Finish(instruction,
+                    b_.CreateSelect(select->getCondition(), Get(select->getTrueValue()),
+                                    Get(select->getFalseValue())));
     }
     if (llvm::isa<llvm::FreezeInst>(instruction)) {
       llvm::Value* frozen = b_.CreateFreeze(Get(instruction.getOperand(0)));
       return Finish(instruction, Mask(frozen, instruction.getType()->getIntegerBitWidth()));
     }
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
-      llvm::PHINode* promoted = b_.CreatePHI(PromotedType(phi->getType()), phi->getNumIncomingValues());
+      llvm::PHINode* promoted =
+          b_.CreatePHI(PromotedType(phi->getType()), phi->getNumIncomingValues());
       phis_.push_back({phi, promoted});
       promoted_[phi] = promoted;
       return absl::OkStatus();
@@ -301,11 +317,13 @@ absl::Status PromoteIntegers(llvm::Function& function) {
         if (llvm::isa<llvm::Argument>(operand) && IsOdd(operand->getType())) {
           return Unsupported("an argument of odd width", instruction);
         }
-        if (IsOdd(operand->getType()) && PromotedWidth(operand->getType()->getIntegerBitWidth()) == 0) {
+        if (IsOdd(operand->getType()) &&
+            PromotedWidth(operand->getType()->getIntegerBitWidth()) == 0) {
           return Unsupported("an integer of more than 128 bits", instruction);
         }
       }
-      if (IsOdd(instruction.getType()) && PromotedWidth(instruction.getType()->getIntegerBitWidth()) == 0) {
+      if (IsOdd(instruction.getType()) &&
+          PromotedWidth(instruction.getType()->getIntegerBitWidth()) == 0) {
         return Unsupported("an integer of more than 128 bits", instruction);
       }
     }

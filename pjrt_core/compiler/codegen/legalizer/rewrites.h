@@ -1,4 +1,5 @@
-// The rewrites that the legaliser is made of, one file each. All work on one function in place and keep it valid.
+// The rewrites that the legaliser is made of, one file each. All work on one function in place and
+// keep it valid.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_LEGALIZER_REWRITES_H_
 #define PJRT_CORE_COMPILER_CODEGEN_LEGALIZER_REWRITES_H_
 
@@ -33,7 +34,8 @@ void SplitAggregates(llvm::Function& function);
 // Intrinsics that the back end lacks or gets wrong, by plain instructions.
 void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
-// Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange on whole words.
+// Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange
+// on whole words.
 absl::Status ExpandAtomics(llvm::Function& function, const LegalizerOptions& options);
 
 // Integers of odd widths in the next larger width, up to 128 bits.

@@ -59,7 +59,8 @@ void ExpandVectorCasts(llvm::Function& function) {
   for (llvm::BitCastInst* cast : casts) {
     llvm::IRBuilder<> b(cast);
     const bool from_vector = cast->getSrcTy()->isVectorTy();
-    auto* vector_type = llvm::cast<llvm::FixedVectorType>(from_vector ? cast->getSrcTy() : cast->getDestTy());
+    auto* vector_type =
+        llvm::cast<llvm::FixedVectorType>(from_vector ? cast->getSrcTy() : cast->getDestTy());
     llvm::Type* scalar_type = from_vector ? cast->getDestTy() : cast->getSrcTy();
     llvm::Type* element_type = vector_type->getElementType();
     const unsigned bits = element_type->getPrimitiveSizeInBits();
@@ -68,7 +69,8 @@ void ExpandVectorCasts(llvm::Function& function) {
     if (from_vector) {
       llvm::Value* whole = llvm::ConstantInt::get(word, 0);
       for (unsigned i = 0; i < vector_type->getNumElements(); ++i) {
-        llvm::Value* element = b.CreateBitCast(b.CreateExtractElement(cast->getOperand(0), i), element_bits);
+        llvm::Value* element =
+            b.CreateBitCast(b.CreateExtractElement(cast->getOperand(0), i), element_bits);
         whole = b.CreateOr(whole, b.CreateShl(b.CreateZExt(element, word), i * bits));
       }
       cast->replaceAllUsesWith(b.CreateBitCast(whole, scalar_type));
@@ -88,7 +90,7 @@ void ExpandVectorCasts(llvm::Function& function) {
 using Path = llvm::SmallVector<unsigned, 4>;
 
 void CollectLeaves(llvm::Type* type, Path& path, std::vector<Path>& leaves) {
-  const unsigned count = type->isStructTy() ? type->getStructNumElements()
+  const unsigned count = type->isStructTy()  ? type->getStructNumElements()
                          : type->isArrayTy() ? static_cast<unsigned>(type->getArrayNumElements())
                                              : 0;
   if (!type->isAggregateType()) {
@@ -97,30 +99,35 @@ void CollectLeaves(llvm::Type* type, Path& path, std::vector<Path>& leaves) {
   }
   for (unsigned i = 0; i < count; ++i) {
     path.push_back(i);
-    CollectLeaves(type->isStructTy() ? type->getStructElementType(i) : type->getArrayElementType(), path, leaves);
+    CollectLeaves(type->isStructTy() ? type->getStructElementType(i) : type->getArrayElementType(),
+                  path, leaves);
     path.pop_back();
   }
 }
 
 llvm::Value* Extract(llvm::Value* aggregate, const Path& path, llvm::Instruction* before) {
-  if (llvm::Value* inserted = llvm::FindInsertedValue(aggregate, path, before->getIterator())) return inserted;
+  if (llvm::Value* inserted = llvm::FindInsertedValue(aggregate, path, before->getIterator()))
+    return inserted;
   return llvm::IRBuilder<>(before).CreateExtractValue(aggregate, path);
 }
 
-// Replaces one instruction by one per leaf, and the aggregate by its reconstruction, which later folds away.
+// Replaces one instruction by one per leaf, and the aggregate by its reconstruction, which later
+// folds away.
 void SplitInstruction(llvm::Instruction& instruction) {
   Path path;
   std::vector<Path> leaves;
   CollectLeaves(instruction.getType(), path, leaves);
-  llvm::Instruction* after =
-      llvm::isa<llvm::PHINode>(instruction) ? &*instruction.getParent()->getFirstInsertionPt() : &instruction;
+  llvm::Instruction* after = llvm::isa<llvm::PHINode>(instruction)
+                                 ? &*instruction.getParent()->getFirstInsertionPt()
+                                 : &instruction;
   llvm::Value* whole = llvm::PoisonValue::get(instruction.getType());
   std::vector<llvm::PHINode*> phis;
   for (const Path& leaf : leaves) {
     llvm::Value* part = nullptr;
     if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
       llvm::Type* type = llvm::ExtractValueInst::getIndexedType(phi->getType(), leaf);
-      phis.push_back(llvm::PHINode::Create(type, phi->getNumIncomingValues(), "", phi->getIterator()));
+      phis.push_back(
+          llvm::PHINode::Create(type, phi->getNumIncomingValues(), "", phi->getIterator()));
       part = phis.back();
     } else if (auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {
       llvm::Value* on_true = Extract(select->getTrueValue(), leaf, select);
@@ -138,8 +145,9 @@ void SplitInstruction(llvm::Instruction& instruction) {
       for (size_t leaf = 0; leaf < leaves.size(); ++leaf) {
         // One block may enter by several edges, which must bring the same value.
         const int earlier = phis[leaf]->getBasicBlockIndex(block);
-        llvm::Value* value = earlier >= 0 ? phis[leaf]->getIncomingValue(earlier)
-                                          : Extract(phi->getIncomingValue(i), leaves[leaf], block->getTerminator());
+        llvm::Value* value =
+            earlier >= 0 ? phis[leaf]->getIncomingValue(earlier)
+                         : Extract(phi->getIncomingValue(i), leaves[leaf], block->getTerminator());
         phis[leaf]->addIncoming(value, block);
       }
     }
@@ -155,8 +163,8 @@ void FoldExtracts(llvm::Function& function) {
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
       auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction);
       if (extract == nullptr) continue;
-      llvm::Value* value =
-          llvm::FindInsertedValue(extract->getAggregateOperand(), extract->getIndices(), extract->getIterator());
+      llvm::Value* value = llvm::FindInsertedValue(extract->getAggregateOperand(),
+                                                   extract->getIndices(), extract->getIterator());
       if (value == nullptr) continue;
       extract->replaceAllUsesWith(value);
       extract->eraseFromParent();
@@ -180,7 +188,8 @@ absl::Status Unsupported(absl::string_view what, const llvm::Instruction& instru
   std::string text;
   llvm::raw_string_ostream stream(text);
   instruction.print(stream);
-  return absl::UnimplementedError(absl::StrCat("onexpu: ", what, " in generated code:", text, " (kernel ",
+  return absl::UnimplementedError(absl::StrCat("onexpu: ", what, " in generated code:", text,
+                                               " (kernel ",
                                                instruction.getFunction()->getName().str(), ")"));
 }
 

@@ -15,7 +15,8 @@ absl::Status EmitReduction(KernelSequence& sequence) {
   const ReductionShape shape(reduce);
   const bool for_gpu = sequence.target().gpu_schedules;
   if (!(for_gpu ? IsReductionForGpu(shape) : IsReductionForCpu(shape))) return EmitLoop(sequence);
-  return for_gpu ? EmitReductionForGpu(sequence, reduce, shape) : EmitReductionForCpu(sequence, reduce, shape);
+  return for_gpu ? EmitReductionForGpu(sequence, reduce, shape)
+                 : EmitReductionForCpu(sequence, reduce, shape);
 }
 
 }  // namespace onexpu::compiler

@@ -1,4 +1,5 @@
-// Schedules for a kReduce (alone or as a fusion's root), by the kind of the device. Any reducer, any number of values.
+// Schedules for a kReduce (alone or as a fusion's root), by the kind of the device. Any reducer,
+// any number of values.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_H_
 
@@ -17,10 +18,11 @@ absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruc
 absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                  const ReductionShape& shape);
 
-// The second launch of a reduction that was cut: each result's `pieces` values in scratch memory, at
-// row * row_stride + piece * piece_stride.
-absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstruction& reduce, const ReductionShape& shape,
-                               int64_t scratch, int64_t pieces, int64_t piece_stride, int64_t row_stride);
+// The second launch of a reduction that was cut: each result's `pieces` values in scratch memory,
+// at row * row_stride + piece * piece_stride.
+absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstruction& reduce,
+                               const ReductionShape& shape, int64_t scratch, int64_t pieces,
+                               int64_t piece_stride, int64_t row_stride);
 
 }  // namespace onexpu::compiler
 

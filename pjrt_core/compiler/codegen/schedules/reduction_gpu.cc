@@ -1,5 +1,5 @@
-// Reductions on a GPU: the work-items of a group share each result, side by side in memory, and combine what they have in
-// local memory.
+// Reductions on a GPU: the work-items of a group share each result, side by side in memory, and
+// combine what they have in local memory.
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
@@ -62,7 +62,8 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
   const int64_t groups_per_piece = CeilDiv(shape.rows, tile.columns);
   const bool whole = pieces == 1;
   const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(whole ? "" : "_pieces"));
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
+                      sequence.Begin(whole ? "" : "_pieces"));
   {
     ReductionKernel steps(*kernel, reduce, shape);
     llvm::IRBuilder<>& b = kernel->b();
@@ -91,7 +92,8 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
       return steps.Store(local, place, values);
     }));
     Value* lanes_with_elements = b.CreateSub(end, math.Mul(number, piece));
-    TF_RETURN_IF_ERROR(steps.CombineLanes(local, lane, column, tile.lanes, tile.columns, lanes_with_elements));
+    TF_RETURN_IF_ERROR(
+        steps.CombineLanes(local, lane, column, tile.lanes, tile.columns, lanes_with_elements));
     Value* is_first = b.CreateAnd(row_exists, b.CreateICmpEQ(lane, math.Constant(0)));
     TF_RETURN_IF_ERROR(kernel->If(is_first, [&]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(local, column));
@@ -104,7 +106,8 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
   const uint64_t items = local_size * groups_per_piece * pieces;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {local_size}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows, /*row_stride=*/1);
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows,
+                           /*row_stride=*/1);
 }
 
 }  // namespace onexpu::compiler

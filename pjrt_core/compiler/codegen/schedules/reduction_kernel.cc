@@ -31,7 +31,8 @@ class Accumulators {
 
   absl::Status Add(const ReductionKernel::Values& values) {
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps_.Combine(Load(), values));
-    for (size_t i = 0; i < slots_.size(); ++i) steps_.kernel().b().CreateStore(combined[i], slots_[i]);
+    for (size_t i = 0; i < slots_.size(); ++i)
+      steps_.kernel().b().CreateStore(combined[i], slots_[i]);
     return absl::OkStatus();
   }
 
@@ -42,7 +43,8 @@ class Accumulators {
 
 }  // namespace
 
-ReductionShape::ReductionShape(const xla::HloInstruction& reduce) : values(reduce.operand_count() / 2) {
+ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
+    : values(reduce.operand_count() / 2) {
   const xla::Shape& input = reduce.operand(0)->shape();
   const int64_t rank = input.dimensions().size();
   reduces_fastest = true;
@@ -70,7 +72,8 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   const auto wide = [&](Value* value) { return b.CreateSExt(value, b.getInt64Ty()); };
   const Index at = shape_.reduces_fastest
                        ? Index(std::move(index),
-                               b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)), wide(element)),
+                               b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)),
+                                              wide(element)),
                                reduce_.operand(0)->shape())
                        : Index(std::move(index));
   Values values;
@@ -80,22 +83,25 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   return values;
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs, const Values& rhs) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs,
+                                                                 const Values& rhs) {
   return EmitAccumulate(kernel_, reduce_, lhs, rhs);
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first, Value* end, Value* step) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first,
+                                                                    Value* end, Value* step) {
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, first));
   Accumulators sums(*this, initial);
-  TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), end, step, [&](Value* element) -> absl::Status {
-    TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
-    return sums.Add(values);
-  }));
+  TF_RETURN_IF_ERROR(
+      kernel_.For(math().Add(first, step), end, step, [&](Value* element) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
+        return sums.Add(values);
+      }));
   return sums.Load();
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(Value* row, Value* first, Value* end,
-                                                                              Value* lane, int64_t lanes) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
+    Value* row, Value* first, Value* end, Value* lane, int64_t lanes) {
   llvm::IRBuilder<>& b = kernel_.b();
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
   Accumulators sums(*this, initial);
@@ -108,20 +114,21 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(Va
   Value* rest = math().Add(first, whole);
   Value* step = math().Constant(lanes);
   TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), rest, step, add));
-  TF_RETURN_IF_ERROR(kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&] { return add(rest); }));
+  TF_RETURN_IF_ERROR(
+      kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&] { return add(rest); }));
   return sums.Load();
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(const std::vector<Array>& arrays, Value* count,
-                                                                       Value* first, int64_t stride) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
+    const std::vector<Array>& arrays, Value* count, Value* first, int64_t stride) {
   const auto place = [&](Value* number) {
     Value* offset = math().Mul(number, stride);
     return first == nullptr ? offset : math().Add(first, offset);
   };
   TF_ASSIGN_OR_RETURN(const Values initial, Load(arrays, place(math().Constant(0))));
   Accumulators sums(*this, initial);
-  TF_RETURN_IF_ERROR(
-      kernel_.For(math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
+  TF_RETURN_IF_ERROR(kernel_.For(
+      math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Load(arrays, place(number)));
         return sums.Add(values);
       }));
@@ -131,7 +138,8 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(const std
 absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
   Values initial;
   for (int64_t i = 0; i < shape_.values; ++i) {
-    TF_ASSIGN_OR_RETURN(initial.emplace_back(), kernel_.Element(*reduce_.operand(shape_.values + i), Index()));
+    TF_ASSIGN_OR_RETURN(initial.emplace_back(),
+                        kernel_.Element(*reduce_.operand(shape_.values + i), Index()));
   }
   TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));
   results = NormalizeAccumulators(kernel_, reduce_, std::move(results));
@@ -151,18 +159,21 @@ absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
 std::vector<Array> ReductionKernel::ScratchArrays(int64_t first, int64_t count) const {
   std::vector<Array> arrays;
   for (int64_t i = 0; i < shape_.values; ++i) {
-    arrays.push_back({xla::ShapeUtil::MakeShape(AccumulatorType(reduce_, i), {count}), kernel_.scratch(first + i)});
+    arrays.push_back({xla::ShapeUtil::MakeShape(AccumulatorType(reduce_, i), {count}),
+                      kernel_.scratch(first + i)});
   }
   return arrays;
 }
 
 std::vector<Array> ReductionKernel::LocalArrays(int64_t count) const {
   std::vector<Array> arrays;
-  for (int64_t i = 0; i < shape_.values; ++i) arrays.push_back(LocalArray(kernel_, AccumulatorType(reduce_, i), count));
+  for (int64_t i = 0; i < shape_.values; ++i)
+    arrays.push_back(LocalArray(kernel_, AccumulatorType(reduce_, i), count));
   return arrays;
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::Load(const std::vector<Array>& arrays, Value* place) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Load(const std::vector<Array>& arrays,
+                                                              Value* place) {
   Values values;
   for (const Array& array : arrays) {
     TF_ASSIGN_OR_RETURN(values.emplace_back(), kernel_.Load(array, Index({place})));
@@ -170,15 +181,17 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Load(const std::vector<
   return values;
 }
 
-absl::Status ReductionKernel::Store(const std::vector<Array>& arrays, Value* place, const Values& values) {
+absl::Status ReductionKernel::Store(const std::vector<Array>& arrays, Value* place,
+                                    const Values& values) {
   for (size_t i = 0; i < arrays.size(); ++i) {
     TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], Index({place}), values[i]));
   }
   return absl::OkStatus();
 }
 
-absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Value* lane, Value* column, int64_t lanes,
-                                           int64_t columns, Value* filled) {
+absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Value* lane,
+                                           Value* column, int64_t lanes, int64_t columns,
+                                           Value* filled) {
   llvm::IRBuilder<>& b = kernel_.b();
   for (int64_t half = lanes / 2; half > 0; half /= 2) {
     Barrier(kernel_);
@@ -196,7 +209,8 @@ absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Valu
   return absl::OkStatus();
 }
 
-int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce, int64_t count) {
+int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
+                            int64_t count) {
   int64_t first = -1;
   for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
     const int64_t number = sequence.AddScratch(count * StorageBytes(AccumulatorType(reduce, i)));

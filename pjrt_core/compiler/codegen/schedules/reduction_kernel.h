@@ -1,6 +1,7 @@
-// What all schedules of a kReduce have in common: how its dimensions lie in memory, and serial and cooperative combining
-// in any type. The result of combining elements alone is combined with the initial value exactly once, at the end.
-// One object per kernel that is being written; thread-compatible.
+// What all schedules of a kReduce have in common: how its dimensions lie in memory, and serial and
+// cooperative combining in any type. The result of combining elements alone is combined with the
+// initial value exactly once, at the end. One object per kernel that is being written;
+// thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
 
@@ -15,7 +16,8 @@
 
 namespace onexpu::compiler {
 
-// The dimensions of the reduced arrays, in two groups, each in order of memory with the fastest last.
+// The dimensions of the reduced arrays, in two groups, each in order of memory with the fastest
+// last.
 struct ReductionShape {
   explicit ReductionShape(const xla::HloInstruction& reduce);
 
@@ -23,18 +25,19 @@ struct ReductionShape {
   std::vector<int64_t> reduced;
   std::vector<int64_t> kept_extents;
   std::vector<int64_t> reduced_extents;
-  int64_t rows = 1;             // results: the product of kept_extents
-  int64_t length = 1;           // elements of one result: the product of reduced_extents
-  int64_t minor_kept = 1;       // results that lie side by side: 1 when the fastest dimension is reduced
+  int64_t rows = 1;        // results: the product of kept_extents
+  int64_t length = 1;      // elements of one result: the product of reduced_extents
+  int64_t minor_kept = 1;  // results that lie side by side: 1 when the fastest dimension is reduced
   bool reduces_fastest = false;  // all reduced dimensions are faster than all kept ones
-  int64_t values = 1;           // of each element (several for a variadic reduction)
+  int64_t values = 1;            // of each element (several for a variadic reduction)
 };
 
 class ReductionKernel {
  public:
   using Values = std::vector<llvm::Value*>;
 
-  ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce, const ReductionShape& shape)
+  ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce,
+                  const ReductionShape& shape)
       : kernel_(kernel), reduce_(reduce), shape_(shape) {}
 
   FusionContext& kernel() { return kernel_; }
@@ -47,11 +50,13 @@ class ReductionKernel {
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
 
   // Combines elements first, first + step, ... below `end`, of which there is at least one.
-  absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* step);
+  absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end,
+                                    llvm::Value* step);
 
-  // What lane number `lane` has of elements first to end - 1, of which there are at least `lanes`: every `lanes`-th.
-  absl::StatusOr<Values> AccumulateSideBySide(llvm::Value* row, llvm::Value* first, llvm::Value* end, llvm::Value* lane,
-                                              int64_t lanes);
+  // What lane number `lane` has of elements first to end - 1, of which there are at least `lanes`:
+  // every `lanes`-th.
+  absl::StatusOr<Values> AccumulateSideBySide(llvm::Value* row, llvm::Value* first,
+                                              llvm::Value* end, llvm::Value* lane, int64_t lanes);
 
   // Combines with the initial value and stores the result.
   absl::Status Finish(llvm::Value* row, const Values& values);
@@ -62,15 +67,16 @@ class ReductionKernel {
   absl::StatusOr<Values> Load(const std::vector<Array>& arrays, llvm::Value* place);
   absl::Status Store(const std::vector<Array>& arrays, llvm::Value* place, const Values& values);
 
-  // Combines `count` stored values, one at least, from place `first` (0 when null) on, `stride` apart.
-  absl::StatusOr<Values> CombineStored(const std::vector<Array>& arrays, llvm::Value* count, llvm::Value* first = nullptr,
-                                       int64_t stride = 1);
+  // Combines `count` stored values, one at least, from place `first` (0 when null) on, `stride`
+  // apart.
+  absl::StatusOr<Values> CombineStored(const std::vector<Array>& arrays, llvm::Value* count,
+                                       llvm::Value* first = nullptr, int64_t stride = 1);
 
-  // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of two, in `local` memory
-  // at lane * columns + column, of which the first `filled` hold something. To be called by all work-items of the group;
-  // lane 0's place then holds the whole.
-  absl::Status CombineLanes(const std::vector<Array>& local, llvm::Value* lane, llvm::Value* column, int64_t lanes,
-                            int64_t columns, llvm::Value* filled);
+  // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of
+  // two, in `local` memory at lane * columns + column, of which the first `filled` hold something.
+  // To be called by all work-items of the group; lane 0's place then holds the whole.
+  absl::Status CombineLanes(const std::vector<Array>& local, llvm::Value* lane, llvm::Value* column,
+                            int64_t lanes, int64_t columns, llvm::Value* filled);
 
  private:
   FusionContext& kernel_;
@@ -79,7 +85,8 @@ class ReductionKernel {
 };
 
 // Adds scratch for `count` intermediate values; the number of the first.
-int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce, int64_t count);
+int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
+                            int64_t count);
 
 }  // namespace onexpu::compiler
 

@@ -19,16 +19,20 @@ using xla::HloOpcode;
 // An element's storage form as one integer, and back.
 Value* StorageToBits(Value* stored, llvm::IRBuilder<>& b) {
   llvm::Type* type = stored->getType();
-  if (!type->isStructTy()) return b.CreateBitCast(stored, b.getIntNTy(type->getPrimitiveSizeInBits()));
-  Value* re = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 0), b.getInt32Ty()), b.getInt64Ty());
-  Value* im = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 1), b.getInt32Ty()), b.getInt64Ty());
+  if (!type->isStructTy())
+    return b.CreateBitCast(stored, b.getIntNTy(type->getPrimitiveSizeInBits()));
+  Value* re = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 0), b.getInt32Ty()),
+                           b.getInt64Ty());
+  Value* im = b.CreateZExt(b.CreateBitCast(b.CreateExtractValue(stored, 1), b.getInt32Ty()),
+                           b.getInt64Ty());
   return b.CreateOr(re, b.CreateShl(im, 32));
 }
 
 Value* BitsToStorage(Value* bits, llvm::Type* type, llvm::IRBuilder<>& b) {
   if (!type->isStructTy()) return b.CreateBitCast(bits, type);
   Value* re = b.CreateBitCast(b.CreateTrunc(bits, b.getInt32Ty()), b.getFloatTy());
-  Value* im = b.CreateBitCast(b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty()), b.getFloatTy());
+  Value* im =
+      b.CreateBitCast(b.CreateTrunc(b.CreateLShr(bits, 32), b.getInt32Ty()), b.getFloatTy());
   return b.CreateInsertValue(b.CreateInsertValue(llvm::PoisonValue::get(type), re, 0), im, 1);
 }
 
@@ -57,13 +61,15 @@ llvm::AtomicRMWInst::BinOp FindNative(const xla::HloInstruction& root) {
   const xla::PrimitiveType type = root.shape().element_type();
   if (!CombinesItsParameters(root)) return llvm::AtomicRMWInst::BAD_BINOP;
   if (type == xla::F32 || type == xla::F64) {
-    return root.opcode() == HloOpcode::kAdd ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::BAD_BINOP;
+    return root.opcode() == HloOpcode::kAdd ? llvm::AtomicRMWInst::FAdd
+                                            : llvm::AtomicRMWInst::BAD_BINOP;
   }
   const int64_t bytes = xla::primitive_util::IsIntegralType(type) ? StorageBytes(type) : 0;
   if (bytes != 4 && bytes != 8) return llvm::AtomicRMWInst::BAD_BINOP;
   for (const NativeAtomic& native : kNativeAtomics) {
     if (native.opcode != root.opcode()) continue;
-    return xla::primitive_util::IsSignedIntegralType(type) ? native.for_signed : native.for_unsigned;
+    return xla::primitive_util::IsSignedIntegralType(type) ? native.for_signed
+                                                           : native.for_unsigned;
   }
   return llvm::AtomicRMWInst::BAD_BINOP;
 }
@@ -74,7 +80,9 @@ ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)
     : updates_(&scatter.scatter_updates()[0]->shape()) {
   const xla::ScatterDimensionNumbers& numbers = scatter.scatter_dimension_numbers();
   const xla::Shape& operand = scatter.operand(0)->shape();
-  const auto contains = [](const auto& list, int64_t value) { return absl::c_linear_search(list, value); };
+  const auto contains = [](const auto& list, int64_t value) {
+    return absl::c_linear_search(list, value);
+  };
   for (int64_t i = 0; i < static_cast<int64_t>(updates_->dimensions().size()); ++i) {
     if (!contains(numbers.update_window_dims(), i)) index_dimensions_.push_back(i);
   }
@@ -84,9 +92,11 @@ ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)
     window_.push_back(1);
     source_.push_back(-1);
     if (contains(numbers.inserted_window_dims(), d)) continue;
-    if (const auto batch = absl::c_find(numbers.input_batching_dims(), d); batch != numbers.input_batching_dims().end()) {
+    if (const auto batch = absl::c_find(numbers.input_batching_dims(), d);
+        batch != numbers.input_batching_dims().end()) {
       // The batch of an index is its place along a dimension of the indices.
-      int64_t of_indices = numbers.scatter_indices_batching_dims(batch - numbers.input_batching_dims().begin());
+      int64_t of_indices =
+          numbers.scatter_indices_batching_dims(batch - numbers.input_batching_dims().begin());
       if (of_indices > numbers.index_vector_dim()) --of_indices;
       source_.back() = index_dimensions_[of_indices];
       is_apart[source_.back()] = true;
@@ -94,14 +104,17 @@ ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)
     }
     source_.back() = numbers.update_window_dims(next_window++);
     window_.back() = updates_->dimensions(source_.back());
-    // Windows that begin at different places along this dimension overlap; those that fill it begin at 0.
-    const bool moves = contains(numbers.scatter_dims_to_operand_dims(), d) && window_.back() != operand.dimensions(d);
+    // Windows that begin at different places along this dimension overlap; those that fill it begin
+    // at 0.
+    const bool moves = contains(numbers.scatter_dims_to_operand_dims(), d) &&
+                       window_.back() != operand.dimensions(d);
     is_apart[source_.back()] = !moves;
   }
   // Indices before elements of a window: the order that updates are applied in.
   for (const bool of_indices : {true, false}) {
     for (size_t i = 0; i < is_apart.size(); ++i) {
-      if (contains(index_dimensions_, i) == of_indices) (is_apart[i] ? apart_ : meeting_).push_back(i);
+      if (contains(index_dimensions_, i) == of_indices)
+        (is_apart[i] ? apart_ : meeting_).push_back(i);
     }
   }
 }
@@ -118,15 +131,19 @@ bool ScatterKernel::CanBeAtomic(const xla::HloScatterInstruction& scatter, const
   return bytes <= 4 || (bytes == 8 && target.has_int64_atomics);
 }
 
-// Where the window begins along the operand's dimension that `component` of the index stands for (i64).
-absl::StatusOr<Value*> ScatterKernel::Start(absl::Span<Value* const> update_index, int64_t component) {
+// Where the window begins along the operand's dimension that `component` of the index stands for
+// (i64).
+absl::StatusOr<Value*> ScatterKernel::Start(absl::Span<Value* const> update_index,
+                                            int64_t component) {
   const xla::ScatterDimensionNumbers& numbers = scatter_.scatter_dimension_numbers();
   const xla::HloInstruction& indices = *scatter_.scatter_indices();
   std::vector<Value*> position;
-  for (int64_t dimension : dimensions_.index_dimensions()) position.push_back(update_index[dimension]);
+  for (int64_t dimension : dimensions_.index_dimensions())
+    position.push_back(update_index[dimension]);
   const int64_t rank = indices.shape().dimensions().size();
   if (numbers.index_vector_dim() < rank) {
-    position.insert(position.begin() + numbers.index_vector_dim(), kernel_.index_math().Constant(component));
+    position.insert(position.begin() + numbers.index_vector_dim(),
+                    kernel_.index_math().Constant(component));
   }
   TF_ASSIGN_OR_RETURN(Value * start, kernel_.Element(indices, Index(std::move(position))));
   const bool is_signed = xla::primitive_util::IsSignedIntegralType(indices.shape().element_type());
@@ -152,8 +169,10 @@ absl::Status ScatterKernel::Update(absl::Span<Value* const> update_index, bool a
   return kernel_.If(in_bounds, [&]() -> absl::Status {
     std::vector<Value*> place;
     for (size_t d = 0; d < starts.size(); ++d) {
-      Value* within = dimensions_.source(d) >= 0 ? update_index[dimensions_.source(d)] : math.Constant(0);
-      place.push_back(starts[d] == nullptr ? within : math.Add(math.ToIndexType(starts[d]), within));
+      Value* within =
+          dimensions_.source(d) >= 0 ? update_index[dimensions_.source(d)] : math.Constant(0);
+      place.push_back(starts[d] == nullptr ? within
+                                           : math.Add(math.ToIndexType(starts[d]), within));
     }
     const Index from(std::vector<Value*>(update_index.begin(), update_index.end()));
     std::vector<Value*> updates;
@@ -171,20 +190,25 @@ absl::Status ScatterKernel::Combine(const Index& place, const std::vector<Value*
     TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Load(result, place));
   }
   arguments.insert(arguments.end(), updates.begin(), updates.end());
-  TF_ASSIGN_OR_RETURN(std::vector<Value*> combined, kernel_.EmitReducer(*scatter_.to_apply(), arguments));
-  for (size_t i = 0; i < combined.size(); ++i) TF_RETURN_IF_ERROR(kernel_.Store(i, place, combined[i]));
+  TF_ASSIGN_OR_RETURN(std::vector<Value*> combined,
+                      kernel_.EmitReducer(*scatter_.to_apply(), arguments));
+  for (size_t i = 0; i < combined.size(); ++i)
+    TF_RETURN_IF_ERROR(kernel_.Store(i, place, combined[i]));
   return absl::OkStatus();
 }
 
 absl::Status ScatterKernel::CombineAtomically(const Index& place, Value* update) {
   const xla::HloInstruction& root = *scatter_.to_apply()->root_instruction();
   // Replacing needs no more than a store: one of those that meet remains.
-  if (&root == scatter_.to_apply()->parameter_instruction(1)) return kernel_.Store(0, place, update);
+  if (&root == scatter_.to_apply()->parameter_instruction(1))
+    return kernel_.Store(0, place, update);
   const llvm::AtomicRMWInst::BinOp native = FindNative(root);
   if (native == llvm::AtomicRMWInst::BAD_BINOP) return CompareAndExchange(place, update);
   const Array& result = kernel_.results()[0];
-  Value* pointer = kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
-  kernel_.b().CreateAtomicRMW(native, pointer, update, llvm::Align(StorageBytes(result.shape.element_type())),
+  Value* pointer =
+      kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
+  kernel_.b().CreateAtomicRMW(native, pointer, update,
+                              llvm::Align(StorageBytes(result.shape.element_type())),
                               llvm::AtomicOrdering::Monotonic, DeviceScope(kernel_.llvm_context()));
   return absl::OkStatus();
 }
@@ -193,16 +217,21 @@ absl::Status ScatterKernel::CompareAndExchange(const Index& place, Value* update
   llvm::IRBuilder<>& b = kernel_.b();
   const Array& result = kernel_.results()[0];
   const xla::PrimitiveType type = result.shape.element_type();
-  Value* pointer = kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
+  Value* pointer =
+      kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
   AtomicWord word(b, pointer, 8 * StorageBytes(type));
   llvm::AllocaInst* seen = kernel_.Slot(word.word_type(), word.Load());
   llvm::AllocaInst* done = kernel_.Slot(b.getInt1Ty(), b.getFalse());
-  const auto goes_on = [&]() -> absl::StatusOr<Value*> { return b.CreateNot(b.CreateLoad(b.getInt1Ty(), done)); };
+  const auto goes_on = [&]() -> absl::StatusOr<Value*> {
+    return b.CreateNot(b.CreateLoad(b.getInt1Ty(), done));
+  };
   return kernel_.While(goes_on, [&]() -> absl::Status {
     Value* before = b.CreateLoad(word.word_type(), seen);
-    Value* stored = BitsToStorage(word.Extract(before), StorageType(type, kernel_.llvm_context()), b);
+    Value* stored =
+        BitsToStorage(word.Extract(before), StorageType(type, kernel_.llvm_context()), b);
     Value* current = FromStorage(stored, type, kernel_.target(), b);
-    TF_ASSIGN_OR_RETURN(std::vector<Value*> combined, kernel_.EmitReducer(*scatter_.to_apply(), {current, update}));
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> combined,
+                        kernel_.EmitReducer(*scatter_.to_apply(), {current, update}));
     Value* bits = StorageToBits(ToStorage(combined[0], type, kernel_.target(), b), b);
     const AtomicWord::Exchange exchange = word.CompareExchange(before, word.Replace(before, bits));
     b.CreateStore(exchange.seen, seen);

@@ -1,5 +1,6 @@
-// One element of a scatter's updates as IR: where it goes, whether it is in bounds, and how it is combined with what is
-// there, alone or against other work-items. One object per kernel that is being written; thread-compatible.
+// One element of a scatter's updates as IR: where it goes, whether it is in bounds, and how it is
+// combined with what is there, alone or against other work-items. One object per kernel that is
+// being written; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCATTER_KERNEL_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCATTER_KERNEL_H_
 
@@ -25,8 +26,8 @@ class ScatterDimensions {
   const std::vector<int64_t>& meeting() const { return meeting_; }
   std::vector<int64_t> Extents(absl::Span<const int64_t> dimensions) const;
 
-  // Per dimension of the operand: the dimension of the updates that runs through it, -1 for none, and how many elements
-  // a window has there.
+  // Per dimension of the operand: the dimension of the updates that runs through it, -1 for none,
+  // and how many elements a window has there.
   int64_t source(int64_t operand_dimension) const { return source_[operand_dimension]; }
   int64_t window(int64_t operand_dimension) const { return window_[operand_dimension]; }
   // The updates' dimensions that count the indices, in order.
@@ -43,7 +44,8 @@ class ScatterDimensions {
 
 class ScatterKernel {
  public:
-  ScatterKernel(FusionContext& kernel, const xla::HloScatterInstruction& scatter, const ScatterDimensions& dimensions)
+  ScatterKernel(FusionContext& kernel, const xla::HloScatterInstruction& scatter,
+                const ScatterDimensions& dimensions)
       : kernel_(kernel), scatter_(scatter), dimensions_(dimensions) {}
 
   // True when Update can be made atomic: one operand of at most 64 bits.
@@ -53,7 +55,8 @@ class ScatterKernel {
   absl::Status Update(absl::Span<llvm::Value* const> update_index, bool atomic);
 
  private:
-  absl::StatusOr<llvm::Value*> Start(absl::Span<llvm::Value* const> update_index, int64_t component);
+  absl::StatusOr<llvm::Value*> Start(absl::Span<llvm::Value* const> update_index,
+                                     int64_t component);
   absl::Status Combine(const Index& place, const std::vector<llvm::Value*>& updates);
   absl::Status CombineAtomically(const Index& place, llvm::Value* update);
   absl::Status CompareAndExchange(const Index& place, llvm::Value* update);

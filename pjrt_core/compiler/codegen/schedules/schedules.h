@@ -1,4 +1,5 @@
-// The schedules: how an instruction is mapped to work-items. One file each; schedule_selector.cc chooses.
+// The schedules: how an instruction is mapped to work-items. One file each; schedule_selector.cc
+// chooses.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCHEDULES_H_
 
@@ -8,15 +9,16 @@
 
 namespace onexpu::compiler {
 
-// One element of the result per work-item, whatever the operation; results of different dimensions, and updates in place,
-// get kernels of their own.
+// One element of the result per work-item, whatever the operation; results of different dimensions,
+// and updates in place, get kernels of their own.
 absl::Status EmitLoop(KernelSequence& sequence);
 
-// One element per work-item in the order of the operands, so that each operand is read as it lies in memory. For a root
-// that is one kConcatenate.
+// One element per work-item in the order of the operands, so that each operand is read as it lies
+// in memory. For a root that is one kConcatenate.
 absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 
-// Tiles, for a root that reads memory along another dimension than it writes, through elementwise operations alone.
+// Tiles, for a root that reads memory along another dimension than it writes, through elementwise
+// operations alone.
 bool IsTransposition(const KernelSequence& sequence);
 absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel);
 
@@ -29,7 +31,8 @@ absl::Status EmitReduction(KernelSequence& sequence);
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 
-// kScatter: any combiner, any number of operands; in place where the operand's memory is the result's.
+// kScatter: any combiner, any number of operands; in place where the operand's memory is the
+// result's.
 absl::Status EmitScatter(KernelSequence& sequence);
 
 }  // namespace onexpu::compiler

@@ -45,8 +45,8 @@ Plan MakePlan(const HloSortInstruction& sort, const Target& target) {
   return {1, kPiece, true};
 }
 
-// Passes in pairs, from the results to scratch and back, so that the results end where they belong. A pass too many
-// copies.
+// Passes in pairs, from the results to scratch and back, so that the results end where they belong.
+// A pass too many copies.
 int64_t PairsOfPasses(int64_t length) {
   int64_t pairs = 0;
   for (int64_t width = kRun; width < length; width *= 4) ++pairs;
@@ -57,15 +57,16 @@ int64_t PairsOfPasses(int64_t length) {
 int64_t AddScratchRows(KernelSequence& sequence, const HloSortInstruction& sort) {
   int64_t first = -1;
   for (const xla::HloInstruction* operand : sort.operands()) {
-    const int64_t bytes =
-        xla::ShapeUtil::ElementsIn(operand->shape()) * StorageBytes(operand->shape().element_type());
+    const int64_t bytes = xla::ShapeUtil::ElementsIn(operand->shape()) *
+                          StorageBytes(operand->shape().element_type());
     const int64_t number = sequence.AddScratch(bytes);
     if (first < 0) first = number;
   }
   return first;
 }
 
-absl::Status EmitInOneLaunch(KernelSequence& sequence, const HloSortInstruction& sort, const Plan& plan) {
+absl::Status EmitInOneLaunch(KernelSequence& sequence, const HloSortInstruction& sort,
+                             const Plan& plan) {
   const int64_t length = sort.operand(0)->shape().dimensions(sort.sort_dimension());
   const int64_t pairs = PairsOfPasses(length);
   const int64_t scratch = pairs > 0 ? AddScratchRows(sequence, sort) : 0;
@@ -85,16 +86,19 @@ absl::Status EmitInOneLaunch(KernelSequence& sequence, const HloSortInstruction&
     const std::vector<Array> other = steps.ScratchArrays(scratch);
     llvm::AllocaInst* width = kernel->Slot(math.type(), math.Constant(kRun));
     synchronize();
-    TF_RETURN_IF_ERROR(kernel->For(math.Constant(0), math.Constant(pairs), math.Constant(1), [&](Value*) -> absl::Status {
-      Value* narrow = b.CreateLoad(math.type(), width);
-      TF_RETURN_IF_ERROR(steps.MergeRuns(kernel->results(), other, narrow, plan.piece, first, stride));
-      synchronize();
-      Value* wide = b.CreateShl(narrow, 1);
-      TF_RETURN_IF_ERROR(steps.MergeRuns(other, kernel->results(), wide, plan.piece, first, stride));
-      synchronize();
-      b.CreateStore(b.CreateShl(wide, 1), width);
-      return absl::OkStatus();
-    }));
+    TF_RETURN_IF_ERROR(kernel->For(
+        math.Constant(0), math.Constant(pairs), math.Constant(1), [&](Value*) -> absl::Status {
+          Value* narrow = b.CreateLoad(math.type(), width);
+          TF_RETURN_IF_ERROR(
+              steps.MergeRuns(kernel->results(), other, narrow, plan.piece, first, stride));
+          synchronize();
+          Value* wide = b.CreateShl(narrow, 1);
+          TF_RETURN_IF_ERROR(
+              steps.MergeRuns(other, kernel->results(), wide, plan.piece, first, stride));
+          synchronize();
+          b.CreateStore(b.CreateShl(wide, 1), width);
+          return absl::OkStatus();
+        }));
   }
   const uint64_t items = plan.work_items;
   const uint64_t rows = steps.rows();
@@ -116,11 +120,12 @@ absl::StatusOr<LaunchDimensions> PerItem(FusionContext& kernel, SortKernel& step
   return LaunchDimensions{{static_cast<uint64_t>(items)}, {1}};
 }
 
-// The width of the next pass is kept on the device, so that one kernel serves every other pass. A pass reads one word and
-// writes the other.
-absl::Status EmitPass(KernelSequence& sequence, const HloSortInstruction& sort, const Plan& plan, int64_t scratch,
-                      int64_t widths, bool there) {
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin(there ? "_there" : "_back"));
+// The width of the next pass is kept on the device, so that one kernel serves every other pass. A
+// pass reads one word and writes the other.
+absl::Status EmitPass(KernelSequence& sequence, const HloSortInstruction& sort, const Plan& plan,
+                      int64_t scratch, int64_t widths, bool there) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
+                      sequence.Begin(there ? "_there" : "_back"));
   SortKernel steps(*kernel, sort);
   IndexMath& math = steps.math();
   const Array words = {xla::ShapeUtil::MakeShape(xla::S64, {2}), kernel->scratch(widths)};
@@ -128,18 +133,20 @@ absl::Status EmitPass(KernelSequence& sequence, const HloSortInstruction& sort, 
   const Index next({math.Constant(there ? 1 : 0)});
   TF_ASSIGN_OR_RETURN(Value * stored, kernel->Load(words, mine));
   Value* width = math.ToIndexType(stored);
-  TF_RETURN_IF_ERROR(kernel->If(kernel->b().CreateICmpEQ(kernel->GlobalId(), kernel->b().getInt64(0)), [&] {
-    return kernel->Store(words, next, kernel->b().CreateShl(stored, 1));
-  }));
+  TF_RETURN_IF_ERROR(
+      kernel->If(kernel->b().CreateICmpEQ(kernel->GlobalId(), kernel->b().getInt64(0)),
+                 [&] { return kernel->Store(words, next, kernel->b().CreateShl(stored, 1)); }));
   const std::vector<Array> other = steps.ScratchArrays(scratch);
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, PerItem(*kernel, steps, plan, [&](Value* number) {
-    return steps.MergeRuns(there ? kernel->results() : other, there ? other : kernel->results(), width, plan.piece,
-                           number, math.Constant(plan.work_items));
-  }));
+                        return steps.MergeRuns(there ? kernel->results() : other,
+                                               there ? other : kernel->results(), width, plan.piece,
+                                               number, math.Constant(plan.work_items));
+                      }));
   return sequence.End(std::move(kernel), std::move(launch));
 }
 
-absl::Status EmitInManyLaunches(KernelSequence& sequence, const HloSortInstruction& sort, const Plan& plan) {
+absl::Status EmitInManyLaunches(KernelSequence& sequence, const HloSortInstruction& sort,
+                                const Plan& plan) {
   const int64_t scratch = AddScratchRows(sequence, sort);
   const int64_t widths = sequence.AddScratch(2 * sizeof(int64_t));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin("_runs"));
@@ -149,12 +156,13 @@ absl::Status EmitInManyLaunches(KernelSequence& sequence, const HloSortInstructi
     return UnsupportedOperation(sort, "a row of this length");
   }
   const Array words = {xla::ShapeUtil::MakeShape(xla::S64, {2}), kernel->scratch(widths)};
-  TF_RETURN_IF_ERROR(kernel->If(kernel->b().CreateICmpEQ(kernel->GlobalId(), kernel->b().getInt64(0)), [&] {
-    return kernel->Store(words, Index({math.Constant(0)}), kernel->b().getInt64(kRun));
-  }));
+  TF_RETURN_IF_ERROR(kernel->If(
+      kernel->b().CreateICmpEQ(kernel->GlobalId(), kernel->b().getInt64(0)),
+      [&] { return kernel->Store(words, Index({math.Constant(0)}), kernel->b().getInt64(kRun)); }));
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, PerItem(*kernel, steps, plan, [&](Value* number) {
-    return steps.SortRuns(kernel->results(), number, math.Constant(plan.work_items));
-  }));
+                        return steps.SortRuns(kernel->results(), number,
+                                              math.Constant(plan.work_items));
+                      }));
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
 
   const int64_t pairs = PairsOfPasses(sort.operand(0)->shape().dimensions(sort.sort_dimension()));
@@ -177,7 +185,8 @@ absl::Status EmitSort(KernelSequence& sequence) {
   }
   if (xla::ShapeUtil::IsZeroElementArray(sort.operand(0)->shape())) return absl::OkStatus();
   const Plan plan = MakePlan(sort, sequence.target());
-  return plan.one_launch ? EmitInOneLaunch(sequence, sort, plan) : EmitInManyLaunches(sequence, sort, plan);
+  return plan.one_launch ? EmitInOneLaunch(sequence, sort, plan)
+                         : EmitInManyLaunches(sequence, sort, plan);
 }
 
 }  // namespace onexpu::compiler

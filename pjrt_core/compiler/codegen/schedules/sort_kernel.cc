@@ -37,7 +37,8 @@ Index SortKernel::At(Value* position) const {
   return Index(std::move(values));
 }
 
-absl::StatusOr<SortKernel::Values> SortKernel::Load(const std::vector<Array>& arrays, Value* position) {
+absl::StatusOr<SortKernel::Values> SortKernel::Load(const std::vector<Array>& arrays,
+                                                    Value* position) {
   Values values;
   for (const Array& array : arrays) {
     TF_ASSIGN_OR_RETURN(values.emplace_back(), kernel_.Load(array, At(position)));
@@ -45,8 +46,10 @@ absl::StatusOr<SortKernel::Values> SortKernel::Load(const std::vector<Array>& ar
   return values;
 }
 
-absl::Status SortKernel::Store(const std::vector<Array>& arrays, Value* position, const Values& values) {
-  for (size_t i = 0; i < arrays.size(); ++i) TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], At(position), values[i]));
+absl::Status SortKernel::Store(const std::vector<Array>& arrays, Value* position,
+                               const Values& values) {
+  for (size_t i = 0; i < arrays.size(); ++i)
+    TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], At(position), values[i]));
   return absl::OkStatus();
 }
 
@@ -65,16 +68,19 @@ Value* SortKernel::Minimum(Value* lhs, Value* rhs) {
   return b.CreateSelect(b.CreateICmpSLT(lhs, rhs), lhs, rhs);
 }
 
-absl::Status SortKernel::SortRuns(const std::vector<Array>& destination, Value* first, Value* stride) {
+absl::Status SortKernel::SortRuns(const std::vector<Array>& destination, Value* first,
+                                  Value* stride) {
   const int64_t runs = (length_ + kRun - 1) / kRun;
   return kernel_.For(first, math().Constant(runs), stride, [&](Value* run) -> absl::Status {
     Value* begin = math().Mul(run, kRun);
     Value* end = Minimum(math().Add(begin, kRun), math().Constant(length_));
-    return kernel_.For(begin, end, math().Constant(1), [&](Value* position) { return Insert(destination, begin, position); });
+    return kernel_.For(begin, end, math().Constant(1),
+                       [&](Value* position) { return Insert(destination, begin, position); });
   });
 }
 
-absl::Status SortKernel::Insert(const std::vector<Array>& destination, Value* begin, Value* position) {
+absl::Status SortKernel::Insert(const std::vector<Array>& destination, Value* begin,
+                                Value* position) {
   llvm::IRBuilder<>& b = kernel_.b();
   Values inserted;
   for (const xla::HloInstruction* operand : sort_.operands()) {
@@ -102,8 +108,9 @@ absl::Status SortKernel::Insert(const std::vector<Array>& destination, Value* be
   return Store(destination, b.CreateLoad(math().type(), hole), inserted);
 }
 
-absl::Status SortKernel::MergeRuns(const std::vector<Array>& source, const std::vector<Array>& destination,
-                                   Value* width, int64_t largest_piece, Value* first, Value* stride) {
+absl::Status SortKernel::MergeRuns(const std::vector<Array>& source,
+                                   const std::vector<Array>& destination, Value* width,
+                                   int64_t largest_piece, Value* first, Value* stride) {
   llvm::IRBuilder<>& b = kernel_.b();
   Value* pair = b.CreateShl(width, 1);
   Value* piece = Minimum(pair, math().Constant(largest_piece));
@@ -116,8 +123,9 @@ absl::Status SortKernel::MergeRuns(const std::vector<Array>& source, const std::
   });
 }
 
-absl::Status SortKernel::MergePiece(const std::vector<Array>& source, const std::vector<Array>& destination,
-                                    Value* width, Value* begin, Value* end) {
+absl::Status SortKernel::MergePiece(const std::vector<Array>& source,
+                                    const std::vector<Array>& destination, Value* width,
+                                    Value* begin, Value* end) {
   llvm::IRBuilder<>& b = kernel_.b();
   llvm::Type* type = math().type();
   Value* zero = math().Constant(0);
@@ -130,11 +138,13 @@ absl::Status SortKernel::MergePiece(const std::vector<Array>& source, const std:
   Value* left_count = b.CreateSub(right, left);
   Value* right_count = b.CreateSub(Minimum(b.CreateAdd(right, width), length), right);
 
-  // How many of the pair's first `diagonal` results come from the left run: a binary search for the least number such
-  // that the right element that would come instead is less than the next left one.
+  // How many of the pair's first `diagonal` results come from the left run: a binary search for the
+  // least number such that the right element that would come instead is less than the next left
+  // one.
   Value* diagonal = b.CreateSub(begin, left);
   Value* lacking = b.CreateSub(diagonal, right_count);
-  llvm::AllocaInst* low = kernel_.Slot(type, b.CreateSelect(b.CreateICmpSGT(lacking, zero), lacking, zero));
+  llvm::AllocaInst* low =
+      kernel_.Slot(type, b.CreateSelect(b.CreateICmpSGT(lacking, zero), lacking, zero));
   llvm::AllocaInst* high = kernel_.Slot(type, Minimum(diagonal, left_count));
   const auto is_open = [&]() -> absl::StatusOr<Value*> {
     return b.CreateICmpSLT(b.CreateLoad(type, low), b.CreateLoad(type, high));
@@ -152,10 +162,12 @@ absl::Status SortKernel::MergePiece(const std::vector<Array>& source, const std:
     return absl::OkStatus();
   }));
 
-  // From there on, one result after the other. Equal elements come from the left first: that is what makes it stable.
+  // From there on, one result after the other. Equal elements come from the left first: that is
+  // what makes it stable.
   Value* taken = b.CreateLoad(type, low);
   llvm::AllocaInst* next_left = kernel_.Slot(type, b.CreateAdd(left, taken));
-  llvm::AllocaInst* next_right = kernel_.Slot(type, b.CreateAdd(right, b.CreateSub(diagonal, taken)));
+  llvm::AllocaInst* next_right =
+      kernel_.Slot(type, b.CreateAdd(right, b.CreateSub(diagonal, taken)));
   Value* right_end = b.CreateAdd(right, right_count);
   return kernel_.For(begin, end, one, [&](Value* position) -> absl::Status {
     Value* i = b.CreateLoad(type, next_left);

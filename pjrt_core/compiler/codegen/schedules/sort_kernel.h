@@ -1,6 +1,7 @@
-// The steps that sorting is made of, as IR: a merge sort whose merges are cut into independent pieces ("merge path"), so
-// that any number of work-items can share one row. Stable for every comparator, exact for every length.
-// One object per kernel that is being written; thread-compatible.
+// The steps that sorting is made of, as IR: a merge sort whose merges are cut into independent
+// pieces ("merge path"), so that any number of work-items can share one row. Stable for every
+// comparator, exact for every length. One object per kernel that is being written;
+// thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SORT_KERNEL_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SORT_KERNEL_H_
 
@@ -31,13 +32,16 @@ class SortKernel {
   // Arrays of the operands' shapes in scratch memory, from `first` on.
   std::vector<Array> ScratchArrays(int64_t first) const;
 
-  // Copies the row's operands to `destination`, in sorted runs of kRun. Shared by work-items first, first + stride, ...
-  absl::Status SortRuns(const std::vector<Array>& destination, llvm::Value* first, llvm::Value* stride);
+  // Copies the row's operands to `destination`, in sorted runs of kRun. Shared by work-items first,
+  // first + stride, ...
+  absl::Status SortRuns(const std::vector<Array>& destination, llvm::Value* first,
+                        llvm::Value* stride);
 
-  // Merges pairs of sorted runs of `width` elements, a power of two that is at least kRun, in pieces of at most
-  // `largest_piece` results.
-  absl::Status MergeRuns(const std::vector<Array>& source, const std::vector<Array>& destination, llvm::Value* width,
-                         int64_t largest_piece, llvm::Value* first, llvm::Value* stride);
+  // Merges pairs of sorted runs of `width` elements, a power of two that is at least kRun, in
+  // pieces of at most `largest_piece` results.
+  absl::Status MergeRuns(const std::vector<Array>& source, const std::vector<Array>& destination,
+                         llvm::Value* width, int64_t largest_piece, llvm::Value* first,
+                         llvm::Value* stride);
 
  private:
   using Values = std::vector<llvm::Value*>;
@@ -47,10 +51,11 @@ class SortKernel {
   absl::Status Store(const std::vector<Array>& arrays, llvm::Value* position, const Values& values);
   absl::StatusOr<llvm::Value*> IsLess(const Values& lhs, const Values& rhs);
   llvm::Value* Minimum(llvm::Value* lhs, llvm::Value* rhs);
-  absl::Status Insert(const std::vector<Array>& destination, llvm::Value* begin, llvm::Value* position);
+  absl::Status Insert(const std::vector<Array>& destination, llvm::Value* begin,
+                      llvm::Value* position);
   // The results from `begin` to `end`, which lie in one pair of runs.
-  absl::Status MergePiece(const std::vector<Array>& source, const std::vector<Array>& destination, llvm::Value* width,
-                          llvm::Value* begin, llvm::Value* end);
+  absl::Status MergePiece(const std::vector<Array>& source, const std::vector<Array>& destination,
+                          llvm::Value* width, llvm::Value* begin, llvm::Value* end);
 
   FusionContext& kernel_;
   const xla::HloSortInstruction& sort_;

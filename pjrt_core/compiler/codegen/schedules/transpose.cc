@@ -1,6 +1,7 @@
-// What is read along one dimension and written along another, in tiles: a tile's lines of memory are each fetched once,
-// whichever way they are walked. On a GPU the tile passes through local memory, so that neighbouring work-items read and
-// write neighbours; on a CPU a work-item walks a tile that fits its cache.
+// What is read along one dimension and written along another, in tiles: a tile's lines of memory
+// are each fetched once, whichever way they are walked. On a GPU the tile passes through local
+// memory, so that neighbouring work-items read and write neighbours; on a CPU a work-item walks a
+// tile that fits its cache.
 #include <algorithm>
 #include <optional>
 
@@ -39,7 +40,8 @@ int64_t MinorDimension(const xla::Shape& shape) {
   return -1;
 }
 
-// The dimension of the result along which `instruction`, a kTranspose or a kCopy, reads memory; -1 for anything else.
+// The dimension of the result along which `instruction`, a kTranspose or a kCopy, reads memory; -1
+// for anything else.
 int64_t ReadDimension(const HloInstruction& instruction) {
   const bool is_transpose = instruction.opcode() == HloOpcode::kTranspose;
   if (!is_transpose && instruction.opcode() != HloOpcode::kCopy) return -1;
@@ -52,9 +54,10 @@ int64_t ReadDimension(const HloInstruction& instruction) {
 }
 
 struct Transposition {
-  int64_t read = -1;   // dimensions of the result: along this its transposed operands are read,
+  int64_t read = -1;     // dimensions of the result: along this its transposed operands are read,
   int64_t written = -1;  // and along this it is written
-  std::vector<const HloInstruction*> transposed;  // what is read so, at the index of the result itself
+  std::vector<const HloInstruction*>
+      transposed;  // what is read so, at the index of the result itself
 };
 
 void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transposition& found,
@@ -68,7 +71,8 @@ void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transpo
     return;
   }
   if (!instruction.IsElementwise()) return;
-  for (const HloInstruction* operand : instruction.operands()) Collect(*operand, shape, found, visited);
+  for (const HloInstruction* operand : instruction.operands())
+    Collect(*operand, shape, found, visited);
 }
 
 std::optional<Transposition> Find(const HloInstruction& root) {
@@ -152,7 +156,8 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel, Tiles& tiles)
   return LaunchDimensions{{static_cast<uint64_t>(tiles.count())}, {1}};
 }
 
-absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel, const Transposition& transposition, Tiles& tiles) {
+absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
+                                            const Transposition& transposition, Tiles& tiles) {
   constexpr int64_t kLines = 8;  // of a tile that a group's work-items handle at once
   // One more than the tile is wide, so that a column's elements lie in different banks.
   constexpr int64_t kStride = kTile + 1;
@@ -178,7 +183,8 @@ absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel, const Transpo
     TF_RETURN_IF_ERROR(if_inside(read, written, [&]() -> absl::Status {
       const Index place({math.Add(math.Mul(row, kStride), across)});
       for (size_t i = 0; i < staged.size(); ++i) {
-        TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(*transposition.transposed[i], tiles.At(read, written)));
+        TF_ASSIGN_OR_RETURN(Value * value,
+                            kernel.Element(*transposition.transposed[i], tiles.At(read, written)));
         TF_RETURN_IF_ERROR(kernel.Store(staged[i], place, value));
       }
       return absl::OkStatus();
@@ -206,18 +212,22 @@ absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel, const Transpo
 
 bool IsTransposition(const KernelSequence& sequence) {
   const HloInstruction& instruction = sequence.instruction();
-  const HloInstruction& root =
-      instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root() : instruction;
+  const HloInstruction& root = instruction.opcode() == HloOpcode::kFusion
+                                   ? *instruction.fused_expression_root()
+                                   : instruction;
   return Find(root).has_value();
 }
 
 absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel) {
   constexpr uint32_t kGroup = 256;
   const std::optional<Transposition> transposition = Find(kernel.root());
-  if (!transposition) return absl::InternalError("onexpu: nothing is transposed in " + kernel.instruction().ToString());
+  if (!transposition)
+    return absl::InternalError("onexpu: nothing is transposed in " +
+                               kernel.instruction().ToString());
   Tiles tiles(kernel.root().shape(), *transposition);
   const Target& target = kernel.target();
-  if (!target.gpu_schedules || target.max_work_group_size < kGroup) return EmitForCpu(kernel, tiles);
+  if (!target.gpu_schedules || target.max_work_group_size < kGroup)
+    return EmitForCpu(kernel, tiles);
   return EmitForGpu(kernel, *transposition, tiles);
 }
 

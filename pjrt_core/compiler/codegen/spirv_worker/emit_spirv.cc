@@ -28,16 +28,17 @@ void LLVMInitializeSPIRVAsmPrinter();
 namespace onexpu::compiler::spirv_worker {
 namespace {
 
-// The back end reads these from LLVM's command line only. Two passes are off that run after our legaliser: CodeGenPrepare
-// forms integer widths that the back end does not know; loop strength reduction forms truncations that it selects into
-// operands of the wrong width (an invalid module).
+// The back end reads these from LLVM's command line only. Two passes are off that run after our
+// legaliser: CodeGenPrepare forms integer widths that the back end does not know; loop strength
+// reduction forms truncations that it selects into operands of the wrong width (an invalid module).
 bool SetBackEndOptions(const std::string& extensions, std::string* error) {
   std::vector<std::string> arguments = {"onexpu-spirv", "--disable-cgp", "--disable-lsr"};
   if (!extensions.empty()) arguments.push_back("--spirv-ext=" + extensions);
   std::vector<const char*> pointers;
   for (const std::string& argument : arguments) pointers.push_back(argument.c_str());
   llvm::raw_string_ostream stream(*error);
-  return llvm::cl::ParseCommandLineOptions(static_cast<int>(pointers.size()), pointers.data(), "", &stream);
+  return llvm::cl::ParseCommandLineOptions(static_cast<int>(pointers.size()), pointers.data(), "",
+                                           &stream);
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ void InitializeSpirvTarget() {
   LLVMInitializeSPIRVAsmPrinter();
 }
 
-ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions, std::string* output) {
+ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions,
+                       std::string* output) {
   if (!SetBackEndOptions(extensions, output)) return ResponseCode::kInternal;
 
   llvm::LLVMContext context;
@@ -65,8 +67,9 @@ ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions
   const llvm::Triple& triple = (*module)->getTargetTriple();
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, *output);
   if (target == nullptr) return ResponseCode::kInvalidModule;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt,
+                                  llvm::CodeGenOptLevel::Default));
 
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);

@@ -1,5 +1,5 @@
-// LLVM bitcode to SPIR-V by LLVM's back end. To be called once per process: that back end keeps static state, and ends
-// its process on what it does not support.
+// LLVM bitcode to SPIR-V by LLVM's back end. To be called once per process: that back end keeps
+// static state, and ends its process on what it does not support.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_EMIT_SPIRV_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_EMIT_SPIRV_H_
 
@@ -9,11 +9,14 @@
 
 namespace onexpu::compiler::spirv_worker {
 
-// Registers LLVM's SPIR-V target; done by the worker before it forks, so that every child finds it done.
+// Registers LLVM's SPIR-V target; done by the worker before it forks, so that every child finds it
+// done.
 void InitializeSpirvTarget();
 
-// Emits `bitcode`. `extensions` is the value of --spirv-ext. On success *output is SPIR-V, otherwise a message.
-ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions, std::string* output);
+// Emits `bitcode`. `extensions` is the value of --spirv-ext. On success *output is SPIR-V,
+// otherwise a message.
+ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions,
+                       std::string* output);
 
 }  // namespace onexpu::compiler::spirv_worker
 

@@ -1,7 +1,8 @@
 // onexpu-spirv: LLVM bitcode in, SPIR-V out, for the compiler library that started it.
 //
-// Stays warm (loaded and relocated) and forks for every request, because LLVM's SPIR-V back end may serve one module
-// per process only. Ends when the last process that holds the other end of its standard input has ended.
+// Stays warm (loaded and relocated) and forks for every request, because LLVM's SPIR-V back end may
+// serve one module per process only. Ends when the last process that holds the other end of its
+// standard input has ended.
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,8 @@
 
 namespace {
 
-// The descriptor that came with the next message; -1 at the end of the conversation, -2 for a message without one.
+// The descriptor that came with the next message; -1 at the end of the conversation, -2 for a
+// message without one.
 int ReceiveDescriptor(int control) {
   char byte = 0;
   iovec data = {&byte, 1};
@@ -42,7 +44,8 @@ int ReceiveDescriptor(int control) {
 int RunOnce(const std::string& extensions) {
   std::string bitcode, output;
   char buffer[65536];
-  for (size_t count; (count = ::fread(buffer, 1, sizeof(buffer), stdin)) > 0;) bitcode.append(buffer, count);
+  for (size_t count; (count = ::fread(buffer, 1, sizeof(buffer), stdin)) > 0;)
+    bitcode.append(buffer, count);
   const auto code = onexpu::compiler::spirv_worker::EmitSpirv(bitcode, extensions, &output);
   const bool ok = code == onexpu::compiler::spirv_worker::ResponseCode::kOk;
   ::fwrite(output.data(), 1, output.size(), ok ? stdout : stderr);

@@ -1,12 +1,13 @@
 // What the compiler library and the program `onexpu-spirv` say to each other.
 //
-// The worker's standard input is a SOCK_SEQPACKET socket. Each message on it carries, as SCM_RIGHTS, one end of a fresh
-// stream socket: that stream is one request and its response, and is served by a process of its own. So requests need
-// no numbers, any number may be in flight, and a request that dies closes nobody's stream but its own.
+// The worker's standard input is a SOCK_SEQPACKET socket. Each message on it carries, as
+// SCM_RIGHTS, one end of a fresh stream socket: that stream is one request and its response, and is
+// served by a process of its own. So requests need no numbers, any number may be in flight, and a
+// request that dies closes nobody's stream but its own.
 //
-// On the stream: RequestHeader, extensions (text), bitcode; then ResponseHeader, payload (SPIR-V, or a message).
-// Both programs come out of one build and run on one machine, so plain structs are the format.
-// Plain C++17 and POSIX: the worker links neither Abseil nor TensorFlow.
+// On the stream: RequestHeader, extensions (text), bitcode; then ResponseHeader, payload (SPIR-V,
+// or a message). Both programs come out of one build and run on one machine, so plain structs are
+// the format. Plain C++17 and POSIX: the worker links neither Abseil nor TensorFlow.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_PROTOCOL_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_PROTOCOL_H_
 
@@ -73,7 +74,8 @@ inline bool SendResponse(int socket, ResponseCode code, const std::string& paylo
   ResponseHeader header;
   header.code = code;
   header.payload_size = payload.size();
-  return SendAll(socket, &header, sizeof(header)) && SendAll(socket, payload.data(), payload.size());
+  return SendAll(socket, &header, sizeof(header)) &&
+         SendAll(socket, payload.data(), payload.size());
 }
 
 }  // namespace onexpu::compiler::spirv_worker

@@ -18,7 +18,8 @@
 namespace onexpu::compiler::spirv_worker {
 namespace {
 
-// The largest module that was measured (500 kernels) takes under a second; a back end that needs this long hangs.
+// The largest module that was measured (500 kernels) takes under a second; a back end that needs
+// this long hangs.
 constexpr unsigned kTimeLimitSeconds = 600;
 constexpr uint64_t kLargestRequest = uint64_t{4} << 30;
 
@@ -84,7 +85,8 @@ void Drain(int output, int errors, std::string* result, std::string* messages) {
 std::string DescribeSignal(int signal) {
   if (signal == SIGALRM) return "took longer than " + std::to_string(kTimeLimitSeconds) + " s";
   const char* name = ::sigabbrev_np(signal);
-  return "ended by signal " + std::to_string(signal) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
+  return "ended by signal " + std::to_string(signal) +
+         (name == nullptr ? "" : std::string(" (SIG") + name + ")");
 }
 
 // LLVM's words, without the ends of lines around them, and not more than a report can use.
@@ -130,7 +132,8 @@ void ServeRequest(int stream) {
   messages = Trim(messages);
   if (WIFSIGNALED(status)) {
     const std::string cause = DescribeSignal(WTERMSIG(status));
-    SendResponse(stream, ResponseCode::kCrashed, messages.empty() ? cause : cause + ": " + messages);
+    SendResponse(stream, ResponseCode::kCrashed,
+                 messages.empty() ? cause : cause + ": " + messages);
     return;
   }
   const auto code = static_cast<ResponseCode>(WEXITSTATUS(status));
@@ -139,8 +142,10 @@ void ServeRequest(int stream) {
     return;
   }
   // exit(1) is also what LLVM's own error paths do; those leave no result but words.
-  if (result.empty()) SendResponse(stream, ResponseCode::kRefused, messages);
-  else SendResponse(stream, code, Trim(result + "\n" + messages));
+  if (result.empty())
+    SendResponse(stream, ResponseCode::kRefused, messages);
+  else
+    SendResponse(stream, code, Trim(result + "\n" + messages));
 }
 
 }  // namespace onexpu::compiler::spirv_worker

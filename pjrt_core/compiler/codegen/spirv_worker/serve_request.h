@@ -4,8 +4,8 @@
 
 namespace onexpu::compiler::spirv_worker {
 
-// Reads the request on `stream`, emits in a forked child, and answers with the SPIR-V or with what the child said
-// before it ended. Called in a forked child of the worker, which exits afterwards.
+// Reads the request on `stream`, emits in a forked child, and answers with the SPIR-V or with what
+// the child said before it ended. Called in a forked child of the worker, which exits afterwards.
 void ServeRequest(int stream);
 
 }  // namespace onexpu::compiler::spirv_worker

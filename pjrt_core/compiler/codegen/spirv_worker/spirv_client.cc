@@ -29,8 +29,8 @@ using spirv_worker::ResponseCode;
 using spirv_worker::ResponseHeader;
 using spirv_worker::SendAll;
 
-// Starts `path` with `control` as its standard input and nothing else of ours open: a descriptor that it inherited
-// would outlive us in it. Its signal state is the default one.
+// Starts `path` with `control` as its standard input and nothing else of ours open: a descriptor
+// that it inherited would outlive us in it. Its signal state is the default one.
 absl::StatusOr<pid_t> Spawn(const std::string& path, int control) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -56,8 +56,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& path, int control) {
   pid_t worker = -1;
   const int error = ::posix_spawn(&worker, path.c_str(), &actions, &attributes, arguments, environ);
   if (error != 0) {
-    return absl::NotFoundError(absl::StrCat("onexpu: cannot start the SPIR-V worker \"", path, "\": ",
-                                            std::strerror(error), "; reinstall onexpu"));
+    return absl::NotFoundError(absl::StrCat("onexpu: cannot start the SPIR-V worker \"", path,
+                                            "\": ", std::strerror(error), "; reinstall onexpu"));
   }
   return worker;
 }
@@ -86,10 +86,12 @@ bool SendDescriptor(int control, int descriptor) {
 // Writes the module that could not be emitted where a report can find it.
 std::string KeepModule(absl::string_view bitcode) {
   const char* directory = std::getenv("TMPDIR");
-  std::string path = absl::StrCat(directory == nullptr ? "/tmp" : directory, "/onexpu-module-XXXXXX.bc");
+  std::string path =
+      absl::StrCat(directory == nullptr ? "/tmp" : directory, "/onexpu-module-XXXXXX.bc");
   const int file = ::mkostemps(path.data(), 3, O_CLOEXEC);
   if (file < 0) return "";
-  const bool written = ::write(file, bitcode.data(), bitcode.size()) == static_cast<ssize_t>(bitcode.size());
+  const bool written =
+      ::write(file, bitcode.data(), bitcode.size()) == static_cast<ssize_t>(bitcode.size());
   ::close(file);
   return written ? absl::StrCat(" (the module is kept in ", path, ")") : "";
 }
@@ -97,32 +99,36 @@ std::string KeepModule(absl::string_view bitcode) {
 absl::Status ToStatus(ResponseCode code, const std::string& message, absl::string_view bitcode) {
   switch (code) {
     case ResponseCode::kRefused:
-      return absl::UnimplementedError(absl::StrCat("onexpu: LLVM's SPIR-V back end refused the module: ", message,
-                                                   KeepModule(bitcode)));
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: LLVM's SPIR-V back end refused the module: ", message, KeepModule(bitcode)));
     case ResponseCode::kCrashed:
-      return absl::InternalError(absl::StrCat("onexpu: LLVM's SPIR-V back end: ", message, KeepModule(bitcode)));
+      return absl::InternalError(
+          absl::StrCat("onexpu: LLVM's SPIR-V back end: ", message, KeepModule(bitcode)));
     case ResponseCode::kInvalidModule:
-      return absl::InternalError(absl::StrCat("onexpu: the generated LLVM module is invalid: ", message,
-                                              KeepModule(bitcode)));
+      return absl::InternalError(absl::StrCat(
+          "onexpu: the generated LLVM module is invalid: ", message, KeepModule(bitcode)));
     default:
       return absl::InternalError(absl::StrCat("onexpu: SPIR-V worker: ", message));
   }
 }
 
-// False when the worker went away before it said anything: the request may then be sent to a new one.
+// False when the worker went away before it said anything: the request may then be sent to a new
+// one.
 absl::StatusOr<bool> Exchange(int stream, absl::string_view bitcode, absl::string_view extensions,
                               std::string* spirv) {
   RequestHeader request;
   request.extensions_size = static_cast<uint32_t>(extensions.size());
   request.bitcode_size = bitcode.size();
-  // A worker that refuses a request answers without reading all of it, so a failed send is no reason not to listen.
+  // A worker that refuses a request answers without reading all of it, so a failed send is no
+  // reason not to listen.
   const bool sent = SendAll(stream, &request, sizeof(request)) &&
                     SendAll(stream, extensions.data(), extensions.size()) &&
                     SendAll(stream, bitcode.data(), bitcode.size());
   ResponseHeader response;
   if (!ReceiveAll(stream, &response, sizeof(response))) return false;
   if (response.magic != spirv_worker::kProtocolMagic) {
-    return absl::InternalError("onexpu: onexpu-spirv is of another version than the compiler: reinstall onexpu");
+    return absl::InternalError(
+        "onexpu: onexpu-spirv is of another version than the compiler: reinstall onexpu");
   }
   std::string payload(response.payload_size, '\0');
   if (!ReceiveAll(stream, payload.data(), payload.size())) return false;
@@ -136,7 +142,8 @@ absl::StatusOr<bool> Exchange(int stream, absl::string_view bitcode, absl::strin
 
 SpirvClient& SpirvClient::ForWorker(absl::string_view worker_path) {
   static absl::Mutex mutex(absl::kConstInit);
-  static auto* clients = new std::map<std::string, SpirvClient*>;  // never released: threads may outlive main
+  static auto* clients =
+      new std::map<std::string, SpirvClient*>;  // never released: threads may outlive main
   absl::MutexLock lock(&mutex);
   SpirvClient*& client = (*clients)[std::string(worker_path)];
   if (client == nullptr) client = new SpirvClient(worker_path);
@@ -155,8 +162,8 @@ absl::Status SpirvClient::EnsureWorker() {
   DropWorker();  // of the process that we were forked from; it keeps its own end
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::InternalError(absl::StrCat("onexpu: cannot make a socket for the SPIR-V worker: ",
-                                            std::strerror(errno)));
+    return absl::InternalError(
+        absl::StrCat("onexpu: cannot make a socket for the SPIR-V worker: ", std::strerror(errno)));
   }
   absl::StatusOr<pid_t> worker = Spawn(worker_path_, ends[1]);
   ::close(ends[1]);
@@ -174,8 +181,8 @@ absl::StatusOr<int> SpirvClient::OpenStream() {
   absl::MutexLock lock(&mutex_);
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-    return absl::InternalError(absl::StrCat("onexpu: cannot make a socket for the SPIR-V worker: ",
-                                            std::strerror(errno)));
+    return absl::InternalError(
+        absl::StrCat("onexpu: cannot make a socket for the SPIR-V worker: ", std::strerror(errno)));
   }
   absl::Cleanup close_theirs = [&] { ::close(ends[1]); };
   for (int attempt = 0; attempt < 2; ++attempt) {
@@ -188,10 +195,12 @@ absl::StatusOr<int> SpirvClient::OpenStream() {
     DropWorker();
   }
   ::close(ends[0]);
-  return absl::InternalError(absl::StrCat("onexpu: the SPIR-V worker \"", worker_path_, "\" ends as soon as it starts"));
+  return absl::InternalError(
+      absl::StrCat("onexpu: the SPIR-V worker \"", worker_path_, "\" ends as soon as it starts"));
 }
 
-absl::StatusOr<std::string> SpirvClient::Emit(absl::string_view bitcode, absl::string_view extensions) {
+absl::StatusOr<std::string> SpirvClient::Emit(absl::string_view bitcode,
+                                              absl::string_view extensions) {
   std::string spirv;
   for (int attempt = 0; attempt < 2; ++attempt) {
     ONEXPU_ASSIGN_OR_RETURN(const int stream, OpenStream());
@@ -200,8 +209,9 @@ absl::StatusOr<std::string> SpirvClient::Emit(absl::string_view bitcode, absl::s
     if (!answered.ok()) return answered.status();
     if (*answered) return spirv;
   }
-  return absl::UnavailableError(absl::StrCat("onexpu: the SPIR-V worker \"", worker_path_, "\" died twice on a module of ",
-                                             bitcode.size(), " bytes", KeepModule(bitcode)));
+  return absl::UnavailableError(absl::StrCat("onexpu: the SPIR-V worker \"", worker_path_,
+                                             "\" died twice on a module of ", bitcode.size(),
+                                             " bytes", KeepModule(bitcode)));
 }
 
 }  // namespace onexpu::compiler

@@ -1,8 +1,8 @@
 // The compiler library's side of `onexpu-spirv`: sends a module as bitcode, gets SPIR-V.
 //
-// One object per worker program and process, made at the first use and never released. Thread-safe: requests run at
-// once, each in a process of its own. The worker is started lazily, started again when it has died, and started afresh
-// in a process that was forked from ours.
+// One object per worker program and process, made at the first use and never released. Thread-safe:
+// requests run at once, each in a process of its own. The worker is started lazily, started again
+// when it has died, and started afresh in a process that was forked from ours.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_SPIRV_CLIENT_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_SPIRV_CLIENT_H_
 
@@ -23,9 +23,9 @@ class SpirvClient {
   // The client of the program at `worker_path`.
   static SpirvClient& ForWorker(absl::string_view worker_path);
 
-  // Emits `bitcode`, written by this LLVM. `extensions` is the value of --spirv-ext, empty for none.
-  // NOT_FOUND when the worker cannot be started, UNIMPLEMENTED when the back end refuses the module, INTERNAL when it
-  // crashes; the latter two keep the module in a file and name it.
+  // Emits `bitcode`, written by this LLVM. `extensions` is the value of --spirv-ext, empty for
+  // none. NOT_FOUND when the worker cannot be started, UNIMPLEMENTED when the back end refuses the
+  // module, INTERNAL when it crashes; the latter two keep the module in a file and name it.
   absl::StatusOr<std::string> Emit(absl::string_view bitcode, absl::string_view extensions);
 
  private:
