@@ -17,6 +17,7 @@
 #include "pjrt_core/compiler/dump/xla_flags.h"
 #include "pjrt_core/compiler/emit/program_emitter.h"
 #include "pjrt_core/compiler/fingerprint.h"
+#include "pjrt_core/compiler/frontend/compile_options.h"
 #include "pjrt_core/compiler/frontend/load_module.h"
 #include "pjrt_core/compiler/frontend/shardings.h"
 #include "pjrt_core/compiler/passes/alias_info.h"
@@ -31,21 +32,12 @@ namespace {
 
 constexpr absl::string_view kVersion = "0.1.0";
 
-absl::StatusOr<xla::CompileOptionsProto> ParseOptions(absl::string_view bytes) {
-  xla::CompileOptionsProto options;
-  if (!options.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return absl::InvalidArgumentError(
-        "onexpu: the compile options do not parse as xla.CompileOptionsProto");
-  }
-  return options;
-}
-
 absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& request) {
   ReadXlaFlagsWithoutUnknown();
   ONEXPU_ASSIGN_OR_RETURN(const program::TargetDescription* description,
                           ParseTarget(request.target));
   ONEXPU_ASSIGN_OR_RETURN(const xla::CompileOptionsProto options,
-                          ParseOptions(request.compile_options));
+                          ParseCompileOptions(request.compile_options));
   const xla::DebugOptions debug_options =
       MakeDebugOptions(XlaFlagsOfProcess(), options.executable_build_options().debug_options());
   ONEXPU_ASSIGN_OR_RETURN(LoadedModule loaded,

@@ -163,3 +163,24 @@ def test_compiling_for_absent_gpus() -> None:
     shape = jax.ShapeDtypeStruct((8,), np.float32, sharding=sharding)
     compiled = jax.jit(lambda x: x * 2).lower(shape).compile()
     assert "multiply" in compiled.as_text()
+
+
+def test_compiler_options_are_checked(xpu) -> None:
+    lowered = jax.jit(lambda x: x * 2).lower(jax.device_put(X, xpu))
+    np.testing.assert_array_equal(
+        lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})(X), X * 2
+    )
+    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'no_such_option'"):
+        lowered.compile(compiler_options={"no_such_option": 1})
+    for name, value, kind in (
+        ("xla_embed_ir_in_executable", "perhaps", "bool"),
+        ("xla_dump_max_hlo_modules", "many", "int32"),
+    ):
+        with pytest.raises(jax.errors.JaxRuntimeError, match=f"'{value}' is not a valid {kind} value"):
+            lowered.compile(compiler_options={name: value})
+
+
+def test_a_compiler_option_dumps(xpu, tmp_path: pathlib.Path) -> None:
+    lowered = jax.jit(lambda x: x * 5).lower(jax.device_put(X, xpu))
+    lowered.compile(compiler_options={"xla_dump_to": str(tmp_path)})
+    assert list(tmp_path.glob("module_*.spv"))
