@@ -43,9 +43,9 @@ def _eigh(
         raise NotImplementedError(
             f"onexpu: eigh with {algorithm} on {aval}; xpu has EighImplementation.JACOBI"
         )
-    if not all(core.is_constant_dim(size) for size in aval.shape):
-        raise NotImplementedError(f"onexpu: eigh with symbolic dimensions, {aval}")
     n = aval.shape[-1]
+    if not core.is_constant_dim(n):
+        raise NotImplementedError(f"onexpu: eigh of a matrix of symbolic size, {aval}")
     if subset_by_index not in (None, (0, n)):
         raise NotImplementedError(f"onexpu: eigh with subset_by_index={subset_by_index} on {aval}")
     if n == 0:
@@ -58,6 +58,9 @@ def _eigh(
         result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
         operands=[operand],
         backend_config=f"{int(lower)},{int(sort_eigenvalues)},{_MAX_SWEEPS},{tolerance:g}",
+        result_shapes=None
+        if core.is_constant_shape(aval.shape)
+        else [mlir.eval_dynamic_shape_as_tensor(ctx, out.shape) for out in ctx.avals_out],
         api_version=1,
     ).results
     if dtypes.finfo(aval.dtype).bits < 64:

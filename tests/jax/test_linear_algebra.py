@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import jax.scipy.linalg
 import numpy as np
@@ -124,3 +125,13 @@ def test_qr_with_pivoting(xpu, cpu, dtype, shape) -> None:
     np.testing.assert_array_equal(
         p, jax.scipy.linalg.qr(jax.device_put(a, cpu), mode="economic", pivoting=True)[2]
     )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_eigh_is_exported_with_a_symbolic_batch(xpu, dtype) -> None:
+    shape = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 4, 4"), dtype)
+    exported = jax.export.export(jax.jit(jnp.linalg.eigvalsh), platforms=["xpu"])(shape)
+    a = _matrix((5, 4, 4), dtype)
+    a = a + a.swapaxes(-1, -2)
+    values = jax.export.deserialize(exported.serialize()).call(jax.device_put(a, xpu))
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(a), atol=_tolerance(a))
