@@ -17,6 +17,7 @@ from jax_plugins.onexpu import (
     _library,
     _linear_algebra,
     _platform,
+    _tridiagonal_solve,
 )
 
 __all__ = ["initialize"]
@@ -43,6 +44,7 @@ def initialize() -> None:
     _linear_algebra.register_lowerings()
     _host_linear_algebra.register_lowerings()
     _householder.register_lowerings()
+    _tridiagonal_solve.register_lowerings()
     _ffi.register_handlers()
 
     if not _library.wanted():

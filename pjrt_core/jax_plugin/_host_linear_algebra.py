@@ -14,6 +14,7 @@ import numpy as np
 from jax._src import dtypes
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
+from jax_plugins.onexpu import _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 
@@ -21,7 +22,7 @@ def register_lowerings() -> None:
     """Registers the rules. Harmless when repeated."""
     for primitive, rule in ((linalg.eig_p, _eig), (linalg.schur_p, _schur)):
         mlir.register_lowering(
-            primitive, mlir.lower_fun(rule, multiple_results=True), platform=PLATFORM, cacheable=False
+            primitive, _rules.from_function(rule), platform=PLATFORM, cacheable=False
         )
 
 

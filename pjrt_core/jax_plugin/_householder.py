@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
+from jax_plugins.onexpu import _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 
@@ -26,7 +27,7 @@ def register_lowerings() -> None:
         (linalg.geqp3_p, _geqp3),
         (linalg.tridiagonal_p, _tridiagonal),
     ):
-        mlir.register_lowering(primitive, mlir.lower_fun(rule, multiple_results=True), platform=PLATFORM)
+        mlir.register_lowering(primitive, _rules.from_function(rule), platform=PLATFORM)
 
 
 def _batched(function: Callable[..., Any], batch_rank: int) -> Callable[..., Any]:

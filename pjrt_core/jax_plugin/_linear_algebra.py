@@ -18,6 +18,7 @@ from jax._src import core, dtypes
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
 from jax._src.lib.mlir.dialects import hlo
+from jax_plugins.onexpu import _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 _MAX_SWEEPS = 100
@@ -65,7 +66,7 @@ def _eigh(
     ).results
     if dtypes.finfo(aval.dtype).bits < 64:
         return results
-    refine = mlir.lower_fun(functools.partial(_refine, lower=lower), multiple_results=True)
+    refine = _rules.from_function(functools.partial(_refine, lower=lower))
     refine_ctx = ctx.replace(primitive=None, avals_in=[aval, *ctx.avals_out])
     return refine(refine_ctx, operand, *results)
 

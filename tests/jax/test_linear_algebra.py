@@ -135,3 +135,36 @@ def test_eigh_is_exported_with_a_symbolic_batch(xpu, dtype) -> None:
     a = a + a.swapaxes(-1, -2)
     values = jax.export.deserialize(exported.serialize()).call(jax.device_put(a, xpu))
     np.testing.assert_allclose(values, np.linalg.eigvalsh(a), atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_tridiagonal_solve_pivots(xpu, dtype, n) -> None:
+    lower, diagonal, upper = (_matrix((2, n), dtype) for _ in range(3))
+    diagonal[:, ::3] = 0 if n > 2 else 1
+    upper = upper + 2
+    b = _matrix((2, n, 3), dtype)
+    solve = jax.jit(jax.lax.linalg.tridiagonal_solve)
+    x = np.asarray(solve(*(jax.device_put(v, xpu) for v in (lower, diagonal, upper, b))))
+    for i in range(2):
+        full = np.diag(diagonal[i]) + np.diag(lower[i, 1:], -1) + np.diag(upper[i, :-1], 1)
+        bound = np.abs(np.linalg.inv(full)).sum() * 50 * np.finfo(dtype).eps * np.abs(b).max()
+        np.testing.assert_allclose(x[i], np.linalg.solve(full, b[i]), atol=max(bound, 1e-6 if dtype in ("float32", "complex64") else 1e-14))
+
+
+def test_tridiagonal_solve_of_singular_matrices(xpu) -> None:
+    zeros = jax.device_put(np.zeros(5, np.float32), xpu)
+    b = jax.device_put(np.ones((5, 1), np.float32), xpu)
+    assert not np.isfinite(jax.lax.linalg.tridiagonal_solve(zeros, zeros, zeros, b)).any()
+    assert np.isfinite(jax.lax.linalg.tridiagonal_solve(zeros, zeros, zeros, b, perturb_singular=True)).all()
+
+
+def test_strict_promotion_reaches_no_rule_of_ours(xpu) -> None:
+    with jax.numpy_dtype_promotion("strict"):
+        for dtype in ("complex64", "complex128"):
+            a = jax.device_put(_matrix((4, 4), dtype), xpu)
+            jax.lax.linalg.eigh(a)
+            jax.lax.linalg.hessenberg(a)
+            jax.lax.linalg.tridiagonal(a)
+            jax.scipy.linalg.qr(a, pivoting=True)
+            jax.lax.linalg.eig(a)
