@@ -182,6 +182,16 @@ absl::Status DeviceProgram::AcquireArguments(absl::Span<const std::shared_ptr<Bu
           "twice"));
     }
     argument.is_read_twice = argument.contents.memory->mark() == read_mark;
+    // Another buffer over this memory gets a copy. The very same one has been given away by its
+    // owner, who could not use it afterwards anyway.
+    for (const Execution::Argument& other : execution.arguments) {
+      if (!argument.is_read_twice) break;
+      if (&other == &argument || other.buffer != argument.buffer) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "onexpu: argument ", i, " of program '", program().name()->c_str(),
+          "' donates a buffer that is also argument ", &other - execution.arguments.data(),
+          " of the same call: attempt to donate a buffer that is in use"));
+    }
     if (!argument.is_read_twice) argument.contents.memory->set_mark(donated_mark);
   }
   return absl::OkStatus();

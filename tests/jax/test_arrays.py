@@ -87,6 +87,13 @@ def test_donation_reuses_the_address(xpu) -> None:
         assert float(array[0]) == i + 1
 
 
+def test_a_donated_array_cannot_be_another_argument(xpu) -> None:
+    array = jax.device_put(_array(np.float32), xpu)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="donates a buffer that is also argument 1"):
+        jax.jit(lambda x, y: x + y, donate_argnums=0)(array, array).block_until_ready()
+    np.testing.assert_array_equal(array, _array(np.float32))
+
+
 def test_a_donated_array_cannot_be_used_again(xpu) -> None:
     array = jax.device_put(np.zeros(4096, np.float32), xpu)
     keep = jax.device_put(np.ones(3, np.float32), xpu)

@@ -145,7 +145,7 @@ TEST(Execute, DonationOfAnExportedBufferCopies) {
   EXPECT_FALSE(values->ReleaseExternalReference().ok());
 }
 
-TEST(Execute, TheSameBufferTwiceIsNotOverwritten) {
+TEST(Execute, MemoryThatAnotherArgumentReadsIsNotOverwritten) {
   TestProgram builder(TestDevice());
   const uint32_t a = builder.Parameter(program::ElementType::F32, {64});
   const uint32_t b = builder.Parameter(program::ElementType::F32, {64});
@@ -155,8 +155,24 @@ TEST(Execute, TheSameBufferTwiceIsNotOverwritten) {
   builder.Add(builder.Kernel("add", 64, {a, b, a}));
   auto program = builder.Load();
   auto x = FromVector(std::vector<float>(64, 1.0f));
-  auto results = RunProgram(*program, {x, x});
+  auto alias = x->Alias(x->shape()).value();
+  auto results = RunProgram(*program, {x, alias});
   EXPECT_THAT(ToVector<float>(*results[0]).value(), Each(3.0f));
+  EXPECT_THAT(ToVector<float>(*alias).value(), Each(1.0f));
+}
+
+TEST(Execute, DonatingABufferThatIsAnotherArgumentIsAnError) {
+  TestProgram builder(TestDevice());
+  const uint32_t a = builder.Parameter(program::ElementType::F32, {64});
+  const uint32_t b = builder.Parameter(program::ElementType::F32, {64});
+  builder.AliasResult(a);
+  builder.Add(builder.Kernel("add", 64, {a, b, a}));
+  auto program = builder.Load();
+  auto x = FromVector(std::vector<float>(64, 1.0f));
+  auto status = program->Execute({{x, x}}, nullptr, {}, false).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("donates a buffer that is also argument 1"));
+  EXPECT_THAT(ToVector<float>(*x).value(), Each(1.0f));
 }
 
 TEST(Execute, DonatingOneBufferTwiceIsAnError) {
