@@ -40,11 +40,17 @@ def test_pure_callback(xpu, cpu) -> None:
         ml_dtypes.bfloat16,
         np.float64,
         np.complex64,
+        ml_dtypes.int2,
+        ml_dtypes.uint2,
         ml_dtypes.int4,
+        ml_dtypes.float4_e2m1fn,
+        ml_dtypes.float8_e4m3,
+        ml_dtypes.float8_e8m0fnu,
     ],
 )
 def test_pure_callback_of_every_width(xpu, dtype) -> None:
-    array = (np.arange(12) % 2).astype(dtype).reshape(3, 4)
+    smallest = 1 if dtype == ml_dtypes.float8_e8m0fnu else 0  # it has no zero
+    array = (np.arange(12) % 2 + smallest).astype(dtype).reshape(3, 4)
     with jax.default_device(xpu):
         result = jax.jit(lambda x: _host(lambda a: np.asarray(a)[::-1], x))(
             jax.device_put(array, xpu)
