@@ -177,3 +177,18 @@ def test_a_sink_keeps_its_operand_and_runs_nothing(xpu) -> None:
     compiled = jax.jit(function).lower(jax.device_put(X, xpu)).compile()
     assert "dce_sink" in compiled.as_text()
     np.testing.assert_array_equal(compiled(jax.device_put(X, xpu)), X + 1)
+
+
+def test_second_derivatives_of_sines_beside_cosines_compile(xpu, cpu) -> None:
+    """Pairs of both in one kernel: the CPU driver's compiler used to end the process."""
+
+    def chain(c, a):
+        b = jnp.cos(jnp.sum(jnp.sin(a[0])) + jnp.sum(jnp.cos(c)))
+        c = jnp.sin(c * b)
+        return jnp.sin(c * jnp.cos(jnp.sum(jnp.sin(a[1])) + jnp.sum(jnp.cos(c))))
+
+    def twice(c, a):
+        once = lambda c, a: jax.jvp(chain, (c, a), (c, a))  # noqa: E731
+        return jax.jvp(once, (c, a), (c, a))
+
+    check(xpu, cpu, jax.jit(twice), X[0, :4], X[:2, :3], ulps=1000)
