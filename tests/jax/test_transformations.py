@@ -179,7 +179,8 @@ def test_a_sink_keeps_its_operand_and_runs_nothing(xpu) -> None:
     np.testing.assert_array_equal(compiled(jax.device_put(X, xpu)), X + 1)
 
 
-def test_second_derivatives_of_sines_beside_cosines_compile(xpu, cpu) -> None:
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_second_derivatives_of_sines_beside_cosines_compile(xpu, cpu, dtype) -> None:
     """Pairs of both in one kernel: the CPU driver's compiler used to end the process."""
 
     def chain(c, a):
@@ -191,4 +192,5 @@ def test_second_derivatives_of_sines_beside_cosines_compile(xpu, cpu) -> None:
         once = lambda c, a: jax.jvp(chain, (c, a), (c, a))  # noqa: E731
         return jax.jvp(once, (c, a), (c, a))
 
-    check(xpu, cpu, jax.jit(twice), X[0, :4], X[:2, :3], ulps=1000)
+    # A chain of some hundred operations.
+    check(xpu, cpu, jax.jit(twice), X[0, :4].astype(dtype), X[:2, :3].astype(dtype), ulps=1000)

@@ -92,14 +92,6 @@ absl::StatusOr<Value*> EmitFloatOperation(FusionContext& context, const HloInstr
     default:
       break;
   }
-  const bool is_cosine = instruction.opcode() == HloOpcode::kCos;
-  if (is_cosine && operands[0]->getType()->isFloatTy() && !context.target().is_gpu) {
-    // Beside a sine of the same operand, the CPU driver's compiler (intel-opencl-rt 2026.1.2) makes
-    // one call of both and may end the process over it; not over two precisions.
-    Value* wide = b.CreateFPExt(operands[0], b.getDoubleTy());
-    TF_ASSIGN_OR_RETURN(Value * cosine, EmitMath(MathFunction::kCos, {wide}, b));
-    return b.CreateFPTrunc(cosine, b.getFloatTy());
-  }
   for (const FunctionOfOpcode& entry : kFunctions) {
     if (entry.opcode == instruction.opcode()) return EmitMath(entry.function, operands, b);
   }
