@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/Function.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -13,15 +14,6 @@
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::compiler {
-namespace {
-
-const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
-  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root()
-                                                         : instruction;
-}
-
-}  // namespace
-
 // What is found while it lives is forgotten at its end.
 class ScopeGuard {
  public:

@@ -88,6 +88,11 @@ llvm::Value* IndexMath::Rem(llvm::Value* lhs, llvm::Value* rhs) {
   return Remember(key, builder_.CreateURem(lhs, rhs));
 }
 
+llvm::Value* IndexMath::Minimum(llvm::Value* value, int64_t limit) {
+  llvm::Value* bound = Constant(limit);
+  return builder_.CreateSelect(builder_.CreateICmpSLT(value, bound), value, bound);
+}
+
 llvm::Value* IndexMath::ToIndexType(llvm::Value* value) {
   if (value->getType() == type_) return value;
   const Key key{Operation::kConvert, value, nullptr};

@@ -60,6 +60,8 @@ class IndexMath {
   llvm::Value* Div(llvm::Value* lhs, int64_t rhs) { return Div(lhs, Constant(rhs)); }
   llvm::Value* Rem(llvm::Value* lhs, int64_t rhs) { return Rem(lhs, Constant(rhs)); }
 
+  llvm::Value* Minimum(llvm::Value* value, int64_t limit);
+
   // Any integer as the index type: sign-extended or cut.
   llvm::Value* ToIndexType(llvm::Value* value);
 

@@ -9,6 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/region_memory.h"
 #include "pjrt_core/compiler/codegen/region_work.h"
@@ -36,7 +37,7 @@ class RegionEmitter {
       : kernel_(kernel), memory_(memory), work_(kernel) {}
 
   absl::Status Emit(const HloInstruction& instruction) {
-    if (IsFreeInRegion(instruction)) return absl::OkStatus();
+    if (IsFree(instruction)) return absl::OkStatus();
     switch (instruction.opcode()) {
       case HloOpcode::kWhile:
         return EmitWhile(instruction);
@@ -141,7 +142,7 @@ class RegionEmitter {
       kernel_.BindArrays(leaf, std::move(arrays));
     }
     TF_ASSIGN_OR_RETURN(const std::vector<Array> results, memory_.Arrays(instruction, kernel_));
-    return work_.Emit(is_fusion ? *instruction.fused_expression_root() : instruction, results);
+    return work_.Emit(RootOf(instruction), results);
   }
 
   FusionContext& kernel_;

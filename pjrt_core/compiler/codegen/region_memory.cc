@@ -1,7 +1,7 @@
 #include "pjrt_core/compiler/codegen/region_memory.h"
 
 #include "absl/algorithm/container.h"
-#include "pjrt_core/compiler/codegen/small_region.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -55,7 +55,7 @@ absl::Status RegionMemory::AddSlices(const xla::HloInstruction& instruction) {
 
 absl::Status RegionMemory::CollectComputation(const xla::HloComputation& computation) {
   for (const xla::HloInstruction* instruction : computation.instructions()) {
-    if (!IsFreeInRegion(*instruction)) TF_RETURN_IF_ERROR(Collect(*instruction));
+    if (!IsFree(*instruction)) TF_RETURN_IF_ERROR(Collect(*instruction));
   }
   // A root that is free may be all that is read: a condition that is a constant, for instance.
   return AddSlices(*computation.root_instruction());

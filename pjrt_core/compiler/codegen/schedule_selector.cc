@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -18,11 +19,6 @@ absl::Status EmitOne(KernelSequence& sequence, OneKernel schedule) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, schedule(*kernel));
   return sequence.End(std::move(kernel), std::move(launch));
-}
-
-const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
-  return instruction.opcode() == xla::HloOpcode::kFusion ? *instruction.fused_expression_root()
-                                                         : instruction;
 }
 
 }  // namespace
@@ -43,7 +39,7 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
     case xla::HloOpcode::kSort:
       return EmitSort(sequence);
     default:
-      return IsTransposition(sequence) ? EmitOne(sequence, EmitTransposition) : EmitLoop(sequence);
+      return EmitTranspositionOrLoop(sequence);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -163,7 +164,7 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
   const int64_t work_items = RegionWorkItems(target);
   for (const HloInstruction* instruction : computation.instructions()) {
     if (!estimate.supported) return;
-    if (IsFreeInRegion(*instruction)) continue;
+    if (IsFree(*instruction)) continue;
     switch (instruction->opcode()) {
       case HloOpcode::kWhile:
       case HloOpcode::kConditional:
@@ -199,27 +200,6 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
 
 int64_t RegionWorkItems(const Target& target) {
   return std::min<int64_t>(target.gpu_schedules ? 256 : 64, target.max_work_group_size);
-}
-
-int64_t KnownTripCount(const HloInstruction& loop) {
-  const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
-  return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;
-}
-
-bool IsFreeInRegion(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kOptimizationBarrier:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {

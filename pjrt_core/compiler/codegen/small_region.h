@@ -17,13 +17,6 @@ int64_t RegionWorkItems(const Target& target);
 // `instruction` is a kWhile, kConditional or kCall; what it calls is scheduled.
 bool IsSmallRegion(const xla::HloInstruction& instruction, const Target& target);
 
-// How often a loop runs, as an earlier pass found out; -1 when nobody knows.
-int64_t KnownTripCount(const xla::HloInstruction& loop);
-
-// True when nothing is computed for the instruction: its result is an operand's memory, or it has
-// none.
-bool IsFreeInRegion(const xla::HloInstruction& instruction);
-
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_SMALL_REGION_H_

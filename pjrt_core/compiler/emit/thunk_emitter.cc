@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/emit/custom_call.h"
 #include "pjrt_core/compiler/emit/library_thunks.h"
 #include "pjrt_core/compiler/emit/source_location.h"
-#include "pjrt_core/compiler/passes/fusible.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -147,9 +147,8 @@ absl::Status ThunkEmitter::EmitControlFlow(const HloInstruction& instruction, Se
 absl::Status ThunkEmitter::EmitWhile(const HloInstruction& instruction, Sequence& sequence) {
   program::WhileThunkT table;
   ONEXPU_ASSIGN_OR_RETURN(table.body, EmitComputation(*instruction.while_body()));
-  const auto config = instruction.backend_config<xla::WhileLoopBackendConfig>();
-  if (config.ok() && config->has_known_trip_count()) {
-    table.trip_count = config->known_trip_count().n();
+  if (const int64_t trips = KnownTripCount(instruction); trips >= 0) {
+    table.trip_count = trips;
     Append(instruction, std::move(table), sequence);
     return absl::OkStatus();
   }

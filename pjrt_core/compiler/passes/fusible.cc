@@ -9,23 +9,6 @@ namespace onexpu::compiler {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-bool IsFree(const HloInstruction& instruction) {
-  switch (instruction.opcode()) {
-    case HloOpcode::kParameter:
-    case HloOpcode::kConstant:
-    case HloOpcode::kTuple:
-    case HloOpcode::kGetTupleElement:
-    case HloOpcode::kBitcast:
-    case HloOpcode::kAfterAll:
-    case HloOpcode::kAddDependency:
-    case HloOpcode::kOptimizationBarrier:
-    case HloOpcode::kDomain:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool IsFusible(const HloInstruction& instruction) {
   if (!instruction.shape().IsArray()) {
     return instruction.opcode() == HloOpcode::kReduce || instruction.opcode() == HloOpcode::kFusion;
@@ -84,11 +67,6 @@ bool IsExecuted(const xla::HloComputation& computation) {
     }
   }
   return true;
-}
-
-const HloInstruction& RootOf(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root()
-                                                    : instruction;
 }
 
 HloInstruction::FusionKind FusionKindOf(const HloInstruction& root) {

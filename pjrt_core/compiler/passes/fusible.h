@@ -20,18 +20,12 @@ bool IsFusible(const xla::HloInstruction& instruction);
 // possible.
 bool IsFusibleProducer(const xla::HloInstruction& instruction);
 
-// Computes nothing at run time and needs no kernel: parameters, tuples, bitcasts, ...
-bool IsFree(const xla::HloInstruction& instruction);
-
 // kLoop or kInput (reductions), by the operation at the root.
 xla::HloInstruction::FusionKind FusionKindOf(const xla::HloInstruction& root);
 
 // Its instructions run one after the other as thunks: an entry, a loop, a branch; not a reducer or
 // a comparator, which are inlined by whoever calls them.
 bool IsExecuted(const xla::HloComputation& computation);
-
-// A fusion's root, or the instruction itself.
-const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
 
 }  // namespace onexpu::compiler
 

@@ -1,5 +1,6 @@
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
 
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -7,10 +8,7 @@
 namespace onexpu::compiler {
 
 absl::Status EmitReduction(KernelSequence& sequence) {
-  const xla::HloInstruction& instruction = sequence.instruction();
-  const xla::HloInstruction& reduce = instruction.opcode() == xla::HloOpcode::kFusion
-                                          ? *instruction.fused_expression_root()
-                                          : instruction;
+  const xla::HloInstruction& reduce = RootOf(sequence.instruction());
   if (xla::ShapeUtil::IsZeroElementArray(reduce.operand(0)->shape())) return EmitLoop(sequence);
   const ReductionShape shape(reduce);
   const bool for_gpu = sequence.target().gpu_schedules;

@@ -8,22 +8,15 @@
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
 
 namespace onexpu::compiler {
 namespace {
 
 using llvm::Value;
 
-int64_t CeilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
-
 // Enough pieces to keep all threads busy to the end.
 int64_t WantedPieces(const Target& target) { return 8 * int64_t{target.compute_units}; }
-
-Value* Minimum(ReductionKernel& steps, Value* x, int64_t limit) {
-  Value* bound = steps.math().Constant(limit);
-  llvm::IRBuilder<>& b = steps.kernel().b();
-  return b.CreateSelect(b.CreateICmpSLT(x, bound), x, bound);
-}
 
 // ---- The fastest dimension is reduced ----
 
@@ -46,11 +39,12 @@ RowCut CutRows(const ReductionShape& shape, const Target& target) {
         shape.length, 1,
         std::clamp<int64_t>(kWorth / shape.length, 1, std::min(kTogether, shape.rows / wanted))};
   }
-  int64_t piece = std::max(kWorth, CeilDiv(shape.length, CeilDiv(wanted, shape.rows)));
+  int64_t piece =
+      std::max(kWorth, xla::CeilOfRatio(shape.length, xla::CeilOfRatio(wanted, shape.rows)));
   if (piece >= shape.length) return {shape.length, 1, 1};
   // Every lane has an element of the last piece, too.
   while (shape.length % piece != 0 && shape.length % piece < kLanes) ++piece;
-  return {piece, CeilDiv(shape.length, piece), 1};
+  return {piece, xla::CeilOfRatio(shape.length, piece), 1};
 }
 
 absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduce,
@@ -68,7 +62,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
     Value* one = math.Constant(1);
     Value* begin = math.Mul(math.ToIndexType(GroupId(*kernel)), cut.together);
     Value* end = cut.together == 1 ? math.Add(begin, one)
-                                   : Minimum(steps, math.Add(begin, cut.together), count);
+                                   : math.Minimum(math.Add(begin, cut.together), count);
     // Every lane leaves what it has of each piece; then each lane combines what all have of some
     // pieces.
     const std::vector<Array> local = steps.LocalArrays(cut.together * kLanes);
@@ -76,7 +70,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
     TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
       Value* first = math.Mul(math.Rem(number, cut.pieces), cut.piece);
       Value* last = whole ? math.Constant(shape.length)
-                          : Minimum(steps, math.Add(first, cut.piece), shape.length);
+                          : math.Minimum(math.Add(first, cut.piece), shape.length);
       TF_ASSIGN_OR_RETURN(
           const ReductionKernel::Values values,
           steps.AccumulateSideBySide(math.Div(number, cut.pieces), first, last, lane, kLanes));
@@ -91,7 +85,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
           return steps.Store(steps.ScratchArrays(scratch, count), number, values);
         }));
   }
-  const uint64_t items = CeilDiv(count, cut.together) * kLanes;
+  const uint64_t items = xla::CeilOfRatio(count, cut.together) * kLanes;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
   return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1,
@@ -112,7 +106,7 @@ int64_t PieceOfColumn(int64_t length) {
 absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& reduce,
                          const ReductionShape& shape) {
   const int64_t piece = PieceOfColumn(shape.length);
-  const int64_t pieces = CeilDiv(shape.length, piece);
+  const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
   const bool whole = pieces == 1;
   const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
@@ -129,7 +123,7 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
                                         kernel->b().CreateICmpSLT(number, math.Constant(pieces)));
   TF_RETURN_IF_ERROR(kernel->If(exists, [&]() -> absl::Status {
     Value* first = math.Mul(number, piece);
-    Value* end = Minimum(steps, math.Add(first, piece), shape.length);
+    Value* end = math.Minimum(math.Add(first, piece), shape.length);
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
                         steps.Accumulate(row, first, end, math.Constant(1)));
     if (whole) return steps.Finish(row, values);

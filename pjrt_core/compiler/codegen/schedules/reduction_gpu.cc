@@ -6,6 +6,7 @@
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -14,8 +15,6 @@ using llvm::Value;
 
 constexpr int64_t kGroup = 256;
 constexpr int64_t kColumns = 32;  // of a group's tile, when the fastest dimension is kept
-
-int64_t CeilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 // The tile of work-items: `lanes` share one result, `columns` results are side by side.
 struct Tile {
@@ -41,12 +40,12 @@ Tile ChooseTile(const ReductionShape& shape, const Target& target) {
 
 // How many elements of a result one group takes, so that there are groups enough for the device.
 int64_t ChoosePiece(const ReductionShape& shape, const Tile& tile, const Target& target) {
-  const int64_t groups = CeilDiv(shape.rows, tile.columns);
-  const int64_t wanted = CeilDiv(4 * int64_t{target.compute_units}, groups);
+  const int64_t groups = xla::CeilOfRatio(shape.rows, tile.columns);
+  const int64_t wanted = xla::CeilOfRatio(4 * int64_t{target.compute_units}, groups);
   // A lane should have this many at least.
   constexpr int64_t kShortest = 16;
   const int64_t most = std::max<int64_t>(1, shape.length / (tile.lanes * kShortest));
-  return CeilDiv(shape.length, std::clamp<int64_t>(wanted, 1, most));
+  return xla::CeilOfRatio(shape.length, std::clamp<int64_t>(wanted, 1, most));
 }
 
 }  // namespace
@@ -57,9 +56,9 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
                                  const ReductionShape& shape) {
   const Tile tile = ChooseTile(shape, sequence.target());
   const int64_t piece = ChoosePiece(shape, tile, sequence.target());
-  const int64_t pieces = CeilDiv(shape.length, piece);
+  const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
   const int64_t group = tile.lanes * tile.columns;
-  const int64_t groups_per_piece = CeilDiv(shape.rows, tile.columns);
+  const int64_t groups_per_piece = xla::CeilOfRatio(shape.rows, tile.columns);
   const bool whole = pieces == 1;
   const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
@@ -77,9 +76,7 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
     Value* row = math.Add(math.Mul(math.Rem(group_id, groups_per_piece), tile.columns), column);
     Value* number = math.Div(group_id, groups_per_piece);
     Value* first = math.Add(math.Mul(number, piece), lane);
-    Value* limit = math.Add(math.Mul(number, piece), piece);
-    Value* length = math.Constant(shape.length);
-    Value* end = b.CreateSelect(b.CreateICmpSLT(limit, length), limit, length);
+    Value* end = math.Minimum(math.Add(math.Mul(number, piece), piece), shape.length);
     Value* row_exists = b.CreateICmpSLT(row, math.Constant(shape.rows));
 
     // The last piece may be shorter than there are lanes: then some have nothing to give.

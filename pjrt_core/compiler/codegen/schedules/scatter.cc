@@ -3,6 +3,7 @@
 // in order: deterministic, and as fast where they are many or the indices few.
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -108,10 +109,7 @@ bool IsInPlace(const FusionContext& kernel, const HloScatterInstruction& scatter
 }  // namespace
 
 absl::Status EmitScatter(KernelSequence& sequence) {
-  const xla::HloInstruction& instruction = sequence.instruction();
-  const xla::HloInstruction& root = instruction.opcode() == xla::HloOpcode::kFusion
-                                        ? *instruction.fused_expression_root()
-                                        : instruction;
+  const xla::HloInstruction& root = RootOf(sequence.instruction());
   const auto& scatter = *xla::Cast<HloScatterInstruction>(&root);
   if (xla::ShapeUtil::IsZeroElementArray(scatter.operand(0)->shape())) return absl::OkStatus();
   const ScatterDimensions dimensions(scatter);

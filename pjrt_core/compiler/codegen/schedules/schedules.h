@@ -19,8 +19,8 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 
 // Tiles, for a root that reads memory along another dimension than it writes, through elementwise
 // operations alone.
-bool IsTransposition(const KernelSequence& sequence);
-absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel);
+// EmitLoop for any other.
+absl::Status EmitTranspositionOrLoop(KernelSequence& sequence);
 
 // kRngGetAndUpdateState: one work-item and 128 bits of state.
 absl::Status EmitRngState(KernelSequence& sequence);

@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -29,8 +30,6 @@ using xla::HloOpcode;
 constexpr int64_t kTile = 32;
 // Below this a line of memory is used up before it is left, or nearly.
 constexpr int64_t kShortest = 8;
-
-int64_t CeilDiv(int64_t x, int64_t y) { return (x + y - 1) / y; }
 
 // The fastest dimension that has more than one element; -1 when there is none.
 int64_t MinorDimension(const xla::Shape& shape) {
@@ -99,8 +98,8 @@ class Tiles {
     outer_[read_] = outer_[written_] = 1;
   }
 
-  int64_t along_read() const { return CeilDiv(shape_.dimensions(read_), kTile); }
-  int64_t along_written() const { return CeilDiv(shape_.dimensions(written_), kTile); }
+  int64_t along_read() const { return xla::CeilOfRatio(shape_.dimensions(read_), kTile); }
+  int64_t along_written() const { return xla::CeilOfRatio(shape_.dimensions(written_), kTile); }
   int64_t count() const { return xla::Product(outer_) * along_read() * along_written(); }
   int64_t extent_read() const { return shape_.dimensions(read_); }
   int64_t extent_written() const { return shape_.dimensions(written_); }
@@ -139,12 +138,10 @@ absl::Status StoreRoot(FusionContext& kernel, const Index& index) {
 
 absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel, Tiles& tiles) {
   IndexMath& math = kernel.index_math();
-  llvm::IRBuilder<>& b = kernel.b();
   tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
   const auto end_of = [&](Value* first, int64_t extent) -> Value* {
     Value* end = math.Add(first, kTile);
-    Value* limit = math.Constant(extent);
-    return extent % kTile == 0 ? end : b.CreateSelect(b.CreateICmpSLT(end, limit), end, limit);
+    return extent % kTile == 0 ? end : math.Minimum(end, extent);
   };
   Value* end_written = end_of(tiles.first_written(), tiles.extent_written());
   Value* end_read = end_of(tiles.first_read(), tiles.extent_read());
@@ -171,64 +168,61 @@ absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
   for (const HloInstruction* instruction : transposition.transposed) {
     staged.push_back(LocalArray(kernel, instruction->shape().element_type(), kTile * kStride));
   }
-  const auto if_inside = [&](Value* read, Value* written, absl::FunctionRef<absl::Status()> then) {
-    Value* inside = b.CreateAnd(b.CreateICmpSLT(read, math.Constant(tiles.extent_read())),
-                                b.CreateICmpSLT(written, math.Constant(tiles.extent_written())));
-    return kernel.If(inside, then);
-  };
-  for (int64_t first = 0; first < kTile; first += kLines) {
-    Value* row = math.Add(line, first);
-    Value* read = math.Add(tiles.first_read(), across);
-    Value* written = math.Add(tiles.first_written(), row);
-    TF_RETURN_IF_ERROR(if_inside(read, written, [&]() -> absl::Status {
-      const Index place({math.Add(math.Mul(row, kStride), across)});
-      for (size_t i = 0; i < staged.size(); ++i) {
-        TF_ASSIGN_OR_RETURN(Value * value,
-                            kernel.Element(*transposition.transposed[i], tiles.At(read, written)));
-        TF_RETURN_IF_ERROR(kernel.Store(staged[i], place, value));
-      }
-      return absl::OkStatus();
-    }));
-  }
+  // Visits the elements of the tile that this work-item handles: along the written dimension or
+  // along the read one, whichever neighbouring work-items are to share.
+  const auto visit =
+      [&](bool along_written,
+          absl::FunctionRef<absl::Status(const Index& at, const Index& place)> body) {
+        for (int64_t first = 0; first < kTile; first += kLines) {
+          Value* row = math.Add(line, first);
+          Value* in_read = along_written ? row : across;
+          Value* in_written = along_written ? across : row;
+          Value* read = math.Add(tiles.first_read(), in_read);
+          Value* written = math.Add(tiles.first_written(), in_written);
+          Value* inside =
+              b.CreateAnd(b.CreateICmpSLT(read, math.Constant(tiles.extent_read())),
+                          b.CreateICmpSLT(written, math.Constant(tiles.extent_written())));
+          TF_RETURN_IF_ERROR(kernel.If(inside, [&] {
+            const Index place({math.Add(math.Mul(in_written, kStride), in_read)});
+            return body(tiles.At(read, written), place);
+          }));
+        }
+        return absl::OkStatus();
+      };
+  TF_RETURN_IF_ERROR(visit(false, [&](const Index& at, const Index& place) -> absl::Status {
+    for (size_t i = 0; i < staged.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(*transposition.transposed[i], at));
+      TF_RETURN_IF_ERROR(kernel.Store(staged[i], place, value));
+    }
+    return absl::OkStatus();
+  }));
   Barrier(kernel);
-  for (int64_t first = 0; first < kTile; first += kLines) {
-    Value* row = math.Add(line, first);
-    Value* read = math.Add(tiles.first_read(), row);
-    Value* written = math.Add(tiles.first_written(), across);
-    TF_RETURN_IF_ERROR(if_inside(read, written, [&]() -> absl::Status {
-      const Index place({math.Add(math.Mul(across, kStride), row)});
-      for (size_t i = 0; i < staged.size(); ++i) {
-        TF_ASSIGN_OR_RETURN(Value * value, kernel.Load(staged[i], place));
-        kernel.BindValues(*transposition.transposed[i], {value});
-      }
-      return StoreRoot(kernel, tiles.At(read, written));
-    }));
-  }
+  TF_RETURN_IF_ERROR(visit(true, [&](const Index& at, const Index& place) -> absl::Status {
+    for (size_t i = 0; i < staged.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Value * value, kernel.Load(staged[i], place));
+      kernel.BindValues(*transposition.transposed[i], {value});
+    }
+    return StoreRoot(kernel, at);
+  }));
   const uint64_t local = kTile * kLines;
   return LaunchDimensions{{tiles.count() * local}, {local}};
 }
 
 }  // namespace
 
-bool IsTransposition(const KernelSequence& sequence) {
-  const HloInstruction& instruction = sequence.instruction();
-  const HloInstruction& root = instruction.opcode() == HloOpcode::kFusion
-                                   ? *instruction.fused_expression_root()
-                                   : instruction;
-  return Find(root).has_value();
-}
-
-absl::StatusOr<LaunchDimensions> EmitTransposition(FusionContext& kernel) {
+absl::Status EmitTranspositionOrLoop(KernelSequence& sequence) {
   constexpr uint32_t kGroup = 256;
-  const std::optional<Transposition> transposition = Find(kernel.root());
-  if (!transposition)
-    return absl::InternalError("onexpu: nothing is transposed in " +
-                               kernel.instruction().ToString());
-  Tiles tiles(kernel.root().shape(), *transposition);
-  const Target& target = kernel.target();
-  if (!target.gpu_schedules || target.max_work_group_size < kGroup)
-    return EmitForCpu(kernel, tiles);
-  return EmitForGpu(kernel, *transposition, tiles);
+  const xla::Shape& shape = RootOf(sequence.instruction()).shape();
+  const std::optional<Transposition> transposition = Find(RootOf(sequence.instruction()));
+  if (!transposition) return EmitLoop(sequence);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  Tiles tiles(shape, *transposition);
+  const Target& target = sequence.target();
+  const bool in_groups = target.gpu_schedules && target.max_work_group_size >= kGroup;
+  TF_ASSIGN_OR_RETURN(LaunchDimensions launch, in_groups
+                                                   ? EmitForGpu(*kernel, *transposition, tiles)
+                                                   : EmitForCpu(*kernel, tiles));
+  return sequence.End(std::move(kernel), std::move(launch));
 }
 
 }  // namespace onexpu::compiler

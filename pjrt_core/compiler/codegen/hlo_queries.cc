@@ -1,0 +1,37 @@
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+
+using xla::HloOpcode;
+
+bool IsFree(const xla::HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kParameter:
+    case HloOpcode::kConstant:
+    case HloOpcode::kTuple:
+    case HloOpcode::kGetTupleElement:
+    case HloOpcode::kBitcast:
+    case HloOpcode::kAfterAll:
+    case HloOpcode::kAddDependency:
+    case HloOpcode::kOptimizationBarrier:
+    case HloOpcode::kDomain:
+      return true;
+    default:
+      return false;
+  }
+}
+
+const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kFusion ? *instruction.fused_expression_root()
+                                                    : instruction;
+}
+
+int64_t KnownTripCount(const xla::HloInstruction& loop) {
+  const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
+  return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;
+}
+
+}  // namespace onexpu::compiler

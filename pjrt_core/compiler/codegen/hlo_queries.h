@@ -1,0 +1,22 @@
+// Questions about HLO instructions that passes, thunks and code generation ask alike. Stateless.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_HLO_QUERIES_H_
+#define PJRT_CORE_COMPILER_CODEGEN_HLO_QUERIES_H_
+
+#include <cstdint>
+
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// Nothing is executed for it: it only names memory.
+bool IsFree(const xla::HloInstruction& instruction);
+
+// A fusion's root, or the instruction itself.
+const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
+
+// How often a loop runs, as an earlier pass found out; -1 when nobody knows.
+int64_t KnownTripCount(const xla::HloInstruction& loop);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_HLO_QUERIES_H_
