@@ -77,17 +77,6 @@ absl::StatusOr<std::vector<llvm::Value*>> EmitClampedStarts(FusionContext& conte
                                                             int64_t first_operand,
                                                             const xla::Shape& bounds,
                                                             const xla::Shape& window);
-// One step of a reduction: the running results and one element of each array into new running
-// results. Sums and products of narrow floats run in f32 and are rounded once, by
-// NormalizeAccumulators, when everything is combined.
-absl::StatusOr<std::vector<llvm::Value*>> EmitAccumulate(FusionContext& context,
-                                                         const xla::HloInstruction& reduction,
-                                                         Operands accumulators, Operands elements);
-// The element type in which a schedule keeps the running result number `value` in memory.
-xla::PrimitiveType AccumulatorType(const xla::HloInstruction& reduction, int64_t value);
-std::vector<llvm::Value*> NormalizeAccumulators(FusionContext& context,
-                                                const xla::HloInstruction& reduction,
-                                                std::vector<llvm::Value*> accumulators);
 absl::StatusOr<std::vector<llvm::Value*>> EmitReduce(FusionContext& context,
                                                      const xla::HloInstruction& instruction,
                                                      const Index& index);

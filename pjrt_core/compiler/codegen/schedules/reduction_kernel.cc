@@ -1,10 +1,9 @@
 #include "pjrt_core/compiler/codegen/schedules/reduction_kernel.h"
 
 #include "absl/algorithm/container.h"
-#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/accumulators.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
-#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -13,33 +12,6 @@ namespace onexpu::compiler {
 namespace {
 
 using llvm::Value;
-
-// The running results of one chain, in registers.
-class Accumulators {
- public:
-  Accumulators(ReductionKernel& steps, const ReductionKernel::Values& initial) : steps_(steps) {
-    for (Value* value : initial) slots_.push_back(steps.kernel().Slot(value->getType(), value));
-  }
-
-  ReductionKernel::Values Load() const {
-    ReductionKernel::Values values;
-    for (llvm::AllocaInst* slot : slots_) {
-      values.push_back(steps_.kernel().b().CreateLoad(slot->getAllocatedType(), slot));
-    }
-    return values;
-  }
-
-  absl::Status Add(const ReductionKernel::Values& values) {
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values combined, steps_.Combine(Load(), values));
-    for (size_t i = 0; i < slots_.size(); ++i)
-      steps_.kernel().b().CreateStore(combined[i], slots_[i]);
-    return absl::OkStatus();
-  }
-
- private:
-  ReductionKernel& steps_;
-  std::vector<llvm::AllocaInst*> slots_;
-};
 
 }  // namespace
 
@@ -76,11 +48,7 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
                                               wide(element)),
                                reduce_.operand(0)->shape())
                        : Index(std::move(index));
-  Values values;
-  for (int64_t i = 0; i < shape_.values; ++i) {
-    TF_ASSIGN_OR_RETURN(values.emplace_back(), kernel_.Element(*reduce_.operand(i), at));
-  }
-  return values;
+  return ReducedElements(kernel_, reduce_, at);
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs,
@@ -91,20 +59,20 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& l
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first,
                                                                     Value* end, Value* step) {
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, first));
-  Accumulators sums(*this, initial);
+  Accumulators sums(kernel_, reduce_, initial);
   TF_RETURN_IF_ERROR(
       kernel_.For(math().Add(first, step), end, step, [&](Value* element) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
         return sums.Add(values);
       }));
-  return sums.Load();
+  return sums.Running();
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
     Value* row, Value* first, Value* end, Value* lane, int64_t lanes) {
   llvm::IRBuilder<>& b = kernel_.b();
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
-  Accumulators sums(*this, initial);
+  Accumulators sums(kernel_, reduce_, initial);
   const auto add = [&](Value* base) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(base, lane)));
     return sums.Add(values);
@@ -116,7 +84,7 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
   TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), rest, step, add));
   TF_RETURN_IF_ERROR(
       kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&] { return add(rest); }));
-  return sums.Load();
+  return sums.Running();
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
@@ -126,21 +94,17 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
     return first == nullptr ? offset : math().Add(first, offset);
   };
   TF_ASSIGN_OR_RETURN(const Values initial, Load(arrays, place(math().Constant(0))));
-  Accumulators sums(*this, initial);
+  Accumulators sums(kernel_, reduce_, initial);
   TF_RETURN_IF_ERROR(kernel_.For(
       math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Load(arrays, place(number)));
         return sums.Add(values);
       }));
-  return sums.Load();
+  return sums.Running();
 }
 
 absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
-  Values initial;
-  for (int64_t i = 0; i < shape_.values; ++i) {
-    TF_ASSIGN_OR_RETURN(initial.emplace_back(),
-                        kernel_.Element(*reduce_.operand(shape_.values + i), Index()));
-  }
+  TF_ASSIGN_OR_RETURN(const Values initial, InitialValues(kernel_, reduce_));
   TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));
   results = NormalizeAccumulators(kernel_, reduce_, std::move(results));
   // The result's dimensions are the kept ones in logical order.

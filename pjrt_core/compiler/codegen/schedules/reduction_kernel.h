@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pjrt_core/compiler/codegen/accumulators.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -34,7 +35,7 @@ struct ReductionShape {
 
 class ReductionKernel {
  public:
-  using Values = std::vector<llvm::Value*>;
+  using Values = ReductionValues;
 
   ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce,
                   const ReductionShape& shape)

@@ -1,0 +1,56 @@
+// The running results of a reduction or a reduce-window, for serial loops and for schedules alike.
+// Sums and products of narrow floats run in f32 and are rounded once, when everything is combined.
+// Free functions and objects on a FusionContext; thread-compatible.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_ACCUMULATORS_H_
+#define PJRT_CORE_COMPILER_CODEGEN_ACCUMULATORS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// One value per array that is reduced.
+using ReductionValues = std::vector<llvm::Value*>;
+
+// The arrays' elements at `index`, and the reduction's initial values.
+absl::StatusOr<ReductionValues> ReducedElements(FusionContext& context,
+                                                const xla::HloInstruction& reduction,
+                                                const Index& index);
+absl::StatusOr<ReductionValues> InitialValues(FusionContext& context,
+                                              const xla::HloInstruction& reduction);
+
+// One step: running results and elements, or other running results, into new ones.
+absl::StatusOr<ReductionValues> EmitAccumulate(FusionContext& context,
+                                               const xla::HloInstruction& reduction,
+                                               const ReductionValues& running,
+                                               const ReductionValues& values);
+// Running results as the reduction's results.
+ReductionValues NormalizeAccumulators(FusionContext& context, const xla::HloInstruction& reduction,
+                                      ReductionValues running);
+// The element type in which a schedule keeps the running result number `value` in memory.
+xla::PrimitiveType AccumulatorType(const xla::HloInstruction& reduction, int64_t value);
+
+// Running results in registers, across the trips of a loop.
+class Accumulators {
+ public:
+  Accumulators(FusionContext& context, const xla::HloInstruction& reduction,
+               const ReductionValues& initial);
+
+  absl::Status Add(const ReductionValues& values);
+  ReductionValues Running() const;
+
+ private:
+  FusionContext& context_;
+  const xla::HloInstruction& reduction_;
+  std::vector<llvm::AllocaInst*> slots_;
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_ACCUMULATORS_H_
