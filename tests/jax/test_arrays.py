@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from jax._src.lib import xla_client as xc
 from jax.experimental.layout import Format, Layout
 from jax.sharding import SingleDeviceSharding
 
@@ -145,13 +146,34 @@ def test_an_allocation_beyond_memory_is_an_error_and_harms_nobody(xpu) -> None:
 
 def test_an_error_of_an_operation_that_is_not_there_names_it(xpu) -> None:
     """Nothing falls back in silence: what cannot be compiled says so, with its shape."""
-    with (
-        jax.default_device(xpu),
-        pytest.raises(
-            jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: onexpu: fft of length 10007.*c64\[2,10007\].*%fft"
-        ),
-    ):
-        jnp.fft.fft(jnp.ones((2, 10007), jnp.complex64))
+    infeed = """
+        func.func public @main() -> tensor<4xf32> {
+          %token = stablehlo.create_token : !stablehlo.token
+          %result:2 = "stablehlo.infeed"(%token) {infeed_config = "", layout = [[0]]}
+              : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token) loc("my_loss")
+          return %result#0 : tensor<4xf32>
+        }"""
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: onexpu: .*f32\[4\].* infeed.*my_loss"):
+        xpu.client.compile_and_load(infeed.encode(), xc.DeviceList((xpu,)), xc.CompileOptions())
+
+
+@pytest.mark.parametrize("length", [1, 17, 256, 600, 2048, 2053, 4096, 2 * 4099, 8192])
+def test_fourier_transforms_of_any_length(xpu, length) -> None:
+    rng = np.random.default_rng(length)
+    x = rng.standard_normal((2, length))
+    z = x + 1j * rng.standard_normal((2, length))
+    half = z[:, : length // 2 + 1]
+    for name, argument, atol in (
+        ("fft", z, 1), ("ifft", z, 1 / length), ("rfft", x, 1), ("irfft", half, 1 / length),
+    ):  # fmt: skip
+        options = {"n": length} if name == "irfft" else {}
+        for single in (False, True):
+            given = argument.astype(np.complex64 if np.iscomplexobj(argument) else np.float32) if single else argument
+            eps = np.finfo(given.dtype).eps
+            result = getattr(jnp.fft, name)(jax.device_put(given, xpu), **options)
+            expected = getattr(np.fft, name)(given.astype(argument.dtype), **options)
+            # Rounding errors of `length` terms of size one, of random sign; a chirp has three transforms.
+            np.testing.assert_allclose(result, expected, rtol=0, atol=40 * eps * length**0.5 * atol)
 
 
 def test_a_program_puts_its_result_into_host_memory(xpu) -> None:

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/numeric/bits.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "pjrt_core/compiler/passes/fourier_matrix.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -17,6 +17,7 @@
 #include "xla/primitive_util.h"
 #include "xla/service/hlo_creation_utils.h"
 #include "xla/shape_util.h"
+#include "xla/util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -26,7 +27,7 @@ using xla::HloOpcode;
 
 // Up to here one product with a whole matrix; above it a length is split when it can be.
 constexpr int64_t kLargestWhole = 256;
-// A matrix of f32 with this many rows has 16 MB.
+// Up to here what cannot be split is one product, too: of f32 such a matrix has 16 MB.
 constexpr int64_t kLargestMatrix = 2048;
 
 // A complex array as two real ones. `im` is null for a real array.
@@ -117,17 +118,48 @@ class Transform {
     return Complex{re, im};
   }
 
+  // By the constant array, whose last dimension is the array's.
+  absl::StatusOr<Complex> RotatedBy(Complex array, xla::Literal cosine, xla::Literal sine) {
+    const auto spread = [&](xla::Literal literal) {
+      const int64_t rank = RankOf(*array.re), of_constant = literal.shape().dimensions().size();
+      std::vector<int64_t> dimensions(of_constant);
+      std::iota(dimensions.begin(), dimensions.end(), rank - of_constant);
+      return xla::MakeBroadcastHlo(Constant(std::move(literal)), dimensions,
+                                   array.re->shape().dimensions());
+    };
+    return Rotated(array, spread(std::move(cosine)), spread(std::move(sine)),
+                   [](HloInstruction* a, HloInstruction* b) {
+                     return xla::MakeBinaryHlo(HloOpcode::kMultiply, a, b);
+                   });
+  }
+
   // One product; `kept` of the `length` frequencies.
   absl::StatusOr<Complex> Whole(Complex array, int64_t length, int64_t kept) {
-    if (length > kLargestMatrix) {
-      return absl::UnimplementedError(
-          absl::StrCat("onexpu: fft of length ", length, " along an axis (a prime factor above ",
-                       kLargestMatrix, "), operand ", fft_->operand(0)->shape().ToString(),
-                       " (op %", fft_->name(), ", ", fft_->metadata().op_name(), ")"));
-    }
     return Rotated(array, Constant(FourierMatrix(type_, length, kept, length, Part::kCosine)),
                    Constant(FourierMatrix(type_, length, kept, length, Part::kSine)),
                    [this](HloInstruction* a, HloInstruction* b) { return Product(a, b); });
+  }
+
+  // A length that is a large prime: Bluestein, "A linear filtering approach to the computation of
+  // discrete Fourier transform" (1970). As 2jk = j^2 + k^2 - (k - j)^2, the transform is a
+  // convolution with a chirp between two rotations by it; the convolution is a product of spectra
+  // of a power of two.
+  absl::StatusOr<Complex> Chirp(Complex array, int64_t length, int64_t kept) {
+    const int64_t padded = absl::bit_ceil(static_cast<uint64_t>(2 * length - 1));
+    ONEXPU_ASSIGN_OR_RETURN(array, RotatedBy(array, ChirpWave(type_, length, length, Part::kCosine),
+                                             ChirpWave(type_, length, length, Part::kSine)));
+    ONEXPU_ASSIGN_OR_RETURN(array, Padded(array, padded));
+    ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, padded, padded));
+    ONEXPU_ASSIGN_OR_RETURN(array,
+                            RotatedBy(array, ChirpSpectrum(type_, length, padded, Part::kCosine),
+                                      ChirpSpectrum(type_, length, padded, Part::kSine)));
+    // With real and imaginary part exchanged before and after, a transform is its own inverse.
+    std::swap(array.re, array.im);
+    ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, padded, padded));
+    std::swap(array.re, array.im);
+    ONEXPU_ASSIGN_OR_RETURN(array, First(array, kept));
+    return RotatedBy(array, ChirpWave(type_, length, kept, Part::kCosine),
+                     ChirpWave(type_, length, kept, Part::kSine));
   }
 
   template <typename Function>
@@ -151,6 +183,29 @@ class Transform {
     return OfBoth(array, [&](HloInstruction* part) { return xla::MakeTransposeHlo(part, order); });
   }
 
+  // The first `kept` along the last axis.
+  static absl::StatusOr<Complex> First(Complex array, int64_t kept) {
+    const auto dimensions = array.re->shape().dimensions();
+    if (kept == dimensions.back()) return array;
+    std::vector<int64_t> limits(dimensions.begin(), dimensions.end());
+    limits.back() = kept;
+    const std::vector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
+    return OfBoth(array, [&](HloInstruction* part) {
+      return xla::MakeSliceHlo(part, starts, limits, strides);
+    });
+  }
+
+  // Zeros behind, along the last axis.
+  absl::StatusOr<Complex> Padded(Complex array, int64_t length) {
+    const int64_t last = RankOf(*array.re) - 1;
+    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(last + 1);
+    padding.mutable_dimensions(last)->set_edge_padding_high(length -
+                                                            array.re->shape().dimensions(last));
+    return OfBoth(array, [&](HloInstruction* part) {
+      return xla::MakePadHlo(part, Constant(xla::LiteralUtil::Zero(type_)), padding);
+    });
+  }
+
   // Index n = n1 * second + n2, frequency k = k1 + first * k2: transforms along n1, a rotation,
   // transforms along n2.
   absl::StatusOr<Complex> Split(Complex array, int64_t first, int64_t second) {
@@ -164,14 +219,9 @@ class Transform {
     ONEXPU_ASSIGN_OR_RETURN(array, Reshaped(array, split));
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));
     ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, first, first));  // [n2, k1]
-    const auto spread = [&](Part part) {
-      HloInstruction* twiddle = Constant(FourierMatrix(type_, second, first, length, part));
-      return xla::MakeBroadcastHlo(twiddle, {last - 1, last}, array.re->shape().dimensions());
-    };
-    ONEXPU_ASSIGN_OR_RETURN(array, Rotated(array, spread(Part::kCosine), spread(Part::kSine),
-                                           [](HloInstruction* a, HloInstruction* b) {
-                                             return xla::MakeBinaryHlo(HloOpcode::kMultiply, a, b);
-                                           }));
+    ONEXPU_ASSIGN_OR_RETURN(
+        array, RotatedBy(array, FourierMatrix(type_, second, first, length, Part::kCosine),
+                         FourierMatrix(type_, second, first, length, Part::kSine)));
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));    // [k1, n2]
     ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, second, second));  // [k1, k2]
     ONEXPU_ASSIGN_OR_RETURN(array, Swapped(array, last - 1, last));
@@ -180,16 +230,11 @@ class Transform {
 
   absl::StatusOr<Complex> AlongLast(Complex array, int64_t length, int64_t kept) {
     const int64_t split = length > kLargestWhole ? SplitOf(length) : 1;
-    if (split == 1) return Whole(array, length, kept);
+    if (split == 1) {
+      return length > kLargestMatrix ? Chirp(array, length, kept) : Whole(array, length, kept);
+    }
     ONEXPU_ASSIGN_OR_RETURN(array, Split(array, split, length / split));
-    if (kept == length) return array;
-    const auto dimensions = array.re->shape().dimensions();
-    std::vector<int64_t> limits(dimensions.begin(), dimensions.end());
-    limits.back() = kept;
-    const std::vector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
-    return OfBoth(array, [&](HloInstruction* part) {
-      return xla::MakeSliceHlo(part, starts, limits, strides);
-    });
+    return First(array, kept);
   }
 
   absl::StatusOr<Complex> Along(int64_t axis, Complex array, int64_t length) {
@@ -200,13 +245,41 @@ class Transform {
     return Swapped(array, axis, last);
   }
 
+  // Half of a real signal's spectrum and the conjugate of its mirror image. What the imaginary
+  // parts of the frequency zero and of the highest one are does not show in the signal's real part.
+  absl::StatusOr<Complex> WholeSpectrum(Complex array, int64_t length) {
+    const int64_t last = RankOf(*array.re) - 1, half = array.re->shape().dimensions(last);
+    const int64_t mirrored = length - half;
+    const auto dimensions = array.re->shape().dimensions();
+    std::vector<int64_t> starts(last + 1, 0), strides(last + 1, 1);
+    std::vector<int64_t> limits(dimensions.begin(), dimensions.end());
+    starts.back() = 1;
+    limits.back() = 1 + mirrored;
+    ONEXPU_ASSIGN_OR_RETURN(const Complex mirror, OfBoth(array, [&](HloInstruction* part) {
+                              return Reversed(part, starts, limits, strides);
+                            }));
+    ONEXPU_ASSIGN_OR_RETURN(HloInstruction * conjugate,
+                            xla::MakeUnaryHlo(HloOpcode::kNegate, mirror.im));
+    ONEXPU_ASSIGN_OR_RETURN(array.re, xla::MakeConcatHlo({array.re, mirror.re}, last));
+    ONEXPU_ASSIGN_OR_RETURN(array.im, xla::MakeConcatHlo({array.im, conjugate}, last));
+    return array;
+  }
+
+  static absl::StatusOr<HloInstruction*> Reversed(HloInstruction* part,
+                                                  absl::Span<const int64_t> starts,
+                                                  absl::Span<const int64_t> limits,
+                                                  absl::Span<const int64_t> strides) {
+    ONEXPU_ASSIGN_OR_RETURN(HloInstruction * slice,
+                            xla::MakeSliceHlo(part, starts, limits, strides));
+    return xla::MakeReverseHlo(slice, {RankOf(*part) - 1});
+  }
+
   // Half a spectrum to a real signal.
   absl::StatusOr<Complex> RealAlongLast(Complex array, int64_t length) {
     if (length > kLargestMatrix) {
-      return absl::UnimplementedError(
-          absl::StrCat("onexpu: real inverse fft of length ", length, " (more than ",
-                       kLargestMatrix, "), operand ", fft_->operand(0)->shape().ToString(),
-                       " (op %", fft_->name(), ", ", fft_->metadata().op_name(), ")"));
+      ONEXPU_ASSIGN_OR_RETURN(array, WholeSpectrum(array, length));
+      ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, length, length));
+      return Complex{array.re, nullptr};
     }
     ONEXPU_ASSIGN_OR_RETURN(
         HloInstruction * even,

@@ -9,8 +9,7 @@
 
 namespace onexpu::compiler {
 
-// A length that is a product of two is transformed in two steps. UNIMPLEMENTED for a length with a
-// prime factor that would need too large a matrix.
+// A length that is a product of two is transformed in two steps, a large prime as a convolution.
 class FftExpander : public xla::OpExpanderPass {
  public:
   absl::string_view name() const override { return "fft-expander"; }

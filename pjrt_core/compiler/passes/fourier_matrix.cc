@@ -1,9 +1,13 @@
 #include "pjrt_core/compiler/passes/fourier_matrix.h"
 
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
+#include "absl/types/span.h"
+#include "unsupported/Eigen/FFT"
 #include "xla/literal.h"
 #include "xla/shape_util.h"
 
@@ -12,18 +16,28 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586476925286766559;
 
+void SetElement(xla::Literal& literal, absl::Span<const int64_t> index, double value) {
+  if (literal.shape().element_type() == xla::F64) {
+    literal.Set<double>(index, value);
+  } else {
+    literal.Set<float>(index, static_cast<float>(value));
+  }
+}
+
+xla::Literal Vector(xla::PrimitiveType type, int64_t count,
+                    const std::function<double(int64_t)>& element) {
+  xla::Literal vector = xla::Literal::CreateFromShape(xla::ShapeUtil::MakeShape(type, {count}));
+  for (int64_t i = 0; i < count; ++i) SetElement(vector, {i}, element(i));
+  return vector;
+}
+
 xla::Literal Matrix(xla::PrimitiveType type, int64_t rows, int64_t columns,
                     const std::function<double(int64_t, int64_t)>& element) {
   xla::Literal matrix =
       xla::Literal::CreateFromShape(xla::ShapeUtil::MakeShape(type, {rows, columns}));
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
-      const double value = element(row, column);
-      if (type == xla::F64) {
-        matrix.Set<double>({row, column}, value);
-      } else {
-        matrix.Set<float>({row, column}, static_cast<float>(value));
-      }
+      SetElement(matrix, {row, column}, element(row, column));
     }
   }
   return matrix;
@@ -52,6 +66,25 @@ xla::Literal RealInverseMatrix(xla::PrimitiveType type, int64_t length, Part par
     if (part == Part::kCosine) return weight * Wave(row, column, length, part);
     // The imaginary parts of the single ones do not count.
     return is_single ? 0 : -weight * Wave(row, column, length, part);
+  });
+}
+
+xla::Literal ChirpWave(xla::PrimitiveType type, int64_t length, int64_t count, Part part) {
+  return Vector(type, count, [=](int64_t i) { return Wave(i, i, 2 * length, part); });
+}
+
+xla::Literal ChirpSpectrum(xla::PrimitiveType type, int64_t length, int64_t padded, Part part) {
+  std::vector<std::complex<double>> chirp(padded), spectrum;
+  for (int64_t i = 0; i < length; ++i) {
+    const std::complex<double> value(Wave(i, i, 2 * length, Part::kCosine),
+                                     Wave(i, i, 2 * length, Part::kSine));
+    chirp[i] = value;
+    chirp[(padded - i) % padded] = value;
+  }
+  Eigen::FFT<double>().fwd(spectrum, chirp);
+  return Vector(type, padded, [&](int64_t i) {
+    return (part == Part::kCosine ? spectrum[i].real() : -spectrum[i].imag()) /
+           static_cast<double>(padded);
   });
 }
 

@@ -19,6 +19,13 @@ xla::Literal FourierMatrix(xla::PrimitiveType type, int64_t rows, int64_t column
 // unscaled. The sine part is negated already: signal = re x cosine + im x sine.
 xla::Literal RealInverseMatrix(xla::PrimitiveType type, int64_t length, Part part);
 
+// [count] with cos or sin of pi i^2 / length: the chirp of Bluestein's algorithm.
+xla::Literal ChirpWave(xla::PrimitiveType type, int64_t length, int64_t count, Part part);
+
+// [padded], a power of two not below 2 length - 1: real part, or negated imaginary part, of the
+// forward transform of the conjugate chirp at -(length - 1) to length - 1, divided by `padded`.
+xla::Literal ChirpSpectrum(xla::PrimitiveType type, int64_t length, int64_t padded, Part part);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_PASSES_FOURIER_MATRIX_H_
