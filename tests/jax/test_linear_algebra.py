@@ -82,7 +82,7 @@ def test_what_has_no_eigenvalues_is_nan_in_its_batch_alone(xpu) -> None:
 
 
 def test_schur_sorted_is_not_implemented(xpu) -> None:
-    with pytest.raises(NotImplementedError, match=r"schur with sorted eigenvalues, float32\[3, 3\]"):
+    with pytest.raises(NotImplementedError, match=r"schur with sorted eigenvalues on float32\[3, 3\].*no platform"):
         jax.jit(lambda x: jax.lax.linalg.schur(x, sort_eig_vals=True))(jax.device_put(np.eye(3, dtype=np.float32), xpu))
 
 
@@ -148,8 +148,9 @@ def test_tridiagonal_solve_pivots(xpu, dtype, n) -> None:
     x = np.asarray(solve(*(jax.device_put(v, xpu) for v in (lower, diagonal, upper, b))))
     for i in range(2):
         full = np.diag(diagonal[i]) + np.diag(lower[i, 1:], -1) + np.diag(upper[i, :-1], 1)
+        # Backward stable: a few rounding errors of the right-hand side, times the inverse's norm.
         bound = np.abs(np.linalg.inv(full)).sum() * 50 * np.finfo(dtype).eps * np.abs(b).max()
-        np.testing.assert_allclose(x[i], np.linalg.solve(full, b[i]), atol=max(bound, 1e-6 if dtype in ("float32", "complex64") else 1e-14))
+        np.testing.assert_allclose(x[i], np.linalg.solve(full, b[i]), rtol=0, atol=bound)
 
 
 def test_tridiagonal_solve_of_singular_matrices(xpu) -> None:

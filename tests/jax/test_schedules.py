@@ -47,7 +47,8 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "complex64"])
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2
-    check(xpu, cpu, jax.jit(lambda x: (x.sum(axis), x.prod(axis))), _array(shape, dtype) * 0 + 1)
+    signs = np.where(_array(shape, "float32") < 0, -1, 1).astype(dtype)
+    check(xpu, cpu, jax.jit(lambda x: x.prod(axis)), signs)
     check(xpu, cpu, jax.jit(lambda x: x.sum(axis)), _array(shape, dtype), ulps=4 * shape[axis] ** 0.5 + 64)
 
 
@@ -55,7 +56,7 @@ def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
 def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
     x = _array((4, 300), dtype)
     x[0, 17], x[1, 299], x[2, 0], x[2, 1] = np.nan, np.inf, np.inf, -np.inf
-    check(xpu, cpu, jax.jit(lambda x: (x.sum(1), x.max(1), x.min(1), jnp.argmin(x, 1))), x, ulps=150)
+    check(xpu, cpu, jax.jit(lambda x: (x.sum(1), x.max(1), x.min(1), jnp.argmin(x, 1))), x, ulps=4 * 300**0.5 + 64)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
@@ -99,8 +100,10 @@ def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
 def test_small_regions_see_what_other_work_items_wrote(xpu, cpu, n) -> None:
     a = _array((n, n), "float32") + 4 * n * np.eye(n, dtype=np.float32)
     b = _array((n, 3), "float32")
-    check(xpu, cpu, jax.jit(jnp.linalg.inv), a, ulps=200)
-    check(xpu, cpu, jax.jit(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)), a, b, ulps=200)
+    # Diagonally dominant, so well conditioned: a few rounding errors per step of the elimination.
+    ulps = 20 * n
+    check(xpu, cpu, jax.jit(jnp.linalg.inv), a, ulps=ulps)
+    check(xpu, cpu, jax.jit(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)), a, b, ulps=ulps)
 
 
 def test_a_long_loop_of_library_calls_returns_at_once(xpu) -> None:
