@@ -39,12 +39,15 @@ def initialize() -> None:
     # exported for xpu, on machines without one, and a plugin that PJRT_NAMES_AND_LIBRARY_PATHS
     # brings.
     _platform.integrate()
-    _callbacks.register_lowerings()
-    _buffer_callback.register_lowerings()
-    _linear_algebra.register_lowerings()
-    _host_linear_algebra.register_lowerings()
-    _householder.register_lowerings()
-    _tridiagonal_solve.register_lowerings()
+    for room in (
+        _callbacks,
+        _buffer_callback,
+        _linear_algebra,
+        _host_linear_algebra,
+        _householder,
+        _tridiagonal_solve,
+    ):
+        room.register_lowerings()
     _ffi.register_handlers()
 
     if not _library.wanted():

@@ -72,7 +72,10 @@ def _eig(
 ) -> list[jax.Array]:
     del enable_eigvec_derivs  # of the derivative rule
     if implementation not in (None, linalg.EigImplementation.LAPACK):
-        raise NotImplementedError(f"onexpu: eig with {implementation}; xpu has EigImplementation.LAPACK")
+        raise NotImplementedError(
+            f"onexpu: eig with {implementation} on {matrix.dtype}{list(matrix.shape)}; xpu has "
+            "EigImplementation.LAPACK"
+        )
     n = matrix.shape[-1]
     dtype = dtypes.to_complex_dtype(matrix.dtype)
     vectors = compute_left_eigenvectors + compute_right_eigenvectors
@@ -93,7 +96,10 @@ def _schur(
 ) -> list[jax.Array]:
     del select_callable
     if sort_eig_vals:
-        raise NotImplementedError(f"onexpu: schur with sorted eigenvalues, {matrix.dtype}{list(matrix.shape)}")
+        raise NotImplementedError(
+            f"onexpu: schur with sorted eigenvalues on {matrix.dtype}{list(matrix.shape)}: JAX "
+            "has it on no platform"
+        )
     n = matrix.shape[-1]
     output = "complex" if np.issubdtype(matrix.dtype, np.complexfloating) else "real"
 

@@ -46,9 +46,15 @@ def _eigh(
         )
     n = aval.shape[-1]
     if not core.is_constant_dim(n):
-        raise NotImplementedError(f"onexpu: eigh of a matrix of symbolic size, {aval}")
+        raise NotImplementedError(
+            f"onexpu: eigh of a matrix of symbolic size, {aval}: the iteration is written for one "
+            "size; only batch dimensions may be symbolic"
+        )
     if subset_by_index not in (None, (0, n)):
-        raise NotImplementedError(f"onexpu: eigh with subset_by_index={subset_by_index} on {aval}")
+        raise NotImplementedError(
+            f"onexpu: eigh with subset_by_index={subset_by_index} on {aval}: the iteration finds all "
+            "eigenvalues; slice its results"
+        )
     if n == 0:
         values = aval.update(shape=aval.shape[:-1])
         return [operand, hlo.real(mlir.reshape(ctx, operand, values))]
