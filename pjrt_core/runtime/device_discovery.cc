@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/environment.h"
+#include "pjrt_core/runtime/kernel_library.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -98,12 +99,11 @@ absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int
 // some reductions that a work-item runs by itself, such as a sum of what a predicate selects.
 // Work-items side by side are vectorised by another pass.
 void KeepLoopsScalar() {
-  constexpr char kVariable[] = "CL_CONFIG_LLVM_OPTIONS";
   constexpr absl::string_view kOption = "-disable-auto-vec-dir-insert";
-  const char* set = std::getenv(kVariable);
+  const char* set = std::getenv(kDriverOptionsVariable);
   const absl::string_view options = set == nullptr ? "" : set;
   if (absl::StrContains(options, kOption)) return;
-  setenv(kVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(),
+  setenv(kDriverOptionsVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(),
          /*overwrite=*/1);
 }
 

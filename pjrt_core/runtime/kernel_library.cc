@@ -136,7 +136,7 @@ std::vector<uint8_t> BinaryOf(cl_program program) {
 std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
                                                      const std::string& cache_directory) {
-  const char* driver_options = std::getenv("CL_CONFIG_LLVM_OPTIONS");
+  const char* driver_options = std::getenv(kDriverOptionsVariable);
   std::string key =
       absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
                    device.get_info<sycl::info::device::name>(), "\n",

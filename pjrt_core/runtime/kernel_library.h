@@ -24,6 +24,9 @@
 
 namespace onexpu {
 
+// Options of the CPU driver's compiler; they decide what its native binaries are.
+inline constexpr char kDriverOptionsVariable[] = "CL_CONFIG_LLVM_OPTIONS";
+
 // A module that is built. Immutable; thread-safe.
 class KernelModule {
  public:

@@ -140,8 +140,8 @@ absl::StatusOr<ComplexValue> EmitComplexMath(MathFunction function,
     case MathFunction::kLogistic:
       return done(ComplexLogistic(z));
     default:
-      return absl::UnimplementedError(absl::StrCat(
-          "onexpu: mathematical function ", static_cast<int>(function), " on complex numbers"));
+      return absl::InternalError(absl::StrCat("onexpu: mathematical function number ",
+                                              static_cast<int>(function), " has no complex form"));
   }
 }
 

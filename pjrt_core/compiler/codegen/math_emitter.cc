@@ -100,8 +100,8 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
     }
     return Builtin(entry.name, values).value();
   }
-  return absl::UnimplementedError(
-      absl::StrCat("onexpu: mathematical function ", static_cast<int>(function)));
+  return absl::InternalError(absl::StrCat("onexpu: mathematical function number ",
+                                          static_cast<int>(function), " is not in the table"));
 }
 
 }  // namespace onexpu::compiler
