@@ -12,6 +12,7 @@ I = np.array([3, 1, 2, 0], np.int32)  # noqa: E741
 IMAGE = _RANDOM.rand(2, 8, 8, 3).astype(np.float32)
 FILTER = _RANDOM.rand(3, 3, 3, 4).astype(np.float32)
 SPD = A @ A.T + 4 * np.eye(4, dtype=np.float32)
+PRIME = (_RANDOM.rand(2053) - 0.5 + 1j * _RANDOM.rand(2053)).astype(np.complex64)
 T = tf.constant
 
 
@@ -84,6 +85,7 @@ OPS = {
     "u8_arithmetic": lambda: tf.cast(T(I), tf.uint8) + tf.constant(250, tf.uint8),
     "complex": lambda: tf.complex(T(A), -T(A)) * tf.complex(T(A), T(A)),
     "fft": lambda: tf.signal.fft(tf.cast(T(A), tf.complex64)),
+    "fft_of_a_large_prime": lambda: tf.signal.fft(PRIME),
     "conv": lambda: tf.nn.conv2d(IMAGE, FILTER, 2, "SAME"),
     "depthwise": lambda: tf.nn.depthwise_conv2d(IMAGE, FILTER, [1, 1, 1, 1], "VALID"),
     "conv_transpose": lambda: tf.nn.conv2d_transpose(IMAGE, tf.transpose(FILTER, [0, 1, 3, 2]), [2, 16, 16, 4], 2),
@@ -132,11 +134,6 @@ NOT_IN_PROGRAMS = {
 }  # fmt: skip
 # Variables are made once, outside of functions.
 EAGER_ONLY = {"strided_assign"}
-
-# What the core does not run yet, with the words of its error: UNIMPLEMENTED, and nothing worse.
-NOT_YET = {
-    "fft_of_a_large_prime": (lambda: tf.signal.fft(tf.ones([10007], tf.complex64)), "fft of length 10007"),
-}
 
 # Ops whose results are of long chains of operations, in units of compare.ULPS: decompositions in single precision.
 ULPS = {"inverse": 512, "singular_values": 512, "qr": 512, "cholesky": 256, "triangular_solve": 512, "betainc": 4096}

@@ -6,6 +6,7 @@ import compare
 import op_table
 import pytest
 import tensorflow as tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 
 @pytest.mark.parametrize("name", sorted(op_table.OPS))
@@ -28,8 +29,18 @@ def test_clustered(name: str, autoclustering) -> None:
     compare.check(op_table.OPS[name], "graph", op_table.ULPS.get(name, compare.ULPS))
 
 
-@pytest.mark.parametrize("name", op_table.NOT_YET)
-def test_what_is_missing_is_a_clear_error(name: str) -> None:
-    op, words = op_table.NOT_YET[name]
-    with pytest.raises(tf.errors.UnimplementedError, match=words):
-        compare.on("/XPU:0", op)
+def test_what_is_missing_is_a_clear_error() -> None:
+    @tf.function(jit_compile=True)
+    def call(x: tf.Tensor) -> tf.Tensor:
+        return gen_xla_ops.xla_custom_call_v2(
+            [x],
+            call_target_name="no_such_target",
+            backend_config="",
+            has_side_effect=False,
+            result_dtypes=[tf.float32],
+            result_shapes=[tf.TensorShape([4])],
+        )
+
+    words = r'custom call of target "no_such_target".*only typed FFI.*f32\[4\] custom-call.*XlaCustomCallV2'
+    with tf.device("/XPU:0"), pytest.raises(tf.errors.UnimplementedError, match=words):
+        call(tf.ones([4]))
