@@ -154,7 +154,7 @@ def _libraries() -> list[Finding]:
     ours = library_directory()
     plugins = ours.parent.parent / "tensorflow-plugins"
     oneapi = library_directory("oneapi")
-    names = ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv")
+    names = ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv", "onexpu-build")
     wheels = {
         "libsycl.so.9": "intel-sycl-rt",
         "libintelocl.so": "intel-opencl-rt",

@@ -76,6 +76,11 @@ ARTIFACTS = (
         f"{LIBRARY_DIR}/pjrt_plugin_xpu.so",
     ),
     Artifact(
+        "core",
+        "//pjrt_core/runtime/native_build:onexpu-build",
+        f"{LIBRARY_DIR}/onexpu-build",
+    ),
+    Artifact(
         "compiler",
         "//pjrt_core/compiler:libonexpu_compiler.so",
         f"{LIBRARY_DIR}/libonexpu_compiler.so",

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/environment.h"
 
 namespace onexpu::c_api {
 namespace {
@@ -18,18 +19,6 @@ namespace {
 constexpr absl::string_view kTensorFlowMinor = "2.21.";
 constexpr absl::string_view kPipLine = "pip install 'tensorflow-cpu==2.21.*'";
 constexpr char kTensorFlowLibrary[] = "libtensorflow_cc.so.2";
-
-// The directory of the library that this function is in.
-absl::StatusOr<std::string> OwnDirectory() {
-  Dl_info info;
-  if (dladdr(reinterpret_cast<const void*>(&OwnDirectory), &info) == 0 ||
-      info.dli_fname == nullptr) {
-    return absl::InternalError("onexpu: the plugin does not find its own path");
-  }
-  const absl::string_view path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  return std::string(slash == absl::string_view::npos ? "." : path.substr(0, slash));
-}
 
 absl::Status TensorFlowError(absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(
@@ -75,7 +64,7 @@ CompilerLibrary& CompilerLibrary::Get() {
 }
 
 absl::Status CompilerLibrary::Open() {
-  ONEXPU_ASSIGN_OR_RETURN(const std::string directory, OwnDirectory());
+  const std::string directory = LibraryDirectory();
   ONEXPU_RETURN_IF_ERROR(OpenTensorFlow(directory));
   const std::string path = absl::StrCat(directory, "/libonexpu_compiler.so");
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

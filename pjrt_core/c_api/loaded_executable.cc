@@ -52,6 +52,7 @@ absl::Status Compile(PJRT_Client_Compile_Args& args) {
   const absl::string_view serialized(args.compile_options, args.compile_options_size);
   ONEXPU_ASSIGN_OR_RETURN(LoadOptions options, ReadLoadOptions(serialized));
   ONEXPU_ASSIGN_OR_RETURN(absl::Span<const uint8_t> target, Target(*args.client, options));
+  args.client->core->PrepareToLoad();
   ONEXPU_ASSIGN_OR_RETURN(std::vector<uint8_t> program,
                           CompileProgram(*args.program, serialized, target));
   ONEXPU_ASSIGN_OR_RETURN(args.executable, Load(args.client, std::move(program), serialized));

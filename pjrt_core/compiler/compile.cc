@@ -60,7 +60,7 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   codegen_options.spirv_worker = request.spirv_worker;
   codegen_options.keep_ir = dumper.enabled();
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCodegen> codegen,
-                          KernelCodegen::Create(module, *assignment, std::move(codegen_options)));
+                          KernelCodegen::Create(*assignment, std::move(codegen_options)));
 
   ProgramDescription program;
   program.target = description;
@@ -74,7 +74,7 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   program.result_shardings = shardings.results;
   ONEXPU_ASSIGN_OR_RETURN(EmittedProgram emitted,
                           EmitProgram(module, *assignment, *codegen, program));
-  dumper.DumpKernels(emitted.kernels);
+  dumper.DumpKernels(emitted.modules);
   dumper.DumpText("thunk_sequence.txt", [&] { return emitted.thunk_sequence; });
   return std::move(emitted.bytes);
 }

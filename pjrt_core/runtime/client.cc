@@ -25,6 +25,12 @@ namespace {
 
 constexpr char kVersion[] = "onexpu 0.1.0";
 
+// The program that builds native code; empty where it is not installed.
+std::string Builder() {
+  std::string path = absl::StrCat(LibraryDirectory(), "/onexpu-build");
+  return access(path.c_str(), X_OK) == 0 ? path : "";
+}
+
 class ProcessClient final : public Client {
  public:
   static absl::StatusOr<std::unique_ptr<ProcessClient>> Create() {
@@ -39,7 +45,8 @@ class ProcessClient final : public Client {
                                     .schedules = schedules,
                                     .memory_limit = limit,
                                     .devices_on_host = static_cast<int>(found.size()),
-                                    .cache_directory = CacheDirectory()};
+                                    .cache_directory = CacheDirectory(),
+                                    .builder = Builder()};
         ONEXPU_ASSIGN_OR_RETURN(
             std::unique_ptr<SyclDevice> created,
             SyclDevice::Create(client.get(), &client->statistics_, device, context, options));
@@ -74,6 +81,10 @@ class ProcessClient final : public Client {
     }
     if (devices.empty()) devices.push_back(owned_.front().get());
     return LoadProgram(program, std::move(devices));
+  }
+
+  void PrepareToLoad() override {
+    for (const auto& device : owned_) device->kernels().Prepare();
   }
 
   HandlerRegistry& handlers() override { return HandlerRegistry::Process(); }

@@ -39,6 +39,9 @@ class Client {
   virtual absl::Span<Device* const> devices() const = 0;
   virtual absl::StatusOr<Device*> LookupDevice(int id) const = 0;
 
+  // A program is being compiled that will be loaded here: lets what is slow to start begin.
+  virtual void PrepareToLoad() = 0;
+
   // Verifies the container, checks its target against the device, uploads constants and builds
   // kernels (or takes their native binaries from the disk cache). `program` is copied or kept by
   // the result.

@@ -50,11 +50,11 @@ absl::StatusOr<std::shared_ptr<DeviceProgram>> DeviceProgram::Create(
 }
 
 absl::Status DeviceProgram::CreateThunks() {
+  std::vector<absl::Span<const uint8_t>> modules;
   for (const program::Blob* module : *program().modules()) {
-    ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<const KernelModule> built,
-                            device_.kernels().Load(source_->container.blob(*module)));
-    modules_.push_back(std::move(built));
+    modules.push_back(source_->container.blob(*module));
   }
+  ONEXPU_ASSIGN_OR_RETURN(modules_, device_.kernels().LoadAll(modules));
   std::vector<sycl::kernel> kernels;
   kernels.reserve(program().kernels()->size());
   for (const program::Kernel* kernel : *program().kernels()) {

@@ -1,5 +1,6 @@
 #include "pjrt_core/runtime/environment.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -98,6 +99,17 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
     return BadValue("ONEXPU_MEMORY_LIMIT", value, "bytes, or a number with K, M, G or T");
   }
   return std::optional<size_t>(number << shift);
+}
+
+std::string LibraryDirectory() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<const void*>(&LibraryDirectory), &info) == 0 ||
+      info.dli_fname == nullptr) {
+    return ".";
+  }
+  const absl::string_view path = info.dli_fname;
+  const size_t slash = path.rfind('/');
+  return std::string(slash == absl::string_view::npos ? "." : path.substr(0, slash));
 }
 
 std::string CacheDirectory() {

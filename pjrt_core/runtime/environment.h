@@ -1,5 +1,5 @@
-// The environment variables of the runtime, parsed in one place. Pure functions of the environment;
-// any thread.
+// The environment variables of the runtime, parsed in one place, and what it lies in. Pure
+// functions of the environment; any thread.
 #ifndef PJRT_CORE_RUNTIME_ENVIRONMENT_H_
 #define PJRT_CORE_RUNTIME_ENVIRONMENT_H_
 
@@ -24,6 +24,9 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 
 // ONEXPU_CACHE_DIR, else $XDG_CACHE_HOME/onexpu, else ~/.cache/onexpu; empty when there is no home.
 std::string CacheDirectory();
+
+// The directory of the library, or of the program in tests, that holds this code.
+std::string LibraryDirectory();
 
 // What this process may use of the host's memory: the machine's, or its control group's if that is
 // less.

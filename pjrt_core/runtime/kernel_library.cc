@@ -1,14 +1,17 @@
 #include "pjrt_core/runtime/kernel_library.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <type_traits>
+#include <thread>
 #include <utility>
 
-#include "CL/cl.h"
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/native_build/opencl_program.h"
 #include "pjrt_core/thunks/library_errors.h"
 #include "sycl/backend.hpp"
 
@@ -16,16 +19,6 @@ namespace onexpu {
 namespace {
 
 namespace syclex = sycl::ext::oneapi::experimental;
-
-constexpr char kBuildOptions[] = "";
-
-// A handle of OpenCL that is released.
-template <typename Handle, cl_int (*Release)(Handle)>
-using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>,
-                                decltype([](Handle handle) { Release(handle); })>;
-using ClContext = ClOwner<cl_context, clReleaseContext>;
-using ClDevice = ClOwner<cl_device_id, clReleaseDevice>;
-using ClProgram = ClOwner<cl_program, clReleaseProgram>;
 
 class OpenClModule final : public KernelModule {
  public:
@@ -77,73 +70,20 @@ class BundleModule final : public KernelModule {
   sycl::kernel_bundle<sycl::bundle_state::executable> bundle_;
 };
 
-std::string BuildLog(cl_program program, cl_device_id device) {
-  size_t size = 0;
-  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
-  std::string log(size, '\0');
-  clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
-  while (!log.empty() && log.back() == '\0') log.pop_back();
-  return log;
-}
-
-ClProgram FromBinary(cl_context context, cl_device_id device, const std::vector<uint8_t>& binary) {
-  const size_t size = binary.size();
-  const unsigned char* bytes = binary.data();
-  cl_int status = CL_SUCCESS;
-  cl_int error = CL_SUCCESS;
-  ClProgram program(clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error));
-  if (error != CL_SUCCESS || status != CL_SUCCESS) return nullptr;
-  if (clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr) != CL_SUCCESS) {
-    return nullptr;
-  }
-  return program;
-}
-
-absl::StatusOr<ClProgram> FromSpirv(cl_context context, cl_device_id device,
-                                    absl::Span<const uint8_t> spirv) {
-  cl_int error = CL_SUCCESS;
-  ClProgram program(clCreateProgramWithIL(context, spirv.data(), spirv.size(), &error));
-  if (error != CL_SUCCESS) {
-    return absl::InternalError(
-        absl::StrCat("onexpu: the device refuses the SPIR-V module (OpenCL error ", error, ")"));
-  }
-  error = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
-  if (error != CL_SUCCESS) {
-    return absl::InternalError(
-        absl::StrCat("onexpu: the SPIR-V module does not build (OpenCL error ", error,
-                     "): ", BuildLog(program.get(), device)));
-  }
-  return program;
-}
-
-std::vector<uint8_t> BinaryOf(cl_program program) {
-  size_t size = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
-      CL_SUCCESS) {
-    return {};
-  }
-  std::vector<uint8_t> binary(size);
-  unsigned char* bytes = binary.data();
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, nullptr) !=
-      CL_SUCCESS) {
-    return {};
-  }
-  return binary;
-}
-
 }  // namespace
 
 std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
-                                                     const std::string& cache_directory) {
+                                                     const std::string& cache_directory,
+                                                     std::string builder) {
   const char* driver_options = std::getenv(kDriverOptionsVariable);
-  std::string key =
-      absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
-                   device.get_info<sycl::info::device::name>(), "\n",
-                   device.get_info<sycl::info::device::driver_version>(), "\n",
-                   device.get_info<sycl::info::device::max_compute_units>(), "\n", kBuildOptions);
+  std::string key = absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
+                                 device.get_info<sycl::info::device::name>(), "\n",
+                                 device.get_info<sycl::info::device::driver_version>(), "\n",
+                                 device.get_info<sycl::info::device::max_compute_units>());
   return std::unique_ptr<KernelLibrary>(
-      new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key))));
+      new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key)),
+                        context.get_backend() == sycl::backend::opencl ? std::move(builder) : ""));
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(
@@ -170,6 +110,32 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(
   return module;
 }
 
+absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::LoadAll(
+    absl::Span<const absl::Span<const uint8_t>> modules) {
+  std::vector<absl::StatusOr<std::shared_ptr<const KernelModule>>> loaded(
+      modules.size(), absl::UnknownError("not loaded"));
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i; (i = next.fetch_add(1)) < modules.size();) loaded[i] = Load(modules[i]);
+  };
+  const size_t workers = std::min<size_t>(modules.size(), std::thread::hardware_concurrency());
+  {
+    std::vector<std::jthread> threads;
+    for (size_t i = 1; i < workers; ++i) threads.emplace_back(work);
+    work();
+  }
+  std::vector<std::shared_ptr<const KernelModule>> result;
+  for (auto& module : loaded) {
+    ONEXPU_RETURN_IF_ERROR(module.status());
+    result.push_back(*std::move(module));
+  }
+  return result;
+}
+
+void KernelLibrary::Prepare() {
+  if (!builder_.empty()) fork_server::Client::ForProgram(builder_).Start().IgnoreError();
+}
+
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Build(
     absl::Span<const uint8_t> spirv) {
   absl::StatusOr<std::shared_ptr<const KernelModule>> module;
@@ -186,18 +152,52 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
   const ClContext context(sycl::get_native<sycl::backend::opencl>(context_));
   const ClDevice device(sycl::get_native<sycl::backend::opencl>(device_));
   ClProgram program;
-  if (std::optional<std::vector<uint8_t>> binary = cache_.Find(spirv)) {
-    program = FromBinary(context.get(), device.get(), *binary);
+  if (const std::optional<std::vector<uint8_t>> binary = cache_.Find(spirv)) {
+    program = ProgramFromBinary(context.get(), device.get(), *binary);
   }
   if (program != nullptr) {
     Count(&Counts::from_cache);
-  } else {
-    ONEXPU_ASSIGN_OR_RETURN(program, FromSpirv(context.get(), device.get(), spirv));
-    Count(&Counts::built);
+    return std::make_shared<OpenClModule>(std::move(program), context_);
+  }
+  ONEXPU_ASSIGN_OR_RETURN(const std::optional<std::string> built, BuildInChild(spirv));
+  if (built.has_value()) {
+    const absl::Span<const uint8_t> binary(reinterpret_cast<const uint8_t*>(built->data()),
+                                           built->size());
+    program = ProgramFromBinary(context.get(), device.get(), binary);
+    if (program != nullptr) {
+      cache_.Store(spirv, binary);
+      Count(&Counts::in_child);
+    }
+  }
+  if (program == nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(program, ProgramFromSpirv(context.get(), device.get(), spirv));
     const std::vector<uint8_t> binary = BinaryOf(program.get());
     if (!binary.empty()) cache_.Store(spirv, binary);
   }
+  Count(&Counts::built);
   return std::make_shared<OpenClModule>(std::move(program), context_);
+}
+
+absl::StatusOr<std::optional<std::string>> KernelLibrary::BuildInChild(
+    absl::Span<const uint8_t> spirv) {
+  if (builder_.empty()) return std::nullopt;
+  absl::StatusOr<fork_server::Response> response = fork_server::Client::ForProgram(builder_).Send(
+      {reinterpret_cast<const char*>(spirv.data()), spirv.size()},
+      device_.get_info<sycl::info::device::name>());
+  if (!response.ok()) return std::nullopt;  // nobody may start processes here
+  switch (response->code) {
+    case fork_server::ResponseCode::kOk:
+      return std::move(response->payload);
+    case fork_server::ResponseCode::kInvalidInput:
+      return absl::InternalError(response->payload);
+    case fork_server::ResponseCode::kCrashed:
+    case fork_server::ResponseCode::kRefused:
+      return absl::InternalError(absl::StrCat("onexpu: the device's compiler, on a module of ",
+                                              spirv.size(), " bytes: ", response->payload));
+    case fork_server::ResponseCode::kInternal:
+      break;
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildBundle(

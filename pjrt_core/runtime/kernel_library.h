@@ -1,14 +1,16 @@
 // SPIR-V modules built for one device: once per process, from the disk cache when it has the native
 // binary.
 //
-// Owned by the device; thread-safe. Building happens on the calling thread, which loads a Program.
-// A module stays built as long as somebody holds it. Two threads that load the same module build it
-// once.
+// Owned by the device; thread-safe. The thread that loads a Program waits for its modules to be
+// built: for the CPU device in processes of their own, several at once (native_build/), for others
+// in this process. A module stays built as long as somebody holds it. Two threads that load the
+// same module build it once.
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,16 +41,27 @@ class KernelLibrary {
  public:
   struct Counts {
     int built = 0;       // by the device's compiler
+    int in_child = 0;    // of those, in a process of its own
     int from_cache = 0;  // from a native binary on disk
     int shared = 0;      // already there
   };
 
+  // `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
+  // process.
   static std::unique_ptr<KernelLibrary> Create(const sycl::device& device,
                                                const sycl::context& context,
-                                               const std::string& cache_directory);
+                                               const std::string& cache_directory,
+                                               std::string builder);
 
   // INTERNAL with the device compiler's log when the module does not build.
   absl::StatusOr<std::shared_ptr<const KernelModule>> Load(absl::Span<const uint8_t> spirv);
+
+  // Several at once.
+  absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> LoadAll(
+      absl::Span<const absl::Span<const uint8_t>> modules);
+
+  // A program is being compiled that will be loaded: lets what is slow to start begin.
+  void Prepare();
 
   Counts counts() const;
 
@@ -58,17 +71,23 @@ class KernelLibrary {
     std::weak_ptr<const KernelModule> module;
   };
 
-  KernelLibrary(sycl::device device, sycl::context context, BinaryCache cache)
-      : device_(std::move(device)), context_(std::move(context)), cache_(std::move(cache)) {}
+  KernelLibrary(sycl::device device, sycl::context context, BinaryCache cache, std::string builder)
+      : device_(std::move(device)),
+        context_(std::move(context)),
+        cache_(std::move(cache)),
+        builder_(std::move(builder)) {}
 
   absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv);
+  // The native binary; nothing when no other process can build it.
+  absl::StatusOr<std::optional<std::string>> BuildInChild(absl::Span<const uint8_t> spirv);
   void Count(int Counts::* counter);
 
   const sycl::device device_;
   const sycl::context context_;
   const BinaryCache cache_;
+  const std::string builder_;
   mutable absl::Mutex mutex_;
   absl::flat_hash_map<std::string, std::shared_ptr<Entry>> modules_
       ABSL_GUARDED_BY(mutex_);  // by the module's bytes

@@ -36,6 +36,7 @@ struct DeviceOptions {
   std::optional<size_t> memory_limit;  // bytes; the device's own otherwise
   int devices_on_host = 1;             // CPU devices that share the host's memory
   std::string cache_directory;         // of native binaries; empty for none
+  std::string builder;                 // path of onexpu-build; empty for none
 };
 
 class SyclDevice final : public Device {

@@ -150,7 +150,7 @@ def test_dumps(tmp_path: pathlib.Path) -> None:
     }
     assert {
         "before_optimizations.txt", "after_optimizations.txt", "ir-no-opt.ll", "ir-with-opt.ll",
-        "spv", "spvasm", "thunk_sequence.txt", "buffer-assignment.txt",
+        "add_fusion_k0.spv", "add_fusion_k0.spvasm", "thunk_sequence.txt", "buffer-assignment.txt",
     } <= suffixes  # fmt: skip
 
 

@@ -15,13 +15,15 @@
 namespace onexpu {
 namespace {
 
+constexpr char kBuilder[] = "tests/runtime/onexpu-build";
+
 class KernelLibraryTest : public ::testing::Test {
  protected:
   KernelLibraryTest() { std::filesystem::remove_all(directory_); }
   ~KernelLibraryTest() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<KernelLibrary> NewLibrary() {
-    return KernelLibrary::Create(device_, context_, directory_);
+  std::unique_ptr<KernelLibrary> NewLibrary(const std::string& builder = "") {
+    return KernelLibrary::Create(device_, context_, directory_, builder);
   }
   std::vector<std::string> Entries() const {
     std::vector<std::string> paths;
@@ -102,15 +104,55 @@ TEST_F(KernelLibraryTest, IgnoresACacheThatOthersMayWrite) {
 }
 
 TEST_F(KernelLibraryTest, WorksWithoutADirectory) {
-  auto library = KernelLibrary::Create(device_, context_, "");
+  auto library = KernelLibrary::Create(device_, context_, "", "");
   EXPECT_TRUE(library->Load(TestKernels()).ok());
-  EXPECT_TRUE(KernelLibrary::Create(device_, context_, "/proc/nowhere")->Load(TestKernels()).ok());
+  EXPECT_TRUE(
+      KernelLibrary::Create(device_, context_, "/proc/nowhere", "")->Load(TestKernels()).ok());
 }
 
 TEST_F(KernelLibraryTest, GarbageIsAnError) {
   std::vector<uint8_t> garbage(64, 7);
   auto status = NewLibrary()->Load(garbage).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(KernelLibraryTest, BuildsInAProcessOfItsOwn) {
+  auto library = NewLibrary(kBuilder);
+  library->Prepare();
+  auto module = library->Load(TestKernels());
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE((*module)->Kernel("add").ok());
+  EXPECT_EQ(library->counts().built, 1);
+  EXPECT_EQ(library->counts().in_child, 1);
+  auto again = NewLibrary(kBuilder);  // the binary was stored
+  ASSERT_TRUE(again->Load(TestKernels()).ok());
+  EXPECT_EQ(again->counts().from_cache, 1);
+  const std::vector<uint8_t> garbage(64, 7);
+  EXPECT_EQ(library->Load(garbage).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(KernelLibraryTest, BuildsHereWhereNoOtherProcessCan) {
+  for (const char* builder : {"/nowhere/onexpu-build", "/bin/true"}) {
+    std::filesystem::remove_all(directory_);
+    auto library = NewLibrary(builder);
+    library->Prepare();
+    EXPECT_TRUE(library->Load(TestKernels()).ok());
+    EXPECT_EQ(library->counts().built, 1);
+    EXPECT_EQ(library->counts().in_child, 0);
+  }
+}
+
+TEST_F(KernelLibraryTest, LoadsSeveral) {
+  auto library = NewLibrary(kBuilder);
+  const std::vector<uint8_t> garbage(64, 7);
+  const absl::Span<const uint8_t> good = TestKernels();
+  auto modules = library->LoadAll({good, good, good});
+  ASSERT_TRUE(modules.ok()) << modules.status();
+  ASSERT_EQ(modules->size(), 3);
+  EXPECT_EQ((*modules)[0], (*modules)[2]);
+  EXPECT_EQ(library->counts().built, 1);
+  EXPECT_EQ(library->LoadAll({good, garbage}).status().code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(library->LoadAll({}).value().empty());
 }
 
 TEST(BinaryCache, KeepsKeysApart) {

@@ -1,5 +1,6 @@
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <tuple>
@@ -18,10 +19,14 @@
 #include "pjrt_core/compiler/codegen/schedule_selector.h"
 #include "pjrt_core/compiler/codegen/small_region.h"
 #include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "tsl/platform/cpu_info.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
+#include "xla/tsl/platform/env.h"
+#include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
+#include "xla/tsl/platform/threadpool.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -36,21 +41,27 @@ std::string KernelName(absl::string_view instruction_name, int64_t number) {
 class KernelCodegenImpl final : public KernelCodegen {
  public:
   KernelCodegenImpl(const xla::BufferAssignment& assignment, CodegenOptions options,
-                    std::unique_ptr<llvm::TargetMachine> machine, const std::string& name)
-      : assignment_(assignment),
-        options_(std::move(options)),
-        machine_(std::move(machine)),
-        module_(CreateSpirvModule(name, context_, *machine_)) {}
+                    std::unique_ptr<llvm::TargetMachine> machine)
+      : assignment_(assignment), options_(std::move(options)), machine_(std::move(machine)) {}
 
   absl::StatusOr<std::vector<KernelLaunch>> Emit(const xla::HloInstruction& instruction) override;
   bool IsSmallRegion(const xla::HloInstruction& instruction) const override {
     return compiler::IsSmallRegion(instruction, options_.target);
   }
   absl::StatusOr<KernelLaunch> EmitRegion(const xla::HloInstruction& instruction) override;
-  absl::StatusOr<CompiledKernels> Finish() override;
+  absl::StatusOr<std::vector<CompiledModule>> Finish() override;
 
  private:
+  // Each has a context of its own, so that threads can work on several.
+  struct Module {
+    Module(const std::string& name, const llvm::TargetMachine& machine)
+        : context(std::make_unique<llvm::LLVMContext>()),
+          module(CreateSpirvModule(name, *context, machine)) {}
+    std::unique_ptr<llvm::LLVMContext> context;
+    std::unique_ptr<llvm::Module> module;
+  };
   struct Emitted {
+    int64_t module;
     std::vector<KernelSequence::Kernel> kernels;
     std::vector<KernelSequence::ScratchRequest> scratch;
   };
@@ -62,14 +73,14 @@ class KernelCodegenImpl final : public KernelCodegen {
     return {entry->second, bytes};
   }
 
+  absl::StatusOr<CompiledModule> FinishModule(llvm::Module& module) const;
+
   const xla::BufferAssignment& assignment_;
   const CodegenOptions options_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
-  llvm::LLVMContext context_;
-  std::unique_ptr<llvm::Module> module_;
+  const std::unique_ptr<llvm::TargetMachine> machine_;
+  std::vector<Module> modules_;
   absl::flat_hash_map<std::string, Emitted> emitted_;
   std::map<std::tuple<int64_t, bool, int64_t>, int64_t> scratch_ids_;
-  std::vector<std::string> entry_points_;
 };
 
 absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
@@ -78,15 +89,13 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
   const std::string key = absl::StrCat(ComputationText(instruction), "|", arguments.Signature());
   auto found = emitted_.find(key);
   if (found == emitted_.end()) {
-    KernelSequence sequence(instruction, arguments, options_.target, *module_,
-                            KernelName(instruction.name(), emitted_.size()));
-    if (absl::Status status = EmitWithSchedule(sequence); !status.ok()) {
-      sequence.Discard();
-      return status;
-    }
-    for (const KernelSequence::Kernel& kernel : sequence.kernels())
-      entry_points_.push_back(kernel.entry_point);
-    found = emitted_.emplace(key, Emitted{sequence.kernels(), sequence.scratch()}).first;
+    const std::string name = KernelName(instruction.name(), emitted_.size());
+    Module module(name, *machine_);
+    KernelSequence sequence(instruction, arguments, options_.target, *module.module, name);
+    TF_RETURN_IF_ERROR(EmitWithSchedule(sequence));
+    const auto number = static_cast<int64_t>(modules_.size());
+    if (!sequence.kernels().empty()) modules_.push_back(std::move(module));
+    found = emitted_.emplace(key, Emitted{number, sequence.kernels(), sequence.scratch()}).first;
   }
 
   std::vector<KernelArgument> launch_arguments;
@@ -101,42 +110,63 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
   }
   std::vector<KernelLaunch> launches;
   for (const KernelSequence::Kernel& kernel : found->second.kernels) {
-    launches.push_back(
-        {kernel.entry_point, kernel.launch.global, kernel.launch.local, launch_arguments});
+    launches.push_back({found->second.module, kernel.entry_point, kernel.launch.global,
+                        kernel.launch.local, launch_arguments});
   }
   return launches;
 }
 
 absl::StatusOr<KernelLaunch> KernelCodegenImpl::EmitRegion(const xla::HloInstruction& instruction) {
-  const std::string name =
-      absl::StrCat(KernelName(instruction.name(), entry_points_.size()), "_region");
-  TF_ASSIGN_OR_RETURN(KernelLaunch launch,
-                      EmitSmallRegion(instruction, assignment_, options_.target, *module_, name));
-  entry_points_.push_back(launch.entry_point);
+  const std::string name = absl::StrCat(KernelName(instruction.name(), modules_.size()), "_region");
+  Module module(name, *machine_);
+  TF_ASSIGN_OR_RETURN(KernelLaunch launch, EmitSmallRegion(instruction, assignment_,
+                                                           options_.target, *module.module, name));
+  launch.module = static_cast<int64_t>(modules_.size());
+  modules_.push_back(std::move(module));
   return launch;
 }
 
-absl::StatusOr<CompiledKernels> KernelCodegenImpl::Finish() {
-  CompiledKernels result;
-  result.entry_points = entry_points_;
-  if (entry_points_.empty()) return result;
-  if (options_.keep_ir) result.ir_before = ToText(*module_);
+absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(llvm::Module& module) const {
+  CompiledModule result;
+  result.name = module.getModuleIdentifier();
+  if (options_.keep_ir) result.ir_before = ToText(module);
   LegalizerOptions legalizer;
   legalizer.has_fp64 = options_.target.has_fp64;
   legalizer.spirv_extensions = options_.target.spirv_extensions;
+  // Of its own: a TargetMachine fills its tables as it is used.
+  TF_ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,
+                      CreateSpirvTargetMachine());
   TF_ASSIGN_OR_RETURN(result.spirv,
-                      ModuleToSpirv(*module_, *machine_, legalizer, options_.spirv_worker));
-  if (options_.keep_ir) result.ir_after = ToText(*module_);
+                      ModuleToSpirv(module, *machine, legalizer, options_.spirv_worker));
+  if (options_.keep_ir) result.ir_after = ToText(module);
+  return result;
+}
+
+absl::StatusOr<std::vector<CompiledModule>> KernelCodegenImpl::Finish() {
+  std::vector<absl::StatusOr<CompiledModule>> finished(modules_.size());
+  const auto finish = [&](size_t i) { finished[i] = FinishModule(*modules_[i].module); };
+  const int threads = std::min<int>(static_cast<int>(modules_.size()), tsl::port::MaxParallelism());
+  if (threads > 1) {
+    // Its destructor waits for everything.
+    tsl::thread::ThreadPool pool(tsl::Env::Default(), "onexpu_codegen", threads);
+    for (size_t i = 0; i < modules_.size(); ++i) pool.Schedule([&finish, i] { finish(i); });
+  } else {
+    for (size_t i = 0; i < modules_.size(); ++i) finish(i);
+  }
+  std::vector<CompiledModule> result;
+  for (absl::StatusOr<CompiledModule>& module : finished) {
+    TF_RETURN_IF_ERROR(module.status());
+    result.push_back(*std::move(module));
+  }
   return result;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KernelCodegen>> KernelCodegen::Create(
-    const xla::HloModule& module, const xla::BufferAssignment& assignment, CodegenOptions options) {
+    const xla::BufferAssignment& assignment, CodegenOptions options) {
   TF_ASSIGN_OR_RETURN(std::unique_ptr<llvm::TargetMachine> machine, CreateSpirvTargetMachine());
-  return std::make_unique<KernelCodegenImpl>(assignment, std::move(options), std::move(machine),
-                                             std::string(module.name()));
+  return std::make_unique<KernelCodegenImpl>(assignment, std::move(options), std::move(machine));
 }
 
 }  // namespace onexpu::compiler

@@ -49,17 +49,20 @@ struct KernelArgument {
 };
 
 struct KernelLaunch {
+  int64_t module = 0;  // of those that Finish gives
   std::string entry_point;
   absl::InlinedVector<uint64_t, 3> global_size;  // SYCL's order, slowest first
   absl::InlinedVector<uint64_t, 3> local_size;   // same rank, divides global_size
   std::vector<KernelArgument> arguments;
 };
 
-struct CompiledKernels {
-  std::string spirv;      // empty when no kernel was emitted
+// One SPIR-V module: the kernels of one instruction. Small modules are built at the same time, and
+// those that programs have in common are built once.
+struct CompiledModule {
+  std::string name;  // of its first entry point
+  std::string spirv;
   std::string ir_before;  // textual LLVM IR for dumps, only when asked for
   std::string ir_after;
-  std::vector<std::string> entry_points;
 };
 
 struct CodegenOptions {
@@ -71,8 +74,7 @@ struct CodegenOptions {
 class KernelCodegen {
  public:
   static absl::StatusOr<std::unique_ptr<KernelCodegen>> Create(
-      const xla::HloModule& module, const xla::BufferAssignment& assignment,
-      CodegenOptions options);
+      const xla::BufferAssignment& assignment, CodegenOptions options);
   virtual ~KernelCodegen() = default;
 
   // Emits the kernels that compute `instruction`, in launch order. `instruction` is a kFusion (all
@@ -88,8 +90,8 @@ class KernelCodegen {
   virtual bool IsSmallRegion(const xla::HloInstruction& instruction) const = 0;
   virtual absl::StatusOr<KernelLaunch> EmitRegion(const xla::HloInstruction& instruction) = 0;
 
-  // Optimises, legalises and emits everything as one SPIR-V module.
-  virtual absl::StatusOr<CompiledKernels> Finish() = 0;
+  // Optimises, legalises and emits everything, several modules at a time.
+  virtual absl::StatusOr<std::vector<CompiledModule>> Finish() = 0;
 };
 
 }  // namespace onexpu::compiler

@@ -26,9 +26,10 @@ absl::StatusOr<std::string> ModuleToSpirv(llvm::Module& module, llvm::TargetMach
   llvm::SmallVector<char, 0> bitcode;
   llvm::raw_svector_ostream stream(bitcode);
   llvm::WriteBitcodeToFile(module, stream);
-  ONEXPU_ASSIGN_OR_RETURN(std::string spirv, SpirvClient::ForWorker(worker).Emit(
-                                                 absl::string_view(bitcode.data(), bitcode.size()),
-                                                 UsedSpirvExtensions(module, options)));
+  ONEXPU_ASSIGN_OR_RETURN(
+      std::string spirv,
+      EmitSpirvInWorker(worker, absl::string_view(bitcode.data(), bitcode.size()),
+                        UsedSpirvExtensions(module, options)));
   ONEXPU_RETURN_IF_ERROR(ValidateSpirv(spirv));
   return spirv;
 }

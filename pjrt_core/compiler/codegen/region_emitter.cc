@@ -192,7 +192,7 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
     return status;
   }
   const uint64_t items = RegionWorkItems(target);
-  return KernelLaunch{name, {items}, {items}, memory.Arguments()};
+  return KernelLaunch{/*module=*/0, name, {items}, {items}, memory.Arguments()};
 }
 
 }  // namespace onexpu::compiler

@@ -41,13 +41,20 @@ void ModuleDumper::DumpText(absl::string_view suffix, absl::FunctionRef<std::str
   if (enabled_) xla::DumpToFileInDirOrStdout(module_, "", suffix, text());
 }
 
-void ModuleDumper::DumpKernels(const CompiledKernels& kernels) const {
-  if (!enabled_ || kernels.spirv.empty()) return;
-  DumpText("ir-no-opt.ll", [&] { return kernels.ir_before; });
-  DumpText("ir-with-opt.ll", [&] { return kernels.ir_after; });
-  // Binary: not for a terminal.
-  xla::DumpToFileInDir(module_, "", "spv", kernels.spirv);
-  DumpText("spvasm", [&] { return DisassembleSpirv(kernels.spirv); });
+void ModuleDumper::DumpKernels(absl::Span<const CompiledModule> modules) const {
+  if (!enabled_ || modules.empty()) return;
+  const auto all = [&](std::string CompiledModule::* ir) {
+    std::string text;
+    for (const CompiledModule& module : modules) text += module.*ir;
+    return text;
+  };
+  DumpText("ir-no-opt.ll", [&] { return all(&CompiledModule::ir_before); });
+  DumpText("ir-with-opt.ll", [&] { return all(&CompiledModule::ir_after); });
+  for (const CompiledModule& module : modules) {
+    // Binary: not for a terminal.
+    xla::DumpToFileInDir(module_, "", absl::StrCat(module.name, ".spv"), module.spirv);
+    DumpText(absl::StrCat(module.name, ".spvasm"), [&] { return DisassembleSpirv(module.spirv); });
+  }
 }
 
 }  // namespace onexpu::compiler

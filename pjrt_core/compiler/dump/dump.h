@@ -7,6 +7,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "xla/hlo/ir/hlo_module.h"
 
@@ -20,8 +21,8 @@ class ModuleDumper {
   void DumpModule(absl::string_view stage) const;
   // The text is only made when it is wanted.
   void DumpText(absl::string_view suffix, absl::FunctionRef<std::string()> text) const;
-  // ir-no-opt.ll, ir-with-opt.ll, spv and, when spirv-dis is installed, spvasm.
-  void DumpKernels(const CompiledKernels& kernels) const;
+  // ir-no-opt.ll, ir-with-opt.ll; of each SPIR-V module NAME.spv and NAME.spvasm.
+  void DumpKernels(absl::Span<const CompiledModule> modules) const;
 
  private:
   const xla::HloModule& module_;

@@ -82,10 +82,10 @@ absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
 
   ONEXPU_RETURN_IF_ERROR(ThunkEmitter(module, memory, codegen, program).EmitEntry());
   EmittedProgram emitted;
-  ONEXPU_ASSIGN_OR_RETURN(emitted.kernels, codegen.Finish());
-  if (!program.kernels.empty()) {
-    program.modules.push_back(writer.AddBlob(Bytes(emitted.kernels.spirv)));
-    program.generated_code_bytes = emitted.kernels.spirv.size();
+  ONEXPU_ASSIGN_OR_RETURN(emitted.modules, codegen.Finish());
+  for (const CompiledModule& compiled : emitted.modules) {
+    program.modules.push_back(writer.AddBlob(Bytes(compiled.spirv)));
+    program.generated_code_bytes += compiled.spirv.size();
   }
   ONEXPU_ASSIGN_OR_RETURN(program.cost, EstimateCost(module));
   xla::HloModuleProtoWithConfig proto;

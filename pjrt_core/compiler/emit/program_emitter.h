@@ -29,8 +29,8 @@ struct ProgramDescription {
 
 struct EmittedProgram {
   program::AlignedBytes bytes;
-  CompiledKernels kernels;     // for dumps
-  std::string thunk_sequence;  // readable, for dumps
+  std::vector<CompiledModule> modules;  // for dumps
+  std::string thunk_sequence;           // readable, for dumps
 };
 
 absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,

@@ -104,7 +104,7 @@ uint32_t ThunkEmitter::KernelIndex(const KernelLaunch& launch) {
       kernels_.try_emplace({launch.entry_point, global, local}, program_.kernels.size());
   if (inserted) {
     auto kernel = std::make_unique<program::KernelT>();
-    kernel->module_ = 0;
+    kernel->module_ = static_cast<uint32_t>(launch.module);
     kernel->entry_point = launch.entry_point;
     kernel->global_size = global;
     kernel->local_size = local;

@@ -65,7 +65,7 @@ class KernelCodegenTest : public ::testing::Test {
     codegen_options.target = std::move(target);
     codegen_options.spirv_worker = kWorker;
     codegen_options.keep_ir = true;
-    auto codegen = KernelCodegen::Create(*module_, *assignment_, std::move(codegen_options));
+    auto codegen = KernelCodegen::Create(*assignment_, std::move(codegen_options));
     if (!codegen.ok()) return codegen.status();
     codegen_ = *std::move(codegen);
     std::vector<std::vector<KernelLaunch>> launches;
@@ -80,9 +80,13 @@ class KernelCodegenTest : public ::testing::Test {
   }
 
   std::string Ir() {
-    auto kernels = codegen_->Finish();
-    EXPECT_TRUE(kernels.ok()) << kernels.status();
-    return kernels.ok() ? kernels->ir_before : "";
+    auto modules = codegen_->Finish();
+    EXPECT_TRUE(modules.ok()) << modules.status();
+    std::string ir;
+    if (modules.ok()) {
+      for (const CompiledModule& module : *modules) ir += module.ir_before;
+    }
+    return ir;
   }
 
   xla::AliasInfo alias_info_;
@@ -192,12 +196,14 @@ ENTRY e {
   const KernelLaunch& launch = (*launches)[0][0];
   EXPECT_EQ(launch.global_size[0], 4096u * 100 * 3);
   EXPECT_EQ(launch.global_size[0] % launch.local_size[0], 0u);
-  auto kernels = codegen_->Finish();
-  ASSERT_TRUE(kernels.ok()) << kernels.status();
-  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("div")));
-  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("rem")));
-  EXPECT_THAT(kernels->ir_after, Not(HasSubstr("br i1")));  // no guard: the sizes divide
-  EXPECT_EQ(CountOf(kernels->ir_after, "noalias"), 3);
+  auto modules = codegen_->Finish();
+  ASSERT_TRUE(modules.ok()) << modules.status();
+  ASSERT_EQ(modules->size(), 1);
+  const std::string& ir = (*modules)[0].ir_after;
+  EXPECT_THAT(ir, Not(HasSubstr("div")));
+  EXPECT_THAT(ir, Not(HasSubstr("rem")));
+  EXPECT_THAT(ir, Not(HasSubstr("br i1")));  // no guard: the sizes divide
+  EXPECT_EQ(CountOf(ir, "noalias"), 3);
 }
 
 TEST_F(KernelCodegenTest, SharedSubexpressionsAreComputedOnce) {

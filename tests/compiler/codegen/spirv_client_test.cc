@@ -60,7 +60,7 @@ void ExpectSpirv(const absl::StatusOr<std::string>& spirv, const std::string& en
 TEST(SpirvClient, EmitsTheSameBytesEveryTimeFromManyThreads) {
   std::vector<std::string> expected(4);
   for (int i = 0; i < 4; ++i) {
-    auto spirv = SpirvClient::ForWorker(kWorker).Emit(AddKernel(i), "");
+    auto spirv = EmitSpirvInWorker(kWorker, AddKernel(i), "");
     ExpectSpirv(spirv, absl::StrCat("add", i));
     expected[i] = *spirv;
   }
@@ -69,7 +69,7 @@ TEST(SpirvClient, EmitsTheSameBytesEveryTimeFromManyThreads) {
     threads.emplace_back([&, i] {
       const std::string bitcode = AddKernel(i);
       for (int repeat = 0; repeat < 10; ++repeat) {
-        auto spirv = SpirvClient::ForWorker(kWorker).Emit(bitcode, "");
+        auto spirv = EmitSpirvInWorker(kWorker, bitcode, "");
         ASSERT_TRUE(spirv.ok()) << spirv.status();
         EXPECT_EQ(*spirv, expected[i]);
       }
@@ -79,7 +79,8 @@ TEST(SpirvClient, EmitsTheSameBytesEveryTimeFromManyThreads) {
 }
 
 TEST(SpirvClient, WhatTheBackEndCannotDoIsAnErrorWithItsWords) {
-  const absl::StatusOr<std::string> refused = SpirvClient::ForWorker(kWorker).Emit(
+  const absl::StatusOr<std::string> refused = EmitSpirvInWorker(
+      kWorker,
       Bitcode("define spir_kernel void @k(ptr addrspace(1) %p) {\n %x = load i128, ptr "
               "addrspace(1) %p\n"
               " %y = udiv i128 %x, 10\n store i128 %y, ptr addrspace(1) %p\n ret void\n}"),
@@ -88,19 +89,18 @@ TEST(SpirvClient, WhatTheBackEndCannotDoIsAnErrorWithItsWords) {
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "SPIR-V back end")) << refused.status();
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "the module is kept in"))
       << refused.status();
-  ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(AddKernel(1), ""), "add1");
+  ExpectSpirv(EmitSpirvInWorker(kWorker, AddKernel(1), ""), "add1");
 }
 
 TEST(SpirvClient, GarbageIsAnErrorToo) {
-  const absl::StatusOr<std::string> refused =
-      SpirvClient::ForWorker(kWorker).Emit("no bitcode at all", "");
+  const absl::StatusOr<std::string> refused = EmitSpirvInWorker(kWorker, "no bitcode at all", "");
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kInternal);
   EXPECT_TRUE(absl::StrContains(refused.status().message(), "invalid")) << refused.status();
 }
 
 TEST(SpirvClient, AMissingWorkerIsNamed) {
   const absl::StatusOr<std::string> missing =
-      SpirvClient::ForWorker("/nowhere/onexpu-spirv").Emit(AddKernel(1), "");
+      EmitSpirvInWorker("/nowhere/onexpu-spirv", AddKernel(1), "");
   EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
   EXPECT_TRUE(absl::StrContains(missing.status().message(), "/nowhere/onexpu-spirv"))
       << missing.status();
@@ -115,24 +115,24 @@ pid_t FindWorker() {
 }
 
 TEST(SpirvClient, AKilledWorkerIsStartedAgain) {
-  ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(AddKernel(1), ""), "add1");
+  ExpectSpirv(EmitSpirvInWorker(kWorker, AddKernel(1), ""), "add1");
   const pid_t worker = FindWorker();
   ASSERT_GT(worker, 0);
   ASSERT_EQ(::kill(worker, SIGKILL), 0);
   siginfo_t info;
   ASSERT_EQ(::waitid(P_PID, worker, &info, WEXITED | WNOWAIT), 0);
-  ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(AddKernel(2), ""), "add2");
+  ExpectSpirv(EmitSpirvInWorker(kWorker, AddKernel(2), ""), "add2");
 }
 
 TEST(SpirvClient, AForkedProcessGetsAWorkerOfItsOwn) {
   const std::string bitcode = AddKernel(3);
-  ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(bitcode, ""), "add3");
+  ExpectSpirv(EmitSpirvInWorker(kWorker, bitcode, ""), "add3");
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(SpirvClient::ForWorker(kWorker).Emit(bitcode, "").ok() ? 0 : 1);
+  if (child == 0) ::_exit(EmitSpirvInWorker(kWorker, bitcode, "").ok() ? 0 : 1);
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
-  ExpectSpirv(SpirvClient::ForWorker(kWorker).Emit(bitcode, ""), "add3");
+  ExpectSpirv(EmitSpirvInWorker(kWorker, bitcode, ""), "add3");
 }
 
 TEST(SpirvWorker, EndsWithTheProcessThatStartedIt) {
@@ -140,7 +140,7 @@ TEST(SpirvWorker, EndsWithTheProcessThatStartedIt) {
   ASSERT_EQ(::pipe(worker_number), 0);
   const pid_t child = ::fork();
   if (child == 0) {
-    const bool ok = SpirvClient::ForWorker(kWorker).Emit(AddKernel(4), "").ok();
+    const bool ok = EmitSpirvInWorker(kWorker, AddKernel(4), "").ok();
     const pid_t worker = FindWorker();
     const bool sent = ::write(worker_number[1], &worker, sizeof(worker)) == sizeof(worker);
     ::_exit(ok && sent ? 0 : 1);

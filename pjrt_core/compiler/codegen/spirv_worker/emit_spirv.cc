@@ -25,8 +25,10 @@ void LLVMInitializeSPIRVTargetMC();
 void LLVMInitializeSPIRVAsmPrinter();
 }
 
-namespace onexpu::compiler::spirv_worker {
+namespace onexpu::compiler {
 namespace {
+
+using fork_server::ResponseCode;
 
 // The back end reads these from LLVM's command line only. Two passes are off that run after our
 // legaliser: CodeGenPrepare forms integer widths that the back end does not know; loop strength
@@ -59,14 +61,14 @@ ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions
       llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "module"), context);
   if (!module) {
     *output = llvm::toString(module.takeError());
-    return ResponseCode::kInvalidModule;
+    return ResponseCode::kInvalidInput;
   }
   llvm::raw_string_ostream verifier_message(*output);
-  if (llvm::verifyModule(**module, &verifier_message)) return ResponseCode::kInvalidModule;
+  if (llvm::verifyModule(**module, &verifier_message)) return ResponseCode::kInvalidInput;
 
   const llvm::Triple& triple = (*module)->getTargetTriple();
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, *output);
-  if (target == nullptr) return ResponseCode::kInvalidModule;
+  if (target == nullptr) return ResponseCode::kInvalidInput;
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(triple, "", "", llvm::TargetOptions(), std::nullopt, std::nullopt,
                                   llvm::CodeGenOptLevel::Default));
@@ -83,4 +85,4 @@ ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions
   return ResponseCode::kOk;
 }
 
-}  // namespace onexpu::compiler::spirv_worker
+}  // namespace onexpu::compiler

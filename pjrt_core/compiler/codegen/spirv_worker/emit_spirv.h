@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "pjrt_core/compiler/codegen/spirv_worker/protocol.h"
+#include "pjrt_core/fork_server/protocol.h"
 
-namespace onexpu::compiler::spirv_worker {
+namespace onexpu::compiler {
 
 // Registers LLVM's SPIR-V target; done by the worker before it forks, so that every child finds it
 // done.
@@ -15,9 +15,9 @@ void InitializeSpirvTarget();
 
 // Emits `bitcode`. `extensions` is the value of --spirv-ext. On success *output is SPIR-V,
 // otherwise a message.
-ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions,
-                       std::string* output);
+fork_server::ResponseCode EmitSpirv(const std::string& bitcode, const std::string& extensions,
+                                    std::string* output);
 
-}  // namespace onexpu::compiler::spirv_worker
+}  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_EMIT_SPIRV_H_

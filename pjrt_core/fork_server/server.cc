@@ -1,4 +1,4 @@
-#include "pjrt_core/compiler/codegen/spirv_worker/serve_request.h"
+#include "pjrt_core/fork_server/server.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -6,47 +6,68 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
-#include "pjrt_core/compiler/codegen/spirv_worker/emit_spirv.h"
-#include "pjrt_core/compiler/codegen/spirv_worker/protocol.h"
-
-namespace onexpu::compiler::spirv_worker {
+namespace onexpu::fork_server {
 namespace {
 
-// The largest module that was measured (500 kernels) takes under a second; a back end that needs
-// this long hangs.
+// The descriptor that came with the next message; -1 at the end of the conversation, -2 for a
+// message without one.
+int ReceiveDescriptor(int control) {
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message = {};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = ancillary;
+  message.msg_controllen = sizeof(ancillary);
+  ssize_t count;
+  do {
+    count = ::recvmsg(control, &message, MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  if (count <= 0) return -1;
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -2;
+  int descriptor = -1;
+  ::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
+  return descriptor;
+}
+
+// What takes a second at most by itself hangs when it needs this long.
 constexpr unsigned kTimeLimitSeconds = 600;
 constexpr uint64_t kLargestRequest = uint64_t{4} << 30;
 
 struct Request {
-  std::string extensions;
-  std::string bitcode;
+  std::string options;
+  std::string input;
 };
 
 bool ReadRequest(int stream, Request* request, std::string* error) {
   RequestHeader header;
   if (!ReceiveAll(stream, &header, sizeof(header))) return false;
   if (header.magic != kProtocolMagic) {
-    *error = "onexpu-spirv and the compiler library are of different versions: reinstall onexpu";
+    *error = "client and server are of different versions: reinstall onexpu";
     return true;
   }
-  if (header.bitcode_size > kLargestRequest || header.extensions_size > 4096) {
-    *error = "request of " + std::to_string(header.bitcode_size) + " bytes is too large";
+  if (header.input_size > kLargestRequest || header.options_size > 4096) {
+    *error = "request of " + std::to_string(header.input_size) + " bytes is too large";
     return true;
   }
-  request->extensions.resize(header.extensions_size);
-  request->bitcode.resize(header.bitcode_size);
-  return ReceiveAll(stream, request->extensions.data(), request->extensions.size()) &&
-         ReceiveAll(stream, request->bitcode.data(), request->bitcode.size());
+  request->options.resize(header.options_size);
+  request->input.resize(header.input_size);
+  return ReceiveAll(stream, request->options.data(), request->options.size()) &&
+         ReceiveAll(stream, request->input.data(), request->input.size());
 }
 
-// The child: one emission, SPIR-V or a message to `output`, LLVM's own words to standard error.
-[[noreturn]] void RunEmitter(const Request& request, int output, int errors) {
+// The child: the work itself, its result or a message to `output`, what it prints to `errors`.
+[[noreturn]] void Work(Handler handler, const Request& request, int output, int errors) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const rlimit no_core = {0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
@@ -54,7 +75,7 @@ bool ReadRequest(int stream, Request* request, std::string* error) {
   ::alarm(kTimeLimitSeconds);
 
   std::string result;
-  const ResponseCode code = EmitSpirv(request.bitcode, request.extensions, &result);
+  const ResponseCode code = handler(request.input, request.options, &result);
   size_t written = 0;
   while (written < result.size()) {
     const ssize_t count = ::write(output, result.data() + written, result.size() - written);
@@ -62,7 +83,7 @@ bool ReadRequest(int stream, Request* request, std::string* error) {
     if (count <= 0) ::_exit(static_cast<int>(ResponseCode::kInternal));
     written += static_cast<size_t>(count);
   }
-  ::_exit(static_cast<int>(code));  // no destructors: LLVM's take longer than the emission
+  ::_exit(static_cast<int>(code));  // no destructors: LLVM's take longer than an emission
 }
 
 // Reads both pipes to their ends, whichever fills first.
@@ -89,18 +110,18 @@ std::string DescribeSignal(int signal) {
          (name == nullptr ? "" : std::string(" (SIG") + name + ")");
 }
 
-// LLVM's words, without the ends of lines around them, and not more than a report can use.
+// Printed words, without the ends of lines around them, and not more than a report can use.
 std::string Trim(const std::string& text) {
   constexpr size_t kLongest = 4000;
   const size_t end = text.find_last_not_of(" \n");
   return text.substr(0, std::min(kLongest, end == std::string::npos ? 0 : end + 1));
 }
 
-}  // namespace
-
-void ServeRequest(int stream) {
+// Serves one request, and shields it by one more process. Called in a forked child, which exits
+// afterwards.
+void ServeRequest(Handler handler, int stream) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::signal(SIGCHLD, SIG_DFL);  // the worker ignores it; here the child's end is awaited
+  ::signal(SIGCHLD, SIG_DFL);  // the server ignores it; here the child's end is awaited
 
   Request request;
   std::string error;
@@ -120,7 +141,7 @@ void ServeRequest(int stream) {
   }
   if (child == 0) {
     ::close(stream);
-    RunEmitter(request, output[1], errors[1]);
+    Work(handler, request, output[1], errors[1]);
   }
   ::close(output[1]);
   ::close(errors[1]);
@@ -141,11 +162,34 @@ void ServeRequest(int stream) {
     SendResponse(stream, code, result);
     return;
   }
-  // exit(1) is also what LLVM's own error paths do; those leave no result but words.
+  // exit(1) is also what libraries' own error paths do; those leave no result but words.
   if (result.empty())
     SendResponse(stream, ResponseCode::kRefused, messages);
   else
     SendResponse(stream, code, Trim(result + "\n" + messages));
 }
 
-}  // namespace onexpu::compiler::spirv_worker
+}  // namespace
+
+int Serve(Handler handler) {
+  ::signal(SIGCHLD, SIG_IGN);  // children are not awaited here
+  ::signal(SIGINT, SIG_IGN);   // Ctrl-C in the terminal is for the program that uses us
+  ::signal(SIGPIPE, SIG_IGN);
+  for (int stream; (stream = ReceiveDescriptor(STDIN_FILENO)) != -1;) {
+    if (stream < 0) continue;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::close(STDIN_FILENO);
+      ServeRequest(handler, stream);
+      ::_exit(0);
+    }
+    if (child < 0) {
+      SendResponse(stream, ResponseCode::kInternal,
+                   std::string("cannot fork: ") + ::strerror(errno));
+    }
+    ::close(stream);
+  }
+  return 0;
+}
+
+}  // namespace onexpu::fork_server

@@ -1,15 +1,15 @@
-// What the compiler library and the program `onexpu-spirv` say to each other.
+// What a client and a fork server say to each other.
 //
-// The worker's standard input is a SOCK_SEQPACKET socket. Each message on it carries, as
+// The server's standard input is a SOCK_SEQPACKET socket. Each message on it carries, as
 // SCM_RIGHTS, one end of a fresh stream socket: that stream is one request and its response, and is
 // served by a process of its own. So requests need no numbers, any number may be in flight, and a
 // request that dies closes nobody's stream but its own.
 //
-// On the stream: RequestHeader, extensions (text), bitcode; then ResponseHeader, payload (SPIR-V,
-// or a message). Both programs come out of one build and run on one machine, so plain structs are
-// the format. Plain C++17 and POSIX: the worker links neither Abseil nor TensorFlow.
-#ifndef PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_PROTOCOL_H_
-#define PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_PROTOCOL_H_
+// On the stream: RequestHeader, options (text), input; then ResponseHeader, payload (what was made
+// of the input, or a message). Both programs come out of one build and run on one machine, so plain
+// structs are the format. Plain C++17 and POSIX: servers link neither Abseil nor TensorFlow.
+#ifndef PJRT_CORE_FORK_SERVER_PROTOCOL_H_
+#define PJRT_CORE_FORK_SERVER_PROTOCOL_H_
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -19,23 +19,23 @@
 #include <cstdint>
 #include <string>
 
-namespace onexpu::compiler::spirv_worker {
+namespace onexpu::fork_server {
 
 // Raised by any change below; each side refuses another version by name.
-inline constexpr uint32_t kProtocolMagic = 0x31535850;  // "PXS1"
+inline constexpr uint32_t kProtocolMagic = 0x31534650;  // "PFS1"
 
 struct RequestHeader {
   uint32_t magic = kProtocolMagic;
-  uint32_t extensions_size = 0;  // the value of --spirv-ext, empty for none
-  uint64_t bitcode_size = 0;
+  uint32_t options_size = 0;
+  uint64_t input_size = 0;
 };
 
 enum class ResponseCode : uint32_t {
   kOk = 0,
-  kInvalidModule = 1,  // the bitcode does not parse or verify
-  kRefused = 2,        // the back end said no and ended orderly
-  kCrashed = 3,        // the back end was ended by a signal
-  kInternal = 4,       // the worker itself could not do its part
+  kInvalidInput = 1,  // it does not parse or verify
+  kRefused = 2,       // whoever does the work said no and ended orderly
+  kCrashed = 3,       // it was ended by a signal
+  kInternal = 4,      // the server itself could not do its part
 };
 
 struct ResponseHeader {
@@ -78,6 +78,6 @@ inline bool SendResponse(int socket, ResponseCode code, const std::string& paylo
          SendAll(socket, payload.data(), payload.size());
 }
 
-}  // namespace onexpu::compiler::spirv_worker
+}  // namespace onexpu::fork_server
 
-#endif  // PJRT_CORE_COMPILER_CODEGEN_SPIRV_WORKER_PROTOCOL_H_
+#endif  // PJRT_CORE_FORK_SERVER_PROTOCOL_H_

@@ -1,0 +1,41 @@
+// OpenCL programs from SPIR-V and from native binaries. Any thread; the driver builds one at a
+// time.
+#ifndef PJRT_CORE_RUNTIME_NATIVE_BUILD_OPENCL_PROGRAM_H_
+#define PJRT_CORE_RUNTIME_NATIVE_BUILD_OPENCL_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "CL/cl.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace onexpu {
+
+// A handle of OpenCL that is released.
+template <typename Handle, cl_int (*Release)(Handle)>
+struct ClReleaser {
+  void operator()(Handle handle) const { Release(handle); }
+};
+template <typename Handle, cl_int (*Release)(Handle)>
+using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, ClReleaser<Handle, Release>>;
+using ClContext = ClOwner<cl_context, clReleaseContext>;
+using ClDevice = ClOwner<cl_device_id, clReleaseDevice>;
+using ClProgram = ClOwner<cl_program, clReleaseProgram>;
+
+// Built from a binary of this driver and device; null when they refuse it.
+ClProgram ProgramFromBinary(cl_context context, cl_device_id device,
+                            absl::Span<const uint8_t> binary);
+
+// INTERNAL with the driver's log when the module does not build.
+absl::StatusOr<ClProgram> ProgramFromSpirv(cl_context context, cl_device_id device,
+                                           absl::Span<const uint8_t> spirv);
+
+// The native code of a built program; empty when the driver has none.
+std::vector<uint8_t> BinaryOf(cl_program program);
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_NATIVE_BUILD_OPENCL_PROGRAM_H_
