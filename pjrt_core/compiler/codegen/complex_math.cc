@@ -1,5 +1,7 @@
 #include "pjrt_core/compiler/codegen/complex_math.h"
 
+#include "pjrt_core/compiler/codegen/trigonometry.h"
+
 namespace onexpu::compiler {
 namespace {
 
@@ -73,7 +75,7 @@ Real LogOfLength(const Real& x, const Real& y) {
 Complex ComplexExp(const Complex& z) {
   const ScaledExp e = ExpInTwo(z.re);
   const Real re = e.mantissa * Cosine(z.im) * e.scale;
-  const Real im = e.mantissa * Builtin("sin", z.im) * e.scale;
+  const Real im = e.mantissa * Sine(z.im) * e.scale;
   // e^-inf is zero at any angle, e^(x + 0i) is real for any x.
   llvm::Value* vanishes = Equal(z.re, -z.re.Infinity());
   const Real zero = z.re.Constant(0);
@@ -89,7 +91,7 @@ Complex ComplexExp(const Complex& z) {
 Complex ComplexExpm1(const Complex& z) {
   const Complex whole = ComplexExp(z);
   // e^x cos y - 1 = (e^x - 1) cos y - 2 sin^2(y / 2): neither term cancels within itself.
-  const Real half = Builtin("sin", 0.5 * z.im);
+  const Real half = Sine(0.5 * z.im);
   const Real re = Builtin("expm1", z.re) * Cosine(z.im) - 2.0 * half * half;
   const Real real_axis = Select(Equal(z.im, 0), Builtin("expm1", z.re), re);
   llvm::Value* moderate = And(Less(z.re, Threshold(z.re)), IsFinite(z.im), z.re);
@@ -178,16 +180,14 @@ HyperbolicProducts MultiplyHyperbolic(const Real& x, const Real& c, const Real& 
 }  // namespace
 
 Complex ComplexSinh(const Complex& z) {
-  const HyperbolicProducts products =
-      MultiplyHyperbolic(z.re, Cosine(z.im), Builtin("sin", z.im));
+  const HyperbolicProducts products = MultiplyHyperbolic(z.re, Cosine(z.im), Sine(z.im));
   // sinh(x + 0i) is real for any x; sinh(0 + iy) is imaginary for any y.
   const Real real_axis = Select(Equal(z.im, 0), Builtin("sinh", z.re), products.sinh_c);
   return {ZeroWith(z.re, real_axis), ZeroWith(z.im, products.cosh_s)};
 }
 
 Complex ComplexCosh(const Complex& z) {
-  const HyperbolicProducts products =
-      MultiplyHyperbolic(z.re, Builtin("sin", z.im), Cosine(z.im));
+  const HyperbolicProducts products = MultiplyHyperbolic(z.re, Sine(z.im), Cosine(z.im));
   llvm::Value* imaginary_is_zero = Or(Equal(z.re, 0), Equal(z.im, 0), z.re);
   const Real zero = CopySign(z.re.Constant(0),
                              CopySign(z.re.Constant(1), z.re) * CopySign(z.re.Constant(1), z.im));
@@ -208,7 +208,7 @@ Complex ComplexTanh(const Complex& z) {
   llvm::Value* large = Greater(Abs(z.re), edge);
   const Real one = CopySign(z.re.Constant(1), z.re);
   const Real decay = Builtin("exp", -2.0 * Abs(z.re));
-  const Real far = 4.0 * Builtin("sin", z.im) * Cosine(z.im) * decay;
+  const Real far = 4.0 * Sine(z.im) * Cosine(z.im) * decay;
   const Real far_known = Select(And(IsInfinite(z.re), z.re.b().CreateNot(IsFinite(z.im)), z.re),
                                 z.re.Constant(0), far);
   return {Select(large, one, re), ZeroWith(z.im, Select(large, far_known, t / denominator))};
@@ -227,7 +227,7 @@ Complex ComplexPow(const Complex& base, const Complex& exponent) {
   const Complex general = ComplexExp(power);
   // A real exponent: the length by pow, which keeps all digits where exp(c log r) loses some.
   const Real length = Builtin("pow", {Builtin("hypot", {base.re, base.im}), exponent.re});
-  const Real im = length * Builtin("sin", power.im);
+  const Real im = length * Sine(power.im);
   const Complex by_real = {length * Cosine(power.im), ZeroWith(power.im, im)};
   Complex result = Select(Equal(exponent.im, 0), by_real, general);
   llvm::Value* base_is_zero = And(Equal(base.re, 0), Equal(base.im, 0), base.re);

@@ -8,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
 #include "pjrt_core/compiler/codegen/real_value.h"
+#include "pjrt_core/compiler/codegen/trigonometry.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -26,7 +27,6 @@ constexpr BuiltinName kBuiltinNames[] = {
     {MathFunction::kSqrt, 1, "sqrt"},
     {MathFunction::kRsqrt, 1, "rsqrt"},
     {MathFunction::kCbrt, 1, "cbrt"},
-    {MathFunction::kSin, 1, "sin"},
     {MathFunction::kTan, 1, "tan"},
     {MathFunction::kTanh, 1, "tanh"},
     {MathFunction::kSinh, 1, "sinh"},
@@ -85,6 +85,7 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
   llvm::SmallVector<Real, 3> values;
   for (llvm::Value* operand : operands) values.emplace_back(operand, builder);
   const Real& x = values[0];
+  if (function == MathFunction::kSin) return Sine(x).value();
   if (function == MathFunction::kCos) return Cosine(x).value();
   if (function == MathFunction::kLogistic) return (1.0 / (1.0 + Builtin("exp", -x))).value();
   if (function == MathFunction::kSign) {

@@ -87,10 +87,6 @@ inline Real Builtin(absl::string_view name, const Real& operand) {
   return Builtin(name, llvm::ArrayRef<Real>(operand));
 }
 
-// Of the magnitude: beside a sine of the same operand, the CPU driver's compiler (intel-opencl-rt
-// 2026.1.2) would make one call of both and may end the process over it.
-inline Real Cosine(const Real& x) { return Builtin("cos", Abs(x)); }
-
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_CODEGEN_REAL_VALUE_H_
