@@ -7,6 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.jax.compare import check
+
+
 @pytest.mark.parametrize("function", ["sin", "cos"])
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 30.0, 1e5])
 def test_sine_and_cosine_to_the_last_place(xpu, function, scale) -> None:
@@ -33,3 +36,21 @@ def test_sine_and_cosine_of_special_values(xpu) -> None:
     # Beyond 2^17 OpenCL's functions are taken, which may be off by four units in the last place.
     np.testing.assert_allclose(actual[0], sine, rtol=4 * np.finfo(np.float32).eps, atol=1e-45)
     np.testing.assert_allclose(actual[1], cosine, rtol=4 * np.finfo(np.float32).eps)
+
+
+def test_rounding_to_powers_of_two(xpu, cpu) -> None:
+    powers = 2.0 ** np.arange(-127, 127)
+    x = np.concatenate([powers * f for f in (0.5, 0.74, 0.75, 1, 1.25, 1.49, 1.5, 1.51)])
+    special = [0, -0.0, -1, np.inf, -np.inf, np.nan, 1e-45, 3.4e38]
+    x = np.concatenate([x, special]).astype(np.float32)
+    cast = jax.jit(lambda x: x.astype(jnp.float8_e8m0fnu).view(jnp.uint8))
+    check(xpu, cpu, cast, x)
+
+
+@pytest.mark.parametrize("n", [3, 64])  # in a kernel, and by a library
+def test_floats_multiplied_into_integers_add_up_as_floats(xpu, cpu, n) -> None:
+    random = np.random.default_rng(n)
+    # Multiples of 1/8 below 8: sums of their products are exact in any order.
+    x, y = (random.integers(-64, 64, (n, n)) / 8 for _ in range(2))
+    product = jax.jit(lambda x, y: jax.lax.dot(x, y, preferred_element_type=jnp.int32))
+    check(xpu, cpu, product, x.astype(np.float32), y.astype(np.float32))

@@ -107,10 +107,12 @@ Value* DecodeE8M0(Value* bits, IRBuilderBase& b) {
 
 Value* EncodeE8M0(Value* value, IRBuilderBase& b) {
   Value* bits = AsBits(value, b);
-  // Round to nearest, ties to the even exponent; below the smallest power, to it.
-  Value* even = b.CreateAnd(b.CreateLShr(bits, kMantissa32), b.getInt32(1));
-  Value* rounded = b.CreateLShr(
-      b.CreateAdd(b.CreateAdd(bits, b.getInt32((1 << (kMantissa32 - 1)) - 1)), even), kMantissa32);
+  // To nearest, ties to the greater power. Among f32's subnormal numbers, where 2^-127 is, hosts
+  // (ml_dtypes, XLA:CPU) take the next power for whatever exceeds it, and so do we.
+  Value* rounded = b.CreateLShr(b.CreateAdd(bits, b.getInt32(1 << (kMantissa32 - 1))), kMantissa32);
+  Value* smallest = b.getInt32(1 << (kMantissa32 - 1));
+  Value* subnormal = b.CreateZExt(b.CreateICmpUGT(bits, smallest), b.getInt32Ty());
+  rounded = b.CreateSelect(b.CreateICmpULT(bits, b.getInt32(1 << kMantissa32)), subnormal, rounded);
   Value* bad =
       b.CreateOr(IsNan(value, b), b.CreateFCmpOLE(value, llvm::ConstantFP::get(b.getFloatTy(), 0)));
   return b.CreateTrunc(b.CreateSelect(bad, b.getInt32(255), rounded), b.getInt8Ty());

@@ -7,6 +7,7 @@
 #include "pjrt_core/compiler/passes/placement_annotations.h"
 #include "pjrt_core/compiler/passes/single_participant_collectives.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
+#include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
 #include "xla/hlo/transforms/expanders/cholesky_expander.h"
 #include "xla/hlo/transforms/expanders/comparison_expander.h"
@@ -22,8 +23,10 @@
 #include "xla/hlo/transforms/simplifiers/dynamic_dimension_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/hlo/transforms/simplifiers/result_caster.h"
 #include "xla/hlo/transforms/simplifiers/sub_byte_normalization.h"
 #include "xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.h"
+#include "xla/primitive_util.h"
 #include "xla/service/batched_gather_scatter_normalizer.h"
 #include "xla/service/batchnorm_expander.h"
 #include "xla/service/call_inliner.h"
@@ -36,6 +39,14 @@
 #include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {
+namespace {
+
+bool HasIntegerResult(const xla::HloInstruction* instruction) {
+  return instruction->shape().IsArray() &&
+         xla::primitive_util::IsIntegralType(instruction->shape().element_type());
+}
+
+}  // namespace
 
 void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
   // Types narrower than a byte take a byte each, in memory and everywhere.
@@ -71,6 +82,8 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::DynamicPadder>();
   pipeline.AddPass<xla::DynamicDimensionSimplifier>();
   pipeline.AddPass<xla::BatchDotSimplification>();
+  // Floats that are multiplied into integers add up as floats.
+  pipeline.AddPass<xla::ResultCaster>(HasIntegerResult);
   pipeline.AddPass<xla::DotDecomposer>();
   pipeline.AddPass<xla::OptimizationBarrierExpander>();
   pipeline.AddPass<xla::HloDCE>();

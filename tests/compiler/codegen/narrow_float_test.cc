@@ -95,7 +95,7 @@ class NarrowFloatTest : public ::testing::Test {
 using Formats =
     ::testing::Types<Format<xla::F16>, Format<xla::BF16>, Format<xla::F8E5M2>, Format<xla::F8E4M3>,
                      Format<xla::F8E3M4>, Format<xla::F8E4M3FN>, Format<xla::F8E4M3B11FNUZ>,
-                     Format<xla::F8E5M2FNUZ>, Format<xla::F8E4M3FNUZ>>;
+                     Format<xla::F8E5M2FNUZ>, Format<xla::F8E4M3FNUZ>, Format<xla::F8E8M0FNU>>;
 TYPED_TEST_SUITE(NarrowFloatTest, Formats);
 
 TYPED_TEST(NarrowFloatTest, DecodesEveryPattern) {
