@@ -172,7 +172,13 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
   if (program == nullptr) {
     ONEXPU_ASSIGN_OR_RETURN(program, ProgramFromSpirv(context.get(), device.get(), spirv));
     const std::vector<uint8_t> binary = BinaryOf(program.get());
-    if (!binary.empty()) cache_.Store(spirv, binary);
+    if (!binary.empty()) {
+      cache_.Store(spirv, binary);
+      // The CPU driver keeps some megabytes of its compiler's state with a program that it built
+      // itself, and a seventh of that with one that it loaded.
+      ClProgram loaded = FromBinary(context.get(), device.get(), binary);
+      if (loaded != nullptr) program = std::move(loaded);
+    }
   }
   Count(&Counts::built);
   return std::make_shared<OpenClModule>(std::move(program), context_);
