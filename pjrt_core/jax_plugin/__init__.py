@@ -17,6 +17,7 @@ from jax_plugins.onexpu import (
     _library,
     _linear_algebra,
     _platform,
+    _sparse_solve,
     _tridiagonal_solve,
 )
 
@@ -45,6 +46,7 @@ def initialize() -> None:
         _linear_algebra,
         _host_linear_algebra,
         _householder,
+        _sparse_solve,
         _tridiagonal_solve,
     ):
         room.register_lowerings()
