@@ -38,7 +38,7 @@ def _waiting(call, arguments) -> Run:
     return run
 
 
-def _jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
+def jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
     """``function`` jitted on xpu and on JAX's CPU, over copies of the same arguments."""
     contenders = {}
     for label, platform in (("xpu", "xpu"), ("XLA:CPU", "cpu")):
@@ -63,7 +63,7 @@ def _tf_cpu(function, arguments) -> Run:
 def multiply_add(limits) -> Case:
     n = 64 << 20
     arguments = [np.full(n, value, np.float32) for value in (1.5, 2.0, 3.0)]
-    contenders = _jax_contenders(lambda a, b, c: a * b + c, arguments)
+    contenders = jax_contenders(lambda a, b, c: a * b + c, arguments)
     contenders["TF CPU"] = _tf_cpu(lambda a, b, c: a * b + c, arguments)
     contenders["limit"] = lambda: limits.seconds(f"copy {8 * n}")  # as many bytes as the four arrays
     return Case("a*b+c, 64 M f32", contenders, note="limit: a copy of as many bytes")
@@ -71,7 +71,7 @@ def multiply_add(limits) -> Case:
 
 def softmax(limits) -> Case:
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
-    contenders = _jax_contenders(lambda x: jax.nn.softmax(x, axis=-1), [x])
+    contenders = jax_contenders(lambda x: jax.nn.softmax(x, axis=-1), [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.nn.softmax(x), [x])
     contenders["limit"] = lambda: limits.seconds(f"copy {x.nbytes}")
     return Case("row softmax, 4096 x 4096 f32", contenders, note="limit: one copy of the matrix")
@@ -82,7 +82,7 @@ def matmul(limits, dtype: str) -> Case:
     x = (np.random.default_rng(0).standard_normal((n, n), np.float32) / 64).astype(
         jnp.bfloat16 if dtype == "bf16" else np.float32
     )
-    contenders = _jax_contenders(lambda a, b: a @ b, [x, x])
+    contenders = jax_contenders(lambda a, b: a @ b, [x, x])
     contenders["TF CPU"] = _tf_cpu(lambda a, b: a @ b, [x, x])
     contenders["limit"] = lambda: limits.seconds(f"matmul {dtype} {n}")
     return Case(f"matmul {n}, {dtype}", contenders, note="limit: raw oneDNN")
@@ -165,7 +165,7 @@ def mlp(_) -> Case:
             x = jax.nn.relu(x @ w)
         return _cross_entropy(x @ weights[-1], y)
 
-    contenders = _jax_contenders(_sgd(loss), [weights, x, y])
+    contenders = jax_contenders(_sgd(loss), [weights, x, y])
 
     def tf_step(weights, x, y):
         with tf.GradientTape() as tape:
@@ -193,7 +193,7 @@ def cnn(_) -> Case:
             x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
         return _cross_entropy(x.mean((1, 2)) @ head, y)
 
-    contenders = _jax_contenders(_sgd(loss), [(kernels, head), x, y])
+    contenders = jax_contenders(_sgd(loss), [(kernels, head), x, y])
 
     def tf_step(parameters, x, y):
         with tf.GradientTape() as tape:
@@ -217,7 +217,7 @@ def scan(_) -> Case:
     def run(state, w):
         return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), state, None, length=200)[0]
 
-    contenders = _jax_contenders(run, [state, w])
+    contenders = jax_contenders(run, [state, w])
 
     def tf_run(state, w):
         for _ in tf.range(200):
@@ -230,7 +230,7 @@ def scan(_) -> Case:
 
 def tiny(_) -> Case:
     x = np.zeros(8, np.float32)
-    contenders = _jax_contenders(lambda x: x + 1, [x])
+    contenders = jax_contenders(lambda x: x + 1, [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: x + 1, [x])
     return Case("tiny jitted op, 8 f32", contenders, rounds=2001, seconds=2.0)
 

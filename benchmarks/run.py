@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Measures xpu, XLA:CPU in JAX and TensorFlow's CPU device in turn; prints ratios and writes a picture.
 
-Usage: run.py [CASE ...] [--output DIR] [--limits PATH]
+Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
+
+Groups are "operations" (cases.py) and "models" (model_cases.py); without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -86,9 +88,13 @@ def picture(rows: list[dict], path: pathlib.Path) -> None:
 
 def main() -> None:
     from cases import CASES
+    from model_cases import MODEL_CASES
+
+    groups = {"operations": CASES, "models": MODEL_CASES}
+    cases = CASES | MODEL_CASES
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", choices=[*CASES, []], help="default: all")
+    parser.add_argument("case", nargs="*", choices=[*groups, *cases, []], help="default: all")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--limits", type=pathlib.Path, help="the built //benchmarks:limits")
     arguments = parser.parse_args()
@@ -98,8 +104,9 @@ def main() -> None:
     for column in ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds"):
         table.add_column(column, justify="left" if column == "case" else "right")
     rows = []
-    for name in arguments.case or CASES:
-        case = CASES[name](limits)
+    selected = [case for name in arguments.case or groups for case in groups.get(name, [name])]
+    for name in dict.fromkeys(selected):
+        case = cases[name](limits)
         samples = alternate(case.contenders, seconds=case.seconds, rounds=case.rounds)
         ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
         rows.append(
