@@ -7,6 +7,8 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 
 class Size(enum.Enum):
     """How wide a model is. Its structure is the same at every size."""
@@ -40,3 +42,8 @@ class Program:
     arguments: Callable[[], tuple[Any, ...]]
     precision: str = "float32"
     donated: tuple[int, ...] = ()
+
+    def lower(self, device: jax.Device) -> jax.stages.Lowered:
+        """Lowers the function for a device, with its arguments donated."""
+        arguments = jax.device_put(self.arguments(), device)
+        return jax.jit(self.function, donate_argnums=self.donated).lower(*arguments)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import jax
-import models
 import pytest
 from jax.experimental import topologies
 
-PROGRAMS = models.programs(models.Size.SMALL)
+from tests.models.compiled import PROGRAMS
 
 
 @pytest.mark.parametrize("target", ["pvc", "dg2"])

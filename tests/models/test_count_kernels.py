@@ -1,11 +1,14 @@
-"""Counting launches: on functions small enough to count by hand."""
+"""Counting launches: on functions small enough to count by hand, then on training steps."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from tools import count_kernels, hlo_text
+
+from tests.models.compiled import PROGRAMS, compiled
 
 A = np.ones((64, 64), np.float32)
 
@@ -33,7 +36,7 @@ def test_launches_are_counted(xpu, cpu) -> None:
     assert (counts.kernels, counts.library_calls, counts.copies) == (1, 1, 0)
     assert counts.peak_bytes >= 2 * A.nbytes
     assert count_kernels.moves_beside_library_calls(compiled.as_text()) == []
-    assert count_kernels.count_on_cpu(_lower(function, cpu, A))[0].launches >= 1
+    assert count_kernels.count_on_cpu(_lower(function, cpu, A).compile()).launches >= 1
 
 
 def test_a_move_beside_a_library_call_is_found() -> None:
@@ -55,3 +58,11 @@ ENTRY %main (x: f32[8,4], y: f32[8,8]) -> f32[4,8] {
 """
     ((kernel, call),) = count_kernels.moves_beside_library_calls(text)
     assert (kernel.name, call) == ("moved", "product")
+
+
+@pytest.mark.parametrize("name", ["gpt_training", "resnet50_training"])
+def test_a_training_step_takes_no_more_than_xla_cpus(xpu, cpu, name) -> None:
+    ours, _ = count_kernels.count_on_xpu(PROGRAMS[name].lower(xpu))
+    theirs = count_kernels.count_on_cpu(compiled(name, cpu))
+    assert ours.launches <= 1.2 * theirs.launches
+    assert ours.peak_bytes <= 1.05 * theirs.peak_bytes
