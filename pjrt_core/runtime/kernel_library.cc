@@ -176,7 +176,7 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
       cache_.Store(spirv, binary);
       // The CPU driver keeps some megabytes of its compiler's state with a program that it built
       // itself, and a seventh of that with one that it loaded.
-      ClProgram loaded = FromBinary(context.get(), device.get(), binary);
+      ClProgram loaded = ProgramFromBinary(context.get(), device.get(), binary);
       if (loaded != nullptr) program = std::move(loaded);
     }
   }
