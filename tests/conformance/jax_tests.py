@@ -71,7 +71,8 @@ def run(
         "PYTHONPATH": os.pathsep.join(paths),
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "jax_record", "-p", "no:cacheprovider"]
-    command += [f"--timeout={seconds}", "--timeout-method=thread", "--tb=short"]
+    # Not captured: some cases look at the standard output themselves.
+    command += ["-s", f"--timeout={seconds}", "--timeout-method=thread", "--tb=short"]
     command.append(str(tests / f"{file}.py"))
     for _ in range(_MAX_CRASHES):
         with record.with_suffix(".txt").open("a") as output:
