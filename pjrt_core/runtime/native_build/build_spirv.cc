@@ -13,6 +13,10 @@ namespace {
 
 using fork_server::ResponseCode;
 
+constexpr uint8_t kFirstModule[] = {
+#include "pjrt_core/runtime/native_build/first_module.inc"
+};
+
 struct Device {
   cl_device_id device;
   ClContext context;
@@ -44,6 +48,8 @@ void InitializeOpenCl() {
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_CPU, 1, &device, nullptr) != CL_SUCCESS) continue;
     ClContext context(clCreateContext(nullptr, 1, &device, nullptr, nullptr, nullptr));
     if (context == nullptr) continue;
+    // Warm: every child then finds the driver's compiler as a first build leaves it.
+    ProgramFromSpirv(context.get(), device, kFirstModule).status().IgnoreError();
     Devices().try_emplace(NameOf(device), Device{device, std::move(context)});
   }
 }

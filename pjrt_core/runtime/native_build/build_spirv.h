@@ -8,7 +8,8 @@
 
 namespace onexpu {
 
-// Loads the OpenCL drivers, so that every child of the server finds them loaded.
+// Loads the OpenCL drivers and their compilers, so that every child of the server finds them
+// loaded.
 void InitializeOpenCl();
 
 // Builds a SPIR-V module for the CPU device with the name `device`; *output is its native binary.
