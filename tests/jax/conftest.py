@@ -10,15 +10,3 @@ def both_widths():
     jax.config.update("jax_enable_x64", True)
     yield
     jax.config.update("jax_enable_x64", False)
-
-
-@pytest.fixture(scope="session")
-def xpu() -> jax.Device:
-    """The device under test."""
-    return jax.devices("xpu")[0]
-
-
-@pytest.fixture(scope="session")
-def cpu() -> jax.Device:
-    """JAX's own CPU backend, which every result is compared with."""
-    return jax.devices("cpu")[0]
