@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import jax
 import pytest
 import tensorflow as tf
 
@@ -44,12 +43,6 @@ def make_swish() -> onexpu.SyclKernel:
         lambda inputs, outputs, cotangents, beta: [gradient(inputs[0], cotangents[0], beta=beta)]
     )
     return swish
-
-
-@pytest.fixture(scope="session")
-def xpu() -> jax.Device:
-    """The device under test."""
-    return jax.devices("xpu")[0]
 
 
 @pytest.fixture(scope="session")
