@@ -54,27 +54,6 @@ absl::StatusOr<pid_t> Spawn(const std::string& path, int control) {
   return server;
 }
 
-bool SendDescriptor(int control, int descriptor) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = ancillary;
-  message.msg_controllen = sizeof(ancillary);
-  cmsghdr* header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(header), &descriptor, sizeof(descriptor));
-  ssize_t sent;
-  do {
-    sent = ::sendmsg(control, &message, MSG_NOSIGNAL);
-  } while (sent < 0 && errno == EINTR);
-  return sent == 1;
-}
-
 // False when the server went away before it said anything: the request may then be sent to a new
 // one.
 absl::StatusOr<bool> Exchange(int stream, absl::string_view program, absl::string_view input,

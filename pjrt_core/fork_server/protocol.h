@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 namespace onexpu::fork_server {
@@ -43,6 +44,53 @@ struct ResponseHeader {
   ResponseCode code = ResponseCode::kInternal;
   uint64_t payload_size = 0;
 };
+
+// A message of one byte with room for a descriptor.
+struct DescriptorMessage {
+  DescriptorMessage() {
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = ancillary;
+    header.msg_controllen = sizeof(ancillary);
+  }
+  DescriptorMessage(const DescriptorMessage&) = delete;
+  DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
+  char byte = 0;
+  iovec data = {&byte, 1};
+  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))] = {};
+  msghdr header = {};
+};
+
+inline bool SendDescriptor(int control, int descriptor) {
+  DescriptorMessage message;
+  cmsghdr* ancillary = CMSG_FIRSTHDR(&message.header);
+  ancillary->cmsg_level = SOL_SOCKET;
+  ancillary->cmsg_type = SCM_RIGHTS;
+  ancillary->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(ancillary), &descriptor, sizeof(descriptor));
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(control, &message.header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  return sent == 1;
+}
+
+// The descriptor that came with the next message; -1 at the end of the conversation, -2 for a
+// message without one.
+inline int ReceiveDescriptor(int control) {
+  DescriptorMessage message;
+  ssize_t count;
+  do {
+    count = ::recvmsg(control, &message.header, MSG_CMSG_CLOEXEC);
+  } while (count < 0 && errno == EINTR);
+  if (count <= 0) return -1;
+  const cmsghdr* ancillary = CMSG_FIRSTHDR(&message.header);
+  if (ancillary == nullptr || ancillary->cmsg_type != SCM_RIGHTS) return -2;
+  int descriptor = -1;
+  std::memcpy(&descriptor, CMSG_DATA(ancillary), sizeof(descriptor));
+  return descriptor;
+}
 
 // Sends all of `size` bytes to a socket; false when the peer is gone. Never raises SIGPIPE.
 inline bool SendAll(int socket, const void* data, size_t size) {

@@ -17,29 +17,6 @@
 namespace onexpu::fork_server {
 namespace {
 
-// The descriptor that came with the next message; -1 at the end of the conversation, -2 for a
-// message without one.
-int ReceiveDescriptor(int control) {
-  char byte = 0;
-  iovec data = {&byte, 1};
-  alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = ancillary;
-  message.msg_controllen = sizeof(ancillary);
-  ssize_t count;
-  do {
-    count = ::recvmsg(control, &message, MSG_CMSG_CLOEXEC);
-  } while (count < 0 && errno == EINTR);
-  if (count <= 0) return -1;
-  const cmsghdr* header = CMSG_FIRSTHDR(&message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return -2;
-  int descriptor = -1;
-  ::memcpy(&descriptor, CMSG_DATA(header), sizeof(descriptor));
-  return descriptor;
-}
-
 // What takes a second at most by itself hangs when it needs this long.
 constexpr unsigned kTimeLimitSeconds = 600;
 constexpr uint64_t kLargestRequest = uint64_t{4} << 30;
