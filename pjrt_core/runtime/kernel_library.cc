@@ -152,48 +152,44 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
   const ClContext context(sycl::get_native<sycl::backend::opencl>(context_));
   const ClDevice device(sycl::get_native<sycl::backend::opencl>(device_));
   ClProgram program;
-  if (const std::optional<std::vector<uint8_t>> binary = cache_.Find(spirv)) {
-    program = ProgramFromBinary(context.get(), device.get(), *binary);
+  if (const std::optional<std::vector<uint8_t>> cached = cache_.Find(spirv)) {
+    program = ProgramFromBinary(context.get(), device.get(), *cached);
   }
   if (program != nullptr) {
     Count(&Counts::from_cache);
     return std::make_shared<OpenClModule>(std::move(program), context_);
   }
-  ONEXPU_ASSIGN_OR_RETURN(const std::optional<std::string> built, BuildInChild(spirv));
-  if (built.has_value()) {
-    const absl::Span<const uint8_t> binary(reinterpret_cast<const uint8_t*>(built->data()),
-                                           built->size());
-    program = ProgramFromBinary(context.get(), device.get(), binary);
-    if (program != nullptr) {
-      cache_.Store(spirv, binary);
-      Count(&Counts::in_child);
-    }
-  }
-  if (program == nullptr) {
-    ONEXPU_ASSIGN_OR_RETURN(program, ProgramFromSpirv(context.get(), device.get(), spirv));
-    const std::vector<uint8_t> binary = BinaryOf(program.get());
-    if (!binary.empty()) {
-      cache_.Store(spirv, binary);
-      // The CPU driver keeps some megabytes of its compiler's state with a program that it built
-      // itself, and a seventh of that with one that it loaded.
-      ClProgram loaded = ProgramFromBinary(context.get(), device.get(), binary);
-      if (loaded != nullptr) program = std::move(loaded);
-    }
+  std::optional<std::vector<uint8_t>> binary;
+  ONEXPU_ASSIGN_OR_RETURN(binary, BuildInChild(spirv));
+  if (!binary.has_value()) {
+    ONEXPU_ASSIGN_OR_RETURN(const ClProgram built,
+                            ProgramFromSpirv(context.get(), device.get(), spirv));
+    binary = BinaryOf(built.get());
   }
   Count(&Counts::built);
+  // The CPU driver keeps some megabytes of its compiler's state with a program that it built
+  // itself, and a seventh of that with one that it loaded.
+  program = ProgramFromBinary(context.get(), device.get(), *binary);
+  if (program == nullptr) {
+    return absl::InternalError(absl::StrCat("onexpu: the device's driver refuses the binary of ",
+                                            binary->size(), " bytes that it made"));
+  }
+  cache_.Store(spirv, *binary);
   return std::make_shared<OpenClModule>(std::move(program), context_);
 }
 
-absl::StatusOr<std::optional<std::string>> KernelLibrary::BuildInChild(
+absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(
     absl::Span<const uint8_t> spirv) {
   if (builder_.empty()) return std::nullopt;
-  absl::StatusOr<fork_server::Response> response = fork_server::Client::ForProgram(builder_).Send(
-      {reinterpret_cast<const char*>(spirv.data()), spirv.size()},
-      device_.get_info<sycl::info::device::name>());
+  const absl::StatusOr<fork_server::Response> response =
+      fork_server::Client::ForProgram(builder_).Send(
+          {reinterpret_cast<const char*>(spirv.data()), spirv.size()},
+          device_.get_info<sycl::info::device::name>());
   if (!response.ok()) return std::nullopt;  // nobody may start processes here
   switch (response->code) {
     case fork_server::ResponseCode::kOk:
-      return std::move(response->payload);
+      Count(&Counts::in_child);
+      return std::vector<uint8_t>(response->payload.begin(), response->payload.end());
     case fork_server::ResponseCode::kInvalidInput:
       return absl::InternalError(response->payload);
     case fork_server::ResponseCode::kCrashed:

@@ -81,7 +81,7 @@ class KernelLibrary {
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv);
   // The native binary; nothing when no other process can build it.
-  absl::StatusOr<std::optional<std::string>> BuildInChild(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::optional<std::vector<uint8_t>>> BuildInChild(absl::Span<const uint8_t> spirv);
   void Count(int Counts::* counter);
 
   const sycl::device device_;
