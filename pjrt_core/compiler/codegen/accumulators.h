@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
