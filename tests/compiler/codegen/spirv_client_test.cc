@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -21,6 +22,7 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/spirv_validation.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -76,6 +78,19 @@ TEST(SpirvClient, EmitsTheSameBytesEveryTimeFromManyThreads) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(SpirvValidation, RefusesWhatIsNoModule) {
+  const auto spirv = EmitSpirvInWorker(kWorker, AddKernel(1), "");
+  ASSERT_TRUE(spirv.ok()) << spirv.status();
+  const std::string half = spirv->substr(0, spirv->size() / 2);
+  ::setenv("ONEXPU_VERIFY_SPIRV", "1", /*overwrite=*/1);
+  EXPECT_TRUE(ValidateSpirv(*spirv).ok()) << ValidateSpirv(*spirv);
+  for (const std::string& bad : {half, std::string("no SPIR-V"), std::string()}) {
+    EXPECT_EQ(ValidateSpirv(bad).code(), absl::StatusCode::kInternal) << bad.size();
+  }
+  ::unsetenv("ONEXPU_VERIFY_SPIRV");
+  EXPECT_TRUE(ValidateSpirv(half).ok());
 }
 
 TEST(SpirvClient, WhatTheBackEndCannotDoIsAnErrorWithItsWords) {
