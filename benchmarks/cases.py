@@ -90,7 +90,7 @@ def matmul(limits, dtype: str) -> Case:
 
 def transpose(limits) -> Case:
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
-    contenders = _jax_contenders(lambda x: x.T, [x])
+    contenders = jax_contenders(lambda x: x.T, [x])
     contenders["TF CPU"] = _tf_cpu(tf.transpose, [x])
     contenders["limit"] = lambda: limits.seconds(f"copy {x.nbytes}")
     return Case("transpose, 4096 x 4096 f32", contenders, note="limit: one copy of the matrix")
@@ -98,7 +98,7 @@ def transpose(limits) -> Case:
 
 def column_sum(limits) -> Case:
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
-    contenders = _jax_contenders(lambda x: x.sum(0), [x])
+    contenders = jax_contenders(lambda x: x.sum(0), [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.reduce_sum(x, 0), [x])
     contenders["limit"] = lambda: limits.seconds(f"copy {x.nbytes // 2}")
     return Case("column sums, 4096 x 4096 f32", contenders, note="limit: as many bytes moved")
@@ -106,7 +106,7 @@ def column_sum(limits) -> Case:
 
 def sort(_) -> Case:
     x = np.random.default_rng(0).standard_normal(1 << 20, np.float32)
-    contenders = _jax_contenders(jnp.sort, [x])
+    contenders = jax_contenders(jnp.sort, [x])
     contenders["TF CPU"] = _tf_cpu(tf.sort, [x])
     return Case("sort, 1 M f32", contenders)
 
@@ -115,14 +115,14 @@ def segment_sum(_) -> Case:
     rng = np.random.default_rng(0)
     x, segments = rng.standard_normal((1 << 18, 16), np.float32), rng.integers(0, 1024, 1 << 18)
     segments = np.sort(segments).astype(np.int32)
-    contenders = _jax_contenders(lambda x, s: jax.ops.segment_sum(x, s, 1024), [x, segments])
+    contenders = jax_contenders(lambda x, s: jax.ops.segment_sum(x, s, 1024), [x, segments])
     contenders["TF CPU"] = _tf_cpu(lambda x, s: tf.math.unsorted_segment_sum(x, s, 1024), [x, segments])
     return Case("segment sum, 256 K x 16 f32 into 1024", contenders)
 
 
 def gelu(limits) -> Case:
     x = np.random.default_rng(0).standard_normal(16 << 20, np.float32)
-    contenders = _jax_contenders(jax.nn.gelu, [x])
+    contenders = jax_contenders(jax.nn.gelu, [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.nn.gelu(x, approximate=True), [x])
     contenders["limit"] = lambda: limits.seconds(f"copy {x.nbytes}")
     return Case("gelu, 16 M f32", contenders, note="limit: one copy of the array")
@@ -137,7 +137,7 @@ def convolution(_) -> Case:
         y = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
         return jax.nn.relu(y + b)
 
-    contenders = _jax_contenders(run, [x, k, b])
+    contenders = jax_contenders(run, [x, k, b])
     contenders["TF CPU"] = _tf_cpu(lambda x, k, b: tf.nn.relu(tf.nn.conv2d(x, k, 1, "SAME") + b), [x, k, b])
     return Case("3 x 3 convolution + bias + ReLU, 16 x 56 x 56 x 64", contenders)
 
