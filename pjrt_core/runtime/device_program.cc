@@ -9,6 +9,7 @@
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/host_layout.h"
 #include "pjrt_core/runtime/target_description.h"
+#include "pjrt_core/thunks/command_throttle.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -301,6 +302,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
       [this, addresses = std::move(execution.addresses), versions = std::move(execution.versions),
        scratch = execution.scratch, user_data = options.ffi_user_data,
        run_id = options.launch_id](sycl::queue& queue) {
+        CommandThrottle throttle(queue);
         const ExecuteContext context{.queue = queue,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
@@ -309,7 +311,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
                                      .device = &device_,
                                      .statistics = device_.statistics(),
                                      .ffi_user_data = user_data,
-                                     .run_id = run_id};
+                                     .run_id = run_id,
+                                     .throttle = blocking_ ? &throttle : nullptr};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

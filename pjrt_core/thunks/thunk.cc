@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/command_throttle.h"
 
 namespace onexpu {
 namespace {
@@ -43,7 +44,11 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
 
 absl::Status ThunkSequence::Execute(const ExecuteContext& context) const {
   for (const std::unique_ptr<Thunk>& thunk : thunks_) {
-    absl::Status status = CatchLibraryErrors([&] { return thunk->Execute(context); });
+    absl::Status status = CatchLibraryErrors([&] {
+      absl::Status executed = thunk->Execute(context);
+      if (context.throttle != nullptr) context.throttle->CountCommand();
+      return executed;
+    });
     if (!status.ok()) return Located(status, *thunk);
   }
   return absl::OkStatus();

@@ -23,6 +23,7 @@
 
 namespace onexpu {
 
+class CommandThrottle;
 class Device;
 class DnnlContext;
 
@@ -52,6 +53,7 @@ struct ExecuteContext {
   Statistics& statistics;
   const FfiUserData* ffi_user_data = nullptr;
   int64_t run_id = 0;
+  CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
 };
 
 // What thunks are created from.

@@ -1,7 +1,6 @@
 #include "pjrt_core/thunks/while_thunk.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,23 +39,7 @@ bool WhileThunk::blocks() const {
   return trip_count_ < 0 || commands() > kManyCommands || condition_.blocks() || body_.blocks();
 }
 
-// Waits from time to time, so that there is work for the device, but no deep queue.
-absl::Status WhileThunk::ExecuteThrottled(const ExecuteContext& context) {
-  const int64_t batch =
-      std::max<int64_t>(1, kManyCommands / 2 / std::max<int64_t>(body_.commands(), 1));
-  std::optional<sycl::event> before;
-  for (int64_t i = 0; i < trip_count_; ++i) {
-    ONEXPU_RETURN_IF_ERROR(body_.Execute(context));
-    if ((i + 1) % batch != 0) continue;
-    std::optional<sycl::event> last = context.queue.ext_oneapi_get_last_event();
-    if (before.has_value()) before->wait_and_throw();
-    before = std::move(last);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status WhileThunk::Execute(const ExecuteContext& context) {
-  if (trip_count_ >= 0 && commands() > kManyCommands) return ExecuteThrottled(context);
   if (trip_count_ >= 0) {
     for (int64_t i = 0; i < trip_count_; ++i) {
       ONEXPU_RETURN_IF_ERROR(body_.Execute(context));

@@ -27,8 +27,6 @@ class WhileThunk final : public Thunk {
   absl::string_view kind() const override { return "while"; }
 
  private:
-  absl::Status ExecuteThrottled(const ExecuteContext& context);
-
   explicit WhileThunk(const program::Thunk& thunk)
       : Thunk(thunk.op_name()->str(), thunk.source()->str()) {}
 
