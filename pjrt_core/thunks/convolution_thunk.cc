@@ -1,5 +1,6 @@
 #include "pjrt_core/thunks/convolution_thunk.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,9 +14,9 @@ namespace onexpu {
 // Builds the steps of one convolution. Lives during Create only.
 class ConvolutionBuilder {
  public:
-  ConvolutionBuilder(const program::ConvolutionThunk& convolution,
+  ConvolutionBuilder(const program::ConvolutionThunk& convolution, Device* device,
                      std::shared_ptr<DnnlContext> dnnl, ConvolutionThunk& thunk)
-      : convolution_(convolution), dnnl_(std::move(dnnl)), thunk_(thunk) {}
+      : convolution_(convolution), device_(device), dnnl_(std::move(dnnl)), thunk_(thunk) {}
 
   absl::Status Build();
 
@@ -37,16 +38,24 @@ class ConvolutionBuilder {
   // differs.
   Place Input(const program::Tensor& tensor, const dnnl::memory::desc& given,
               const dnnl::memory::desc& chosen);
+  Place Weights(const dnnl::memory::desc& chosen);
   Place TakeScratch(size_t bytes);
+  // A reorder, and its scratchpad if it needs one.
+  struct Reorder {
+    std::unique_ptr<DnnlArguments> primitive;
+    std::optional<Place> scratchpad;
+  };
+  Reorder MakeReorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   void AddReorder(const dnnl::memory::desc& from, Place from_place, const dnnl::memory::desc& to,
                   Place to_place);
-  static Place At(const program::Tensor& tensor) { return Place{*tensor.slice()}; }
+  static Place At(const program::Tensor& tensor) { return {Place::Kind::kSlice, *tensor.slice()}; }
   static dnnl::memory::dims Dims(const flatbuffers::Vector<int64_t>* values) {
     return values == nullptr ? dnnl::memory::dims()
                              : dnnl::memory::dims(values->begin(), values->end());
   }
 
   const program::ConvolutionThunk& convolution_;
+  Device* const device_;
   const std::shared_ptr<DnnlContext> dnnl_;
   ConvolutionThunk& thunk_;
   dnnl::memory::desc source_, weights_, destination_, bias_;
@@ -104,28 +113,50 @@ ConvolutionBuilder::Chosen ConvolutionBuilder::Choose(bool any_data) const {
 
 ConvolutionBuilder::Place ConvolutionBuilder::TakeScratch(size_t bytes) {
   Place place;
-  place.in_scratch = true;
+  place.kind = Place::Kind::kScratch;
   place.scratch_offset = thunk_.scratch_bytes_;
   thunk_.scratch_bytes_ += (bytes + 63) / 64 * 64;
   return place;
 }
 
-void ConvolutionBuilder::AddReorder(const dnnl::memory::desc& from, Place from_place,
-                                    const dnnl::memory::desc& to, Place to_place) {
+ConvolutionBuilder::Reorder ConvolutionBuilder::MakeReorder(const dnnl::memory::desc& from,
+                                                            const dnnl::memory::desc& to) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc descriptor(dnnl_->engine(), from, dnnl_->engine(), to,
                                                  attributes);
   std::vector<DnnlArguments::Argument> arguments = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
-  absl::InlinedVector<Place, 6> places = {from_place, to_place};
+  Reorder reorder;
   if (const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
       scratchpad.get_size() > 0) {
     arguments.push_back({DNNL_ARG_SCRATCHPAD, scratchpad});
-    places.push_back(TakeScratch(scratchpad.get_size()));
+    reorder.scratchpad = TakeScratch(scratchpad.get_size());
   }
-  thunk_.steps_.push_back(
-      {std::make_unique<DnnlArguments>(dnnl_, dnnl::reorder(descriptor), std::move(arguments)),
-       std::move(places)});
+  reorder.primitive =
+      std::make_unique<DnnlArguments>(dnnl_, dnnl::reorder(descriptor), std::move(arguments));
+  return reorder;
+}
+
+void ConvolutionBuilder::AddReorder(const dnnl::memory::desc& from, Place from_place,
+                                    const dnnl::memory::desc& to, Place to_place) {
+  Reorder reorder = MakeReorder(from, to);
+  absl::InlinedVector<Place, 6> places = {from_place, to_place};
+  if (reorder.scratchpad.has_value()) places.push_back(*reorder.scratchpad);
+  thunk_.steps_.push_back({std::move(reorder.primitive), std::move(places)});
+}
+
+ConvolutionBuilder::Place ConvolutionBuilder::Weights(const dnnl::memory::desc& chosen) {
+  const program::Tensor& weights = *convolution_.weights();
+  if (chosen == weights_) return At(weights);
+  Reorder reorder = MakeReorder(weights_, chosen);
+  thunk_.packed_weights_ = std::make_unique<PackedWeights>(
+      device_, *weights.slice(), std::move(reorder.primitive), chosen.get_size(),
+      TakeScratch(chosen.get_size()).scratch_offset,
+      reorder.scratchpad.has_value() ? std::optional(reorder.scratchpad->scratch_offset)
+                                     : std::nullopt);
+  Place place;
+  place.kind = Place::Kind::kPackedWeights;
+  return place;
 }
 
 ConvolutionBuilder::Place ConvolutionBuilder::Input(const program::Tensor& tensor,
@@ -199,7 +230,9 @@ absl::Status ConvolutionBuilder::Build() {
     for (const Role& role : roles) {
       arguments.push_back({role.index, role.chosen});
       if (!role.is_output) {
-        places.push_back(Input(role.tensor, role.given, role.chosen));
+        places.push_back(&role.tensor == convolution_.weights()
+                             ? Weights(role.chosen)
+                             : Input(role.tensor, role.given, role.chosen));
       } else if (role.chosen == role.given) {
         places.push_back(At(role.tensor));
       } else {
@@ -241,19 +274,27 @@ absl::StatusOr<std::unique_ptr<Thunk>> ConvolutionThunk::Create(
     return absl::UnimplementedError("a convolution of an empty tensor");
   }
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
-  ONEXPU_RETURN_IF_ERROR(ConvolutionBuilder(convolution, std::move(dnnl), *result).Build());
+  ONEXPU_RETURN_IF_ERROR(
+      ConvolutionBuilder(convolution, load.device, std::move(dnnl), *result).Build());
   return std::unique_ptr<Thunk>(std::move(result));
+}
+
+void* ConvolutionThunk::Resolve(const Place& place, const ExecuteContext& context) const {
+  switch (place.kind) {
+    case Place::Kind::kSlice:
+      return context.allocations.Resolve(place.slice);
+    case Place::Kind::kScratch:
+      return static_cast<char*>(context.scratch) + place.scratch_offset;
+    case Place::Kind::kPackedWeights:
+      return packed_weights_->Resolve(context);
+  }
 }
 
 absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
   return CatchLibraryErrors([&] {
     for (const Step& step : steps_) {
       absl::InlinedVector<void*, 6> addresses;
-      for (const Place& place : step.places) {
-        addresses.push_back(place.in_scratch
-                                ? static_cast<char*>(context.scratch) + place.scratch_offset
-                                : context.allocations.Resolve(place.slice));
-      }
+      for (const Place& place : step.places) addresses.push_back(Resolve(place, context));
       step.primitive->Execute(addresses);
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);

@@ -3,8 +3,8 @@
 //
 // The Program gives logical dimensions with strides. oneDNN is fast on formats of its own choice
 // for weights, and falls to a reference path for some plain strides: operands whose chosen format
-// differs are reordered through the scratch arena. Thread-safe after creation. Owns the primitives;
-// borrows the operands' device memory.
+// differs are reordered through the scratch arena, weights that come again are kept packed.
+// Thread-safe after creation. Owns the primitives; borrows the operands' device memory.
 #ifndef PJRT_CORE_THUNKS_CONVOLUTION_THUNK_H_
 #define PJRT_CORE_THUNKS_CONVOLUTION_THUNK_H_
 
@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/thunks/dnnl_arguments.h"
+#include "pjrt_core/thunks/packed_weights.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -33,10 +34,11 @@ class ConvolutionThunk final : public Thunk {
   using Thunk::Thunk;
   friend class ConvolutionBuilder;
 
-  // An argument is a slice of the Program's memory or a place in the scratch arena.
+  // An argument is a slice of the Program's memory, a place in the scratch arena, or the weights.
   struct Place {
+    enum class Kind { kSlice, kScratch, kPackedWeights };
+    Kind kind = Kind::kSlice;
     program::Slice slice;
-    bool in_scratch = false;
     size_t scratch_offset = 0;
   };
   struct Step {
@@ -44,7 +46,10 @@ class ConvolutionThunk final : public Thunk {
     absl::InlinedVector<Place, 6> places;  // in the order of the primitive's arguments
   };
 
+  void* Resolve(const Place& place, const ExecuteContext& context) const;
+
   std::vector<Step> steps_;  // reorders in, the convolution, a reorder out
+  std::unique_ptr<PackedWeights> packed_weights_;
   size_t scratch_bytes_ = 0;
 };
 
