@@ -1,7 +1,9 @@
 #include "pjrt_core/thunks/gemm_thunk.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/thunks/dnnl_context.h"
@@ -22,6 +24,23 @@ bool SameLayout(const program::Tensor& a, const program::Tensor& b) {
                     b.strides()->end());
 }
 
+// Whether a column is what lies together in memory. oneDNN has nothing but reference code for such
+// results.
+bool IsColumnMajor(const program::Tensor& tensor) {
+  const auto rank = tensor.dimensions()->size();
+  return rank >= 2 && tensor.dimensions()->Get(rank - 2) > 1 &&
+         tensor.strides()->Get(rank - 2) == 1 && tensor.dimensions()->Get(rank - 1) > 1 &&
+         tensor.strides()->Get(rank - 1) != 1;
+}
+
+// The same memory with rows and columns exchanged.
+dnnl::memory::desc Transposed(const dnnl::memory::desc& desc) {
+  std::vector<int> permutation(desc.get_ndims());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  std::swap(permutation[permutation.size() - 2], permutation[permutation.size() - 1]);
+  return desc.permute_axes(permutation);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& thunk,
@@ -40,18 +59,26 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
   }
 
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
-  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc lhs, ToDnnl(*gemm.lhs()));
-  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc rhs, ToDnnl(*gemm.rhs()));
-  ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc destination, ToDnnl(*gemm.result()));
+  // (lhs x rhs)^T = rhs^T x lhs^T
+  const bool transposes = IsColumnMajor(*gemm.result());
+  const program::Tensor& first = transposes ? *gemm.rhs() : *gemm.lhs();
+  const program::Tensor& second = transposes ? *gemm.lhs() : *gemm.rhs();
+  const auto to_dnnl = [&](const program::Tensor& tensor) -> absl::StatusOr<dnnl::memory::desc> {
+    ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc desc, ToDnnl(tensor));
+    return transposes ? Transposed(desc) : desc;
+  };
+  ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc lhs, to_dnnl(first));
+  ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc rhs, to_dnnl(second));
+  ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc destination, to_dnnl(*gemm.result()));
   std::vector<DnnlArguments::Argument> arguments = {
       {DNNL_ARG_SRC, lhs}, {DNNL_ARG_WEIGHTS, rhs}, {DNNL_ARG_DST, destination}};
-  result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *gemm.result()->slice()};
+  result->slices_ = {*first.slice(), *second.slice(), *gemm.result()->slice()};
 
   // Post-operations run in order on the product: alpha, then the addend, then the bias, then the
   // activation.
   dnnl::post_ops post_ops;
   const auto append_binary_add = [&](const program::Tensor& operand) -> absl::Status {
-    ONEXPU_ASSIGN_OR_RETURN(dnnl::memory::desc desc, ToDnnl(operand));
+    ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc desc, to_dnnl(operand));
     arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(post_ops.len()) | DNNL_ARG_SRC_1, desc});
     result->slices_.push_back(*operand.slice());
     post_ops.append_binary(dnnl::algorithm::binary_add, desc);
