@@ -131,23 +131,12 @@ std::optional<ConvolutionForm> BackwardDataForm(const HloInstruction& convolutio
   return form;
 }
 
-int64_t SpatialElements(const HloInstruction& array, absl::Span<const int64_t> spatial_dimensions) {
-  int64_t elements = 1;
-  for (const int64_t dimension : spatial_dimensions) {
-    elements *= array.shape().dimensions(dimension);
-  }
-  return elements;
-}
-
-// A convolution can always be read as the gradient of some weights. It is one when the "kernel" is
-// larger than what comes out and the images' batch and channels have changed places, or when it
-// sums groups of the batch.
+// A convolution can always be read as the gradient of some weights. It is one when the images'
+// batch and channels have changed places, or when it sums groups of the batch.
 bool LooksLikeWeightGradient(const HloInstruction& convolution) {
   if (convolution.batch_group_count() > 1) return true;
   const ConvolutionDimensionNumbers& numbers = convolution.convolution_dimension_numbers();
-  return numbers.input_feature_dimension() < numbers.input_batch_dimension() &&
-         SpatialElements(*convolution.operand(1), numbers.kernel_spatial_dimensions()) >
-             SpatialElements(convolution, numbers.output_spatial_dimensions());
+  return numbers.input_feature_dimension() < numbers.input_batch_dimension();
 }
 
 std::optional<ConvolutionForm> BackwardWeightsForm(const HloInstruction& convolution) {
