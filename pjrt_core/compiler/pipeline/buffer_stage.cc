@@ -35,7 +35,10 @@ void AddBufferPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::OptimizeInputOutputBufferAlias>(/*registered_buffer_donor_only=*/true,
                                                         ShapeBytes);
-  pipeline.AddPass<xla::CopyInsertion>(&context.alias_info);
+  // Always with its region analysis: it orders the last reads of donated memory before the write,
+  // by control dependencies, where a copy would else be needed for each.
+  pipeline.AddPass<xla::CopyInsertion>(&context.alias_info,
+                                       /*use_region_based_live_range_analysis=*/-1);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<xla::HloVerifier>(/*layout_sensitive=*/true, /*allow_mixed_precision=*/true);
   pipeline.AddPass<xla::HloMemoryScheduler>(&context.alias_info,
