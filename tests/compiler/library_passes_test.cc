@@ -33,7 +33,14 @@ class LibraryPassesTest : public ::testing::Test {
     target.has_bf16 = true;
     EXPECT_TRUE(MatmulRewriter(target).Run(module_.get()).ok());
     EXPECT_TRUE(ConvolutionRewriter(target).Run(module_.get()).ok());
-    EXPECT_TRUE(EpilogueFusion().Run(module_.get()).ok());
+    EXPECT_TRUE(EpilogueFusion(/*layout_sensitive=*/false).Run(module_.get()).ok());
+    EXPECT_TRUE(xla::HloDCE().Run(module_.get()).ok());
+    return Instructions(*module_, HloOpcode::kCustomCall);
+  }
+  // And what runs again when there are layouts: those of the text.
+  std::vector<HloInstruction*> RunWithLayouts(absl::string_view body) {
+    Run(body);
+    EXPECT_TRUE(EpilogueFusion(/*layout_sensitive=*/true).Run(module_.get()).ok());
     EXPECT_TRUE(xla::HloDCE().Run(module_.get()).ok());
     return Instructions(*module_, HloOpcode::kCustomCall);
   }
@@ -120,6 +127,58 @@ TEST_F(LibraryPassesTest, AValueThatOthersReadStays) {
   EXPECT_EQ(Count(HloOpcode::kMaximum), 1u);
 }
 
+TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
+  const auto calls = RunWithLayouts(R"(
+    x = f32[64,128]{1,0} parameter(0)
+    w = f32[128,256]{1,0} parameter(1)
+    b = f32[256]{0} parameter(2)
+    y = f32[64,256]{1,0} parameter(3)
+    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    bb = f32[64,256]{1,0} broadcast(b), dimensions={1}
+    a = f32[64,256]{1,0} add(d, bb)
+    s = f32[64,256]{1,0} add(y, a)
+    zero = f32[] constant(0)
+    zeros = f32[64,256]{1,0} broadcast(zero), dimensions={}
+    ROOT relu = f32[64,256]{1,0} maximum(s, zeros))");
+  ASSERT_EQ(calls.size(), 1u);
+  const Epilogue epilogue = MatmulEpilogue(*calls[0]);
+  EXPECT_TRUE(epilogue.has_addend);
+  EXPECT_TRUE(epilogue.has_bias);
+  EXPECT_EQ(epilogue.activation, Activation::Relu);
+  ASSERT_EQ(calls[0]->operand_count(), 4);
+  EXPECT_EQ(calls[0]->operand(kAddendOperand)->parameter_number(), 3);
+  EXPECT_EQ(calls[0]->operand(3)->parameter_number(), 2);
+  EXPECT_EQ(module_->entry_computation()->root_instruction(), calls[0]);
+}
+
+TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {
+  const auto calls = RunWithLayouts(R"(
+    x = f32[64,128]{1,0} parameter(0)
+    w = f32[128,256]{1,0} parameter(1)
+    y = f32[64,256]{1,0} parameter(2)
+    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    e = f32[64,256]{1,0} exponential(y)
+    ROOT s = f32[64,256]{1,0} add(d, e))");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_FALSE(MatmulEpilogue(*calls[0]).has_addend);
+}
+
+// oneDNN's clip turns NaN into a number.
+TEST_F(LibraryPassesTest, AClampStaysAKernel) {
+  const auto calls = RunWithLayouts(R"(
+    x = f32[64,128]{1,0} parameter(0)
+    w = f32[128,256]{1,0} parameter(1)
+    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    zero = f32[] constant(0)
+    zeros = f32[64,256]{1,0} broadcast(zero), dimensions={}
+    six = f32[] constant(6)
+    sixes = f32[64,256]{1,0} broadcast(six), dimensions={}
+    ROOT relu6 = f32[64,256]{1,0} clamp(zeros, d, sixes))");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(MatmulEpilogue(*calls[0]).activation, Activation::None);
+  EXPECT_EQ(Count(HloOpcode::kClamp), 1u);
+}
+
 TEST_F(LibraryPassesTest, ABroadcastAlongRowsIsNoBias) {
   const auto calls = Run(R"(
     x = f32[256,128] parameter(0)
@@ -202,6 +261,13 @@ INSTANTIATE_TEST_SUITE_P(
             ROOT c = f32[3,3,4] convolution(x, g), window={size=5 pad=1_1 rhs_dilate=2},
               dim_labels=f0b_i0o->0bf)",
                         ConvolutionKind::BackwardWeights, 2, 1, 1, 1},
+        // Of 2 positions and a kernel of 3: what comes out is larger than what runs over it.
+        ConvolutionCase{"WeightGradientOfASmallMap", R"(
+            x = f32[2,2,3] parameter(0)
+            g = f32[2,2,4] parameter(1)
+            ROOT c = f32[3,3,4] convolution(x, g), window={size=2 pad=1_1},
+              dim_labels=f0b_i0o->0bf)",
+                        ConvolutionKind::BackwardWeights, 1, 1, 1, 1},
         // Negative padding is cut off the source first.
         ConvolutionCase{"NegativePadding", R"(
             x = f32[2,9,3] parameter(0)

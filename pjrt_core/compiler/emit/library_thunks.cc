@@ -130,12 +130,23 @@ absl::StatusOr<program::GemmThunkT> MakeGemm(const HloInstruction& call, const M
   rhs.Add(config.rhs_contracting);
   AddOrOne(rhs, column);
   // The result has its row and its column in this order, each if it is there.
-  AddOrOne(result, row < 0 ? -1 : batch);
-  AddOrOne(result, column < 0 ? -1 : batch + (row < 0 ? 0 : 1));
+  const auto add_row_and_column = [&](TensorBuilder& tensor) {
+    AddOrOne(tensor, row < 0 ? -1 : batch);
+    AddOrOne(tensor, column < 0 ? -1 : batch + (row < 0 ? 0 : 1));
+  };
+  add_row_and_column(result);
 
   program::GemmThunkT table;
   table.alpha = config.epilogue.alpha;
   SetEpilogue(config.epilogue, table);
+  if (config.epilogue.has_addend) {
+    ONEXPU_ASSIGN_OR_RETURN(TensorBuilder addend,
+                            TensorBuilder::Of(*call.operand(kAddendOperand), memory));
+    for (int64_t i = 0; i < batch; ++i) addend.Add(i);
+    add_row_and_column(addend);
+    table.addend = addend.Take();
+    table.beta = 1;
+  }
   if (config.epilogue.has_bias) {
     ONEXPU_ASSIGN_OR_RETURN(TensorBuilder bias,
                             TensorBuilder::Of(*call.operand(call.operand_count() - 1), memory));
@@ -175,6 +186,14 @@ absl::StatusOr<program::ConvolutionThunkT> MakeConvolution(const HloInstruction&
   table.kind = config.kind;
   table.groups = call.feature_group_count();
   SetEpilogue(config.epilogue, table);
+  if (config.epilogue.has_addend) {
+    ONEXPU_ASSIGN_OR_RETURN(TensorBuilder addend,
+                            TensorBuilder::Of(*call.operand(kAddendOperand), memory));
+    addend.Add(roles.output_batch_dimension());
+    addend.Add(roles.output_feature_dimension());
+    addend.AddAll(roles.output_spatial_dimensions());
+    table.addend = addend.Take();
+  }
   ONEXPU_ASSIGN_OR_RETURN(
       table.weights,
       WeightsOf(weights, roles, table.groups, out.size(roles.output_feature_dimension()), memory));

@@ -16,6 +16,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
 #include "xla/literal.h"
 #include "xla/shape_util.h"
 
@@ -60,7 +61,8 @@ HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
 
 class Fuser {
  public:
-  explicit Fuser(HloInstruction* call) : call_(call) {}
+  Fuser(HloInstruction* call, bool layout_sensitive)
+      : call_(call), layout_sensitive_(layout_sensitive) {}
 
   // Absorbs users until one does not fit. Returns whether any did.
   absl::StatusOr<bool> Run() {
@@ -93,13 +95,25 @@ class Fuser {
       HloInstruction* user = view->users().front();
       const bool narrows =
           user->opcode() == HloOpcode::kConvert && xla::ShapeUtil::ElementIsFloating(user->shape());
-      const bool keeps_columns = user->opcode() == HloOpcode::kReshape && IsMatmul(*call_) &&
-                                 feature_ >= 0 && KeepsLastDimension(*user);
+      const bool keeps_columns =
+          IsReshape(*user) && IsMatmul(*call_) && feature_ >= 0 && KeepsLastDimension(*user);
       if (!narrows && !keeps_columns) break;
       between.push_back(user);
       view = user;
     }
     return view;
+  }
+
+  // After layout assignment a reshape is a bitcast, and a bitcast a reshape if both sides are
+  // row-major.
+  static bool IsReshape(const HloInstruction& instruction) {
+    if (instruction.opcode() == HloOpcode::kReshape) return true;
+    return instruction.opcode() == HloOpcode::kBitcast &&
+           instruction.shape().element_type() == instruction.operand(0)->shape().element_type() &&
+           IsRowMajor(instruction.shape()) && IsRowMajor(instruction.operand(0)->shape());
+  }
+  static bool IsRowMajor(const xla::Shape& shape) {
+    return shape.has_layout() && xla::LayoutUtil::IsMonotonicWithDim0Major(shape.layout());
   }
 
   static bool KeepsLastDimension(const HloInstruction& reshape) {
@@ -113,15 +127,17 @@ class Fuser {
     HloInstruction* view = View(between);
     if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
     HloInstruction* user = view->users().front();
+    if (layout_sensitive_ && !xla::ShapeUtil::Equal(user->shape(), view->shape())) return false;
     const int64_t bias_dimension =
         IsMatmul(*call_) ? static_cast<int64_t>(view->shape().dimensions().size()) - 1 : feature_;
     switch (user->opcode()) {
-      case HloOpcode::kAdd:
-        return AbsorbBias(user, view, feature_ < 0 ? -1 : bias_dimension);
+      case HloOpcode::kAdd: {
+        ONEXPU_ASSIGN_OR_RETURN(const bool absorbed,
+                                AbsorbBias(user, view, feature_ < 0 ? -1 : bias_dimension));
+        return absorbed ? true : AbsorbAddend(user, view);
+      }
       case HloOpcode::kMaximum:
         return AbsorbRelu(user, view);
-      case HloOpcode::kClamp:
-        return AbsorbRelu6(user, view);
       case HloOpcode::kMultiply:
         return AbsorbScale(user, view);
       default:
@@ -140,8 +156,48 @@ class Fuser {
     }
     HloInstruction* vector = BroadcastVector(Other(add, view), dimension);
     if (vector == nullptr) return false;
+    // A conversion would be a kernel now.
+    if (layout_sensitive_ && vector->shape().element_type() != call_->shape().element_type()) {
+      return false;
+    }
     epilogue_.has_bias = true;
     bias_ = ConvertTo(call_->shape().element_type(), vector);
+    return Replace(add, view);
+  }
+
+  // Whether `value` is memory anyway. What a kernel would compute is better added there.
+  static bool IsMemory(const HloInstruction& value) {
+    switch (value.opcode()) {
+      case HloOpcode::kParameter:
+      case HloOpcode::kGetTupleElement:
+      case HloOpcode::kCustomCall:
+      case HloOpcode::kConstant:
+        return true;
+      case HloOpcode::kBitcast:
+        return IsMemory(*value.operand(0));
+      case HloOpcode::kBroadcast:
+      case HloOpcode::kIota:
+        return false;
+      default:
+        return value.user_count() > 1;
+    }
+  }
+
+  absl::StatusOr<bool> AbsorbAddend(HloInstruction* add, HloInstruction* view) {
+    HloInstruction* addend = Other(add, view);
+    // Of one type all the way: the call adds what the addition would.
+    if (!layout_sensitive_ || epilogue_.has_addend || epilogue_.activation != Activation::None ||
+        add->operand(0) == add->operand(1) || !IsMemory(*addend) ||
+        view->shape().element_type() != call_->shape().element_type() ||
+        !xla::ShapeUtil::Equal(addend->shape(), view->shape())) {
+      return false;
+    }
+    if (view != call_) {
+      addend =
+          call_->parent()->AddInstruction(HloInstruction::CreateBitcast(call_->shape(), addend));
+    }
+    epilogue_.has_addend = true;
+    addend_ = addend;
     return Replace(add, view);
   }
 
@@ -152,17 +208,9 @@ class Fuser {
     return Replace(maximum, view);
   }
 
-  absl::StatusOr<bool> AbsorbRelu6(HloInstruction* clamp, HloInstruction* view) {
-    if (epilogue_.activation != Activation::None || clamp->operand(1) != view) return false;
-    if (ConstantScalar(*clamp->operand(0)) != 0.0 || ConstantScalar(*clamp->operand(2)) != 6.0) {
-      return false;
-    }
-    epilogue_.activation = Activation::Relu6;
-    return Replace(clamp, view);
-  }
-
   absl::StatusOr<bool> AbsorbScale(HloInstruction* multiply, HloInstruction* view) {
-    if (!IsMatmul(*call_) || epilogue_.has_bias || epilogue_.activation != Activation::None) {
+    if (!IsMatmul(*call_) || epilogue_.has_addend || epilogue_.has_bias ||
+        epilogue_.activation != Activation::None) {
       return false;
     }
     const std::optional<double> scale = ConstantScalar(*Other(multiply, view));
@@ -174,6 +222,9 @@ class Fuser {
   // `user` is computed by the call now: its users read the view of a new call.
   absl::StatusOr<bool> Replace(HloInstruction* user, HloInstruction* view) {
     std::vector<HloInstruction*> operands(call_->operands().begin(), call_->operands().end());
+    if (addend_ != nullptr) {
+      operands.insert(operands.begin() + kAddendOperand, std::exchange(addend_, nullptr));
+    }
     if (bias_ != nullptr) operands.push_back(std::exchange(bias_, nullptr));
     HloInstruction* call =
         call_->parent()->AddInstruction(call_->CloneWithNewOperands(call_->shape(), operands));
@@ -199,6 +250,8 @@ class Fuser {
   }
 
   HloInstruction* call_;
+  const bool layout_sensitive_;
+  HloInstruction* addend_ = nullptr;
   HloInstruction* bias_ = nullptr;
   Epilogue epilogue_;
   int64_t feature_ = -1;
@@ -216,7 +269,7 @@ absl::StatusOr<bool> EpilogueFusion::RunImpl(
       if (IsMatmul(*instruction) || IsConvolutionCall(*instruction)) calls.push_back(instruction);
     }
     for (HloInstruction* call : calls) {
-      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, Fuser(call).Run());
+      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, Fuser(call, layout_sensitive_).Run());
       changed = changed || absorbed;
     }
   }

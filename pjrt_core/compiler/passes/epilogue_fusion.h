@@ -1,4 +1,4 @@
-// Moves what is done to a library call's result into the call: a bias, a ReLU, a scale.
+// Moves what is done to a library call's result into the call: a scale, an addend, a bias, a ReLU.
 // Thread-compatible.
 #ifndef PJRT_CORE_COMPILER_PASSES_EPILOGUE_FUSION_H_
 #define PJRT_CORE_COMPILER_PASSES_EPILOGUE_FUSION_H_
@@ -11,16 +11,21 @@
 
 namespace onexpu::compiler {
 
-// For onednn-matmul, and for forward onednn-conv, which becomes onednn-conv-bias-activation. Before
-// layout assignment.
+// For onednn-matmul, and for forward onednn-conv, which becomes onednn-conv-bias-activation. Runs
+// before layout assignment, and again after it: an addend must be laid out like the result, and
+// what follows an addend had to wait for it.
 class EpilogueFusion : public xla::HloModulePass {
  public:
+  explicit EpilogueFusion(bool layout_sensitive) : layout_sensitive_(layout_sensitive) {}
   absl::string_view name() const override { return "epilogue-fusion"; }
 
  protected:
   absl::StatusOr<bool> RunImpl(
       xla::HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  const bool layout_sensitive_;
 };
 
 }  // namespace onexpu::compiler

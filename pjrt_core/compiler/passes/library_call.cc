@@ -24,9 +24,10 @@ bool HasTarget(const xla::HloInstruction& instruction, absl::string_view target)
 }
 
 std::string ToText(const Epilogue& epilogue) {
-  return absl::StrFormat("activation = %d : i32, alpha = %.9e : f32, has_bias = %s",
-                         static_cast<int>(epilogue.activation), epilogue.alpha,
-                         epilogue.has_bias ? "true" : "false");
+  return absl::StrFormat(
+      "activation = %d : i32, alpha = %.9e : f32, has_addend = %s, has_bias = %s",
+      static_cast<int>(epilogue.activation), epilogue.alpha, epilogue.has_addend ? "true" : "false",
+      epilogue.has_bias ? "true" : "false");
 }
 
 // The scalar attributes of a call, as bits.
@@ -51,7 +52,7 @@ class Settings {
     return value;
   }
   Epilogue ReadEpilogue() const {
-    return {Float("alpha"), Integer("has_bias") != 0,
+    return {Float("alpha"), Integer("has_addend") != 0, Integer("has_bias") != 0,
             static_cast<program::Activation>(Integer("activation"))};
   }
 

@@ -19,10 +19,11 @@ inline constexpr absl::string_view kMatmulTarget = "onednn-matmul";
 inline constexpr absl::string_view kConvolutionTarget = "onednn-conv";
 inline constexpr absl::string_view kConvolutionBiasActivationTarget = "onednn-conv-bias-activation";
 
-// What is done to a product before it is stored: activation(alpha * product + bias).
+// What is done to a product before it is stored: activation(alpha * product + addend + bias).
 struct Epilogue {
   float alpha = 1;
-  bool has_bias = false;  // the last operand, one element per column or output channel
+  bool has_addend = false;  // the operand after the factors, of the result's shape and layout
+  bool has_bias = false;    // the last operand, one element per column or output channel
   program::Activation activation = program::Activation::None;
 };
 
@@ -41,6 +42,9 @@ struct ConvolutionConfig {
   program::ConvolutionKind kind = program::ConvolutionKind::Forward;
   Epilogue epilogue;
 };
+
+// The operand that is the addend, if there is one.
+inline constexpr int64_t kAddendOperand = 2;
 
 bool IsMatmul(const xla::HloInstruction& instruction);
 bool IsConvolutionCall(const xla::HloInstruction& instruction);

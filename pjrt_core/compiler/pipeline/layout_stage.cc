@@ -1,6 +1,7 @@
 // Gives every array a layout, and makes of layout changes what is cheapest: nothing (a bitcast) or
 // a copy.
 
+#include "pjrt_core/compiler/passes/epilogue_fusion.h"
 #include "pjrt_core/compiler/passes/layout_assignment.h"
 #include "pjrt_core/compiler/passes/matmul_layouts.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
@@ -26,6 +27,8 @@ void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
   fixed_point.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/true));
   fixed_point.AddPass<xla::HloDCE>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
+  pipeline.AddPass<EpilogueFusion>(/*layout_sensitive=*/true);
+  pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<xla::ReduceDecomposer>();
   pipeline.AddPass<xla::ConditionalCanonicalizer>();
   pipeline.AddPass<xla::WhileLoopTripCountAnnotator>();
