@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
+#include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -92,48 +93,99 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
                            /*row_stride=*/cut.pieces);
 }
 
-// ---- The fastest dimension is kept: one result per work-item, side by side ----
+// ---- The fastest dimension is kept: results side by side ----
 
-// About the square root of the length, so that both launches read about as far: long columns run
-// through too many pages of memory, and short ones leave much to combine.
-int64_t PieceOfColumn(int64_t length) {
-  constexpr int64_t kShortest = 32;
-  int64_t piece = kShortest;
-  while (piece * piece < length) piece *= 2;
-  return length <= 2 * kShortest ? length : piece;
+// A work-group takes `width` results that lie side by side and a piece of their elements, and runs
+// through the piece as memory lies: all of a row of elements before the next row. Walking down a
+// column instead would touch a new page with every element, which no prefetcher follows.
+struct ColumnCut {
+  int64_t width;
+  int64_t tiles;
+  int64_t piece;
+  int64_t pieces;
+};
+
+ColumnCut CutColumns(const ReductionShape& shape, int64_t bytes_of_sum, const Target& target) {
+  constexpr int64_t kRunningBytes = 8192;  // running sums stay in the first-level cache
+  constexpr int64_t kShortest = 16;  // elements of a result; what is left to combine is read again
+  constexpr int64_t kWorth = 8192;   // elements of a work-group
+  ColumnCut cut;
+  cut.width = std::min(shape.rows, kRunningBytes / bytes_of_sum);
+  cut.tiles = xla::CeilOfRatio(shape.rows, cut.width);
+  const int64_t wanted = xla::CeilOfRatio(WantedPieces(target), cut.tiles);
+  cut.piece = std::max(
+      {xla::CeilOfRatio(shape.length, wanted), kShortest, xla::CeilOfRatio(kWorth, cut.width)});
+  cut.piece = std::min(cut.piece, shape.length);
+  cut.pieces = xla::CeilOfRatio(shape.length, cut.piece);
+  return cut;
 }
 
 absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& reduce,
                          const ReductionShape& shape) {
-  const int64_t piece = PieceOfColumn(shape.length);
-  const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
-  const bool whole = pieces == 1;
-  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
+  int64_t bytes_of_sum = 0;
+  for (int64_t i = 0; i < shape.values; ++i) {
+    bytes_of_sum += StorageBytes(AccumulatorType(reduce, i));
+  }
+  const ColumnCut cut = CutColumns(shape, bytes_of_sum, sequence.target());
+  const bool whole = cut.pieces == 1;
+  const int64_t scratch =
+      whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * cut.pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   ReductionKernel steps(*kernel, reduce, shape);
   IndexMath& math = steps.math();
-  // A launch dimension for the results alone: the device's compiler sees that neighbours read
-  // neighbours.
-  LaunchDimensions launch =
-      ChooseRowLaunch(pieces, shape.rows, WorkItemCost::kLoop, sequence.target());
-  Value* row = math.ToIndexType(kernel->GlobalId(0));
-  Value* number = math.ToIndexType(kernel->GlobalId(1));
-  Value* exists = kernel->b().CreateAnd(kernel->b().CreateICmpSLT(row, math.Constant(shape.rows)),
-                                        kernel->b().CreateICmpSLT(number, math.Constant(pieces)));
-  TF_RETURN_IF_ERROR(kernel->If(exists, [&]() -> absl::Status {
-    Value* first = math.Mul(number, piece);
-    Value* end = math.Minimum(math.Add(first, piece), shape.length);
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                        steps.Accumulate(row, first, end, math.Constant(1)));
+  llvm::IRBuilder<>& b = kernel->b();
+  Value* lane = math.ToIndexType(LocalId(*kernel));
+  Value* group = math.ToIndexType(GroupId(*kernel));
+  Value* one = math.Constant(1);
+  Value* tile = math.Rem(group, cut.tiles);
+  Value* number = math.Div(group, cut.tiles);
+  Value* first_row = math.Mul(tile, cut.width);
+  Value* first = math.Mul(number, cut.piece);
+  Value* end = math.Minimum(math.Add(first, cut.piece), shape.length);
+
+  // Of the running sums each lane has every kLanes-th, and no other lane's: no barrier.
+  const std::vector<Array> sums = steps.LocalArrays(cut.width);
+  // No vector but the last one needs a mask.
+  const bool all_full = shape.rows % cut.width == 0;
+  Value* count = all_full
+                     ? math.Constant(cut.width)
+                     : math.Minimum(b.CreateSub(math.Constant(shape.rows), first_row), cut.width);
+  Value* whole_vectors = math.Mul(math.Div(count, kLanes), kLanes);
+  const auto for_each_of_lane =
+      [&](absl::FunctionRef<absl::Status(Value * place, Value * row)> visit) -> absl::Status {
+    const auto at = [&](Value* base) {
+      Value* place = math.Add(base, lane);
+      return visit(place, math.Add(first_row, place));
+    };
+    TF_RETURN_IF_ERROR(kernel->For(math.Constant(0), whole_vectors, math.Constant(kLanes), at));
+    if (all_full && cut.width % kLanes == 0) return absl::OkStatus();
+    return kernel->If(b.CreateICmpSLT(math.Add(whole_vectors, lane), count),
+                      [&] { return at(whole_vectors); });
+  };
+  TF_RETURN_IF_ERROR(for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, first));
+    return steps.Store(sums, place, values);
+  }));
+  TF_RETURN_IF_ERROR(kernel->For(math.Add(first, one), end, one, [&](Value* element) {
+    return for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values running, steps.Load(sums, place));
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, element));
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values sum, steps.Combine(running, values));
+      return steps.Store(sums, place, sum);
+    });
+  }));
+  TF_RETURN_IF_ERROR(for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(sums, place));
     if (whole) return steps.Finish(row, values);
-    return steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces),
+    return steps.Store(steps.ScratchArrays(scratch, shape.rows * cut.pieces),
                        math.Add(math.Mul(number, shape.rows), row), values);
   }));
-  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
+  const uint64_t items = cut.tiles * cut.pieces * kLanes;
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows,
-                           /*row_stride=*/1);
+  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces,
+                           /*piece_stride=*/shape.rows, /*row_stride=*/1);
 }
 
 }  // namespace
