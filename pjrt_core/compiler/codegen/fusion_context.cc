@@ -27,13 +27,14 @@ class ScopeGuard {
 };
 
 FusionContext::FusionContext(const xla::HloInstruction& instruction, const Target& target,
-                             llvm::Function& kernel, llvm::IntegerType* index_type)
+                             llvm::Function& kernel, llvm::IntegerType* index_type,
+                             bool wide_places)
     : instruction_(instruction),
       root_(RootOf(instruction)),
       target_(target),
       kernel_(kernel),
       builder_(llvm::BasicBlock::Create(kernel.getContext(), "entry", &kernel)),
-      index_math_(builder_, index_type),
+      index_math_(builder_, index_type, wide_places),
       scopes_(1) {}
 
 void FusionContext::PushScope() {

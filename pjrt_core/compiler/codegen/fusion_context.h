@@ -33,8 +33,9 @@ struct Array {
 // float (already rounded to the narrow type), {re, im} structs for complex numbers.
 class FusionContext {
  public:
+  // `wide_places`: see IndexMath.
   FusionContext(const xla::HloInstruction& instruction, const Target& target,
-                llvm::Function& kernel, llvm::IntegerType* index_type);
+                llvm::Function& kernel, llvm::IntegerType* index_type, bool wide_places);
 
   // What is emitted: a kFusion or a bare operation.
   const xla::HloInstruction& instruction() const { return instruction_; }

@@ -141,17 +141,25 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
 
 llvm::Value* IndexMath::Linearize(const Index& index, const xla::Shape& shape) {
   if (llvm::Value* linear = index.LinearFor(shape)) return linear;
-  llvm::Value* result = Constant(0);
+  llvm::IntegerType* type = wide_places_ ? builder_.getInt64Ty() : type_;
+  llvm::Value* result = llvm::ConstantInt::get(type, 0);
   int64_t stride = 1;
   for (int64_t dimension : MinorToMajor(shape)) {
     const int64_t extent = shape.dimensions(dimension);
-    if (extent != 1) result = Add(Mul(index[dimension], stride), result);
+    if (extent != 1) {
+      llvm::Value* component = wide_places_ ? Widen(index[dimension]) : index[dimension];
+      result = Add(Mul(component, llvm::ConstantInt::getSigned(type, stride)), result);
+    }
     stride *= std::max<int64_t>(extent, 1);
   }
-  if (type_ == builder_.getInt64Ty()) return result;
-  const Key key{Operation::kConvert, result, result};
+  return Widen(result);
+}
+
+llvm::Value* IndexMath::Widen(llvm::Value* value) {
+  if (value->getType() == builder_.getInt64Ty()) return value;
+  const Key key{Operation::kConvert, value, value};
   if (llvm::Value* found = Find(key)) return found;
-  return Remember(key, builder_.CreateSExt(result, builder_.getInt64Ty()));
+  return Remember(key, builder_.CreateSExt(value, builder_.getInt64Ty()));
 }
 
 Index IndexMath::DelinearizeRowMajor(llvm::Value* linear, absl::Span<const int64_t> dimensions) {

@@ -43,7 +43,12 @@ class Index {
 // so; what was already computed in an enclosing scope is not computed again.
 class IndexMath {
  public:
-  IndexMath(llvm::IRBuilder<>& builder, llvm::IntegerType* type) : builder_(builder), type_(type) {
+  // `wide_places`: places in memory are computed in 64 bits from the first addition on, whatever
+  // the type of indices. A CPU's compiler sees only then that neighbouring work-items read
+  // neighbouring elements: LLVM's optimiser loses the knowledge that a sum of 32 bits does not wrap
+  // (column sums in tiles: 10 instead of 3 ms, measured). A GPU computes them faster in 32.
+  IndexMath(llvm::IRBuilder<>& builder, llvm::IntegerType* type, bool wide_places)
+      : builder_(builder), type_(type), wide_places_(wide_places) {
     PushScope();
   }
 
@@ -61,6 +66,9 @@ class IndexMath {
   llvm::Value* Rem(llvm::Value* lhs, int64_t rhs) { return Rem(lhs, Constant(rhs)); }
 
   llvm::Value* Minimum(llvm::Value* value, int64_t limit);
+
+  // An index as i64.
+  llvm::Value* Widen(llvm::Value* value);
 
   // Any integer as the index type: sign-extended or cut.
   llvm::Value* ToIndexType(llvm::Value* value);
@@ -91,6 +99,7 @@ class IndexMath {
 
   llvm::IRBuilder<>& builder_;
   llvm::IntegerType* type_;
+  const bool wide_places_;
   std::vector<absl::flat_hash_map<Key, llvm::Value*>> scopes_;
 };
 

@@ -84,7 +84,8 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   functions_.push_back(kernel);
 
   auto* index_type = llvm::Type::getIntNTy(context, FitsInt32(instruction_) ? 32 : 64);
-  auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type);
+  auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,
+                                                /*wide_places=*/!target_.gpu_schedules);
   auto arrays_of = [&](const std::vector<KernelArguments::Leaf>& leaves) {
     std::vector<Array> arrays;
     for (const KernelArguments::Leaf& leaf : leaves) {
