@@ -177,10 +177,22 @@ class ThunkVerifier {
   absl::Status Fft(const FftThunk& thunk, absl::string_view where) {
     ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.source(), where));
     ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.destination(), where));
-    const uint32_t rank = thunk.source()->dimensions()->size();
     if (thunk.kind() > FftKind::MAX) return VerifyError(where, "unknown transform");
-    if (thunk.destination()->dimensions()->size() != rank || thunk.lengths()->size() > rank) {
+    const auto& source = *thunk.source()->dimensions();
+    const auto& destination = *thunk.destination()->dimensions();
+    const auto& lengths = *thunk.lengths();
+    const uint32_t rank = source.size(), batch = rank - lengths.size();
+    if (destination.size() != rank || lengths.size() < 1 || lengths.size() > rank) {
       return VerifyError(where, "transform operands differ in rank");
+    }
+    for (uint32_t i = 0; i < rank; ++i) {
+      int64_t in = i < batch ? source[i] : lengths[i - batch], out = in;
+      // Of the spectrum of a real signal half is there.
+      if (i + 1 == rank && thunk.kind() == FftKind::Rfft) out = out / 2 + 1;
+      if (i + 1 == rank && thunk.kind() == FftKind::Irfft) in = in / 2 + 1;
+      if (source[i] != in || destination[i] != out) {
+        return VerifyError(where, "transform dimensions differ");
+      }
     }
     return absl::OkStatus();
   }

@@ -5,13 +5,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/thunks/call_thunk.h"
+#include "pjrt_core/thunks/cholesky_thunk.h"
 #include "pjrt_core/thunks/conditional_thunk.h"
 #include "pjrt_core/thunks/convolution_thunk.h"
 #include "pjrt_core/thunks/copy_thunk.h"
 #include "pjrt_core/thunks/custom_call_thunk.h"
+#include "pjrt_core/thunks/fft_thunk.h"
 #include "pjrt_core/thunks/gemm_thunk.h"
 #include "pjrt_core/thunks/kernel_thunk.h"
 #include "pjrt_core/thunks/thunk.h"
+#include "pjrt_core/thunks/triangular_solve_thunk.h"
 #include "pjrt_core/thunks/while_thunk.h"
 
 namespace onexpu {
@@ -37,6 +40,10 @@ constexpr Kind kKinds[] = {
     {program::ThunkKind::CopyThunk, CreateAs<CopyThunk, program::CopyThunk>},
     {program::ThunkKind::GemmThunk, CreateAs<GemmThunk, program::GemmThunk>},
     {program::ThunkKind::ConvolutionThunk, CreateAs<ConvolutionThunk, program::ConvolutionThunk>},
+    {program::ThunkKind::FftThunk, CreateAs<FftThunk, program::FftThunk>},
+    {program::ThunkKind::CholeskyThunk, CreateAs<CholeskyThunk, program::CholeskyThunk>},
+    {program::ThunkKind::TriangularSolveThunk,
+     CreateAs<TriangularSolveThunk, program::TriangularSolveThunk>},
     {program::ThunkKind::WhileThunk, CreateAs<WhileThunk, program::WhileThunk>},
     {program::ThunkKind::ConditionalThunk, CreateAs<ConditionalThunk, program::ConditionalThunk>},
     {program::ThunkKind::CallThunk, CreateAs<CallThunk, program::CallThunk>},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+
 import jax
 import jax.export
 import jax.numpy as jnp
@@ -169,3 +171,130 @@ def test_strict_promotion_reaches_no_rule_of_ours(xpu) -> None:
             jax.lax.linalg.tridiagonal(a)
             jax.scipy.linalg.qr(a, pivoting=True)
             jax.lax.linalg.eig(a)
+
+
+def _positive(shape, dtype) -> np.ndarray:
+    a = _matrix(shape, dtype)
+    n = shape[-1]
+    return (a @ _adjoint(a) + n * np.eye(n)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (33, 33), (130, 130), (3, 40, 40), (2, 0, 3, 3), (2, 3, 17, 17), (0, 0), (500, 4, 4)])
+def test_cholesky(xpu, dtype, shape) -> None:
+    a = _positive(shape, dtype)
+    factor = np.asarray(jax.jit(jax.lax.linalg.cholesky)(jax.device_put(a, xpu)))
+    np.testing.assert_allclose(factor @ _adjoint(factor), a, atol=_tolerance(a))
+    np.testing.assert_array_equal(np.triu(factor, 1), 0)
+    upper = np.asarray(jax.jit(lambda x: jax.scipy.linalg.cholesky(x.swapaxes(-1, -2).conj()))(jax.device_put(a, xpu)))
+    np.testing.assert_allclose(_adjoint(upper) @ upper, a, atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [2, 30])
+def test_cholesky_of_what_is_not_positive_definite_is_nan(xpu, cpu, dtype, n) -> None:
+    a = _positive((5, n, n), dtype)
+    a[1, n - 1, n - 1] = -1
+    a[2] = 1  # singular
+    a[3, n - 1, 0] = np.nan
+    factor = jax.jit(jax.lax.linalg.cholesky)
+    actual = np.asarray(factor(jax.device_put(a, xpu)))
+    lower = np.tril(np.ones((n, n), bool))
+    assert np.isnan(actual[1:4][:, lower]).all()
+    assert np.isfinite(actual[[0, 4]]).all()
+    np.testing.assert_array_equal(np.isnan(actual), np.isnan(factor(jax.device_put(a, cpu))))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("left_side", [True, False])
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("transpose", ["none", "transpose", "adjoint"])
+@pytest.mark.parametrize(("batch", "n", "k"), [((), 1, 1), ((), 5, 3), ((), 65, 1), ((), 33, 40), ((3,), 20, 7), ((2, 2), 16, 1)])
+def test_triangular_solve(xpu, dtype, left_side, lower, transpose, batch, n, k) -> None:
+    a = _matrix((*batch, n, n), dtype) / n + 2 * np.eye(n, dtype=dtype)
+    b = _matrix((*batch, n, k) if left_side else (*batch, k, n), dtype)
+    op = {"none": lambda x: x, "transpose": lambda x: np.swapaxes(x, -1, -2), "adjoint": _adjoint}[transpose]
+    for unit_diagonal in (False, True):
+        solve = jax.jit(
+            lambda a, b: jax.lax.linalg.triangular_solve(  # noqa: B023
+                a,
+                b,
+                left_side=left_side,
+                lower=lower,
+                transpose_a=transpose != "none",
+                conjugate_a=transpose == "adjoint",
+                unit_diagonal=unit_diagonal,  # noqa: B023
+            )
+        )
+        x = np.asarray(solve(jax.device_put(a, xpu), jax.device_put(b, xpu)))
+        triangle = np.tril(a) if lower else np.triu(a)
+        if unit_diagonal:
+            triangle = triangle - triangle * np.eye(n, dtype=dtype) + np.eye(n, dtype=dtype)
+        product = op(triangle) @ x if left_side else x @ op(triangle)
+        # Backward stable, with well-conditioned matrices.
+        np.testing.assert_allclose(product, b, atol=_tolerance(a) + _tolerance(b))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_triangular_solves_of_transposed_arrays(xpu, dtype) -> None:
+    a = _matrix((40, 40), dtype) / 40 + 2 * np.eye(40, dtype=dtype)
+    b = _matrix((40, 24), dtype)
+    solve = jax.scipy.linalg.solve_triangular
+    for trans in (0, 1, 2):
+        for of_a in (lambda x: x, lambda x: x.T):
+            got = jax.jit(lambda a, b: solve(of_a(a), b.T.T, trans=trans, lower=True).T)(  # noqa: B023
+                jax.device_put(a, xpu), jax.device_put(b, xpu)
+            )
+            lower = np.tril(of_a(a))
+            op = {0: lower, 1: lower.T, 2: lower.conj().T}[trans]
+            np.testing.assert_allclose(op @ np.asarray(got).T, b, atol=_tolerance(a) + _tolerance(b))
+
+
+def test_triangular_solve_of_a_singular_matrix(xpu, cpu) -> None:
+    a = np.tril(_matrix((20, 20), "float32"))
+    a[10, 10] = 0
+    b = _matrix((20, 2), "float32")
+    solve = jax.jit(lambda a, b: jax.scipy.linalg.solve_triangular(a, b, lower=True))
+    actual = np.asarray(solve(jax.device_put(a, xpu), jax.device_put(b, xpu)))
+    expected = np.asarray(solve(jax.device_put(a, cpu), jax.device_put(b, cpu)))
+    np.testing.assert_array_equal(np.isfinite(actual), np.isfinite(expected))
+    a[10, 10] = np.nan
+    actual = np.asarray(solve(jax.device_put(a, xpu), jax.device_put(b, xpu)))
+    np.testing.assert_array_equal(np.isnan(actual).any(-1), np.arange(20) >= 10)
+
+
+def test_solves_under_transformations(xpu, cpu) -> None:
+    a, b = _positive((4, 24, 24), "float64"), _matrix((4, 24), "float64")
+
+    def likelihood(a, b):
+        factor = jnp.linalg.cholesky(a)
+        return jnp.sum(jax.scipy.linalg.solve_triangular(factor, b, lower=True) ** 2) + jnp.sum(jnp.log(jnp.diagonal(factor)))
+
+    def repeated(a, b):
+        def step(x, _):
+            return jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(a, lower=True), x), None
+
+        return jax.lax.scan(step, b, length=4)[0]
+
+    for function in (jax.vmap(jax.grad(likelihood, (0, 1))), jax.vmap(repeated), lambda a, b: jax.hessian(likelihood, 1)(a[0], b[0])):
+        for x, y in zip(
+            jax.tree.leaves(jax.jit(function)(jax.device_put(a, xpu), jax.device_put(b, xpu))),
+            jax.tree.leaves(jax.jit(function)(jax.device_put(a, cpu), jax.device_put(b, cpu))),
+            strict=True,
+        ):
+            # A few solves with matrices whose condition is below 100.
+            np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-10, atol=1e-12)
+
+
+def test_factorisations_on_several_threads(xpu) -> None:
+    factor = jax.jit(lambda a: jnp.linalg.cholesky(a * 2))
+    inputs = [_positive((2, 50, 50), "float32") * (i + 1) for i in range(8)]
+    inputs[3][1, 0, 0] = -1
+
+    def run(a):
+        return np.asarray(factor(jax.device_put(a, xpu)))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for i, (a, l) in enumerate(zip(inputs, pool.map(run, inputs), strict=True)):
+            assert np.isnan(l[1]).any() == (i == 3)
+            np.testing.assert_allclose(l[0] @ l[0].T, 2 * a[0], atol=_tolerance(a))

@@ -34,4 +34,11 @@ int64_t KnownTripCount(const xla::HloInstruction& loop) {
   return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;
 }
 
+bool IsInLoop(const xla::HloComputation& computation) {
+  for (const xla::HloInstruction* caller : computation.caller_instructions()) {
+    if (caller->opcode() == HloOpcode::kWhile || IsInLoop(*caller->parent())) return true;
+  }
+  return false;
+}
+
 }  // namespace onexpu::compiler

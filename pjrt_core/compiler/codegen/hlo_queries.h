@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {
@@ -16,6 +17,9 @@ const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
 
 // How often a loop runs, as an earlier pass found out; -1 when nobody knows.
 int64_t KnownTripCount(const xla::HloInstruction& loop);
+
+// Whether it is what a loop repeats, or called by that.
+bool IsInLoop(const xla::HloComputation& computation);
 
 }  // namespace onexpu::compiler
 

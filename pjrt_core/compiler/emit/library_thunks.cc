@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/compiler/emit/strides.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -18,17 +19,6 @@ namespace {
 
 using program::TensorT;
 using xla::HloInstruction;
-
-// Elements from one index of each dimension to the next.
-std::vector<int64_t> StridesOf(const xla::Shape& shape) {
-  std::vector<int64_t> strides(shape.dimensions().size());
-  int64_t stride = 1;
-  for (const int64_t dimension : shape.layout().minor_to_major()) {
-    strides[dimension] = stride;
-    stride *= shape.dimensions(dimension);
-  }
-  return strides;
-}
 
 // A tensor that is built one logical dimension after the other out of an array's.
 class TensorBuilder {

@@ -11,6 +11,7 @@
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/emit/custom_call.h"
 #include "pjrt_core/compiler/emit/library_thunks.h"
+#include "pjrt_core/compiler/emit/linear_algebra_thunks.h"
 #include "pjrt_core/compiler/emit/source_location.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
@@ -27,8 +28,15 @@ using xla::HloOpcode;
 
 template <typename Table>
 void ThunkEmitter::Append(const HloInstruction& instruction, Table table, Sequence& sequence) {
+  program::ThunkKindUnion kind;
+  kind.Set(std::move(table));
+  AppendKind(instruction, std::move(kind), sequence);
+}
+
+void ThunkEmitter::AppendKind(const HloInstruction& instruction, program::ThunkKindUnion kind,
+                              Sequence& sequence) {
   auto thunk = std::make_unique<program::ThunkT>();
-  thunk->kind.Set(std::move(table));
+  thunk->kind = std::move(kind);
   thunk->op_name = instruction.name();
   thunk->source = SourceLocation(instruction);
   sequence.thunks.push_back(std::move(thunk));
@@ -196,6 +204,11 @@ absl::Status ThunkEmitter::EmitCustomCall(const HloInstruction& instruction, Seq
     ONEXPU_ASSIGN_OR_RETURN(program::ConvolutionThunkT convolution,
                             MakeConvolution(instruction, memory_));
     Append(instruction, std::move(convolution), sequence);
+    return absl::OkStatus();
+  }
+  if (IsLinearAlgebraCall(instruction)) {
+    ONEXPU_ASSIGN_OR_RETURN(program::ThunkKindUnion kind, MakeLinearAlgebra(instruction, memory_));
+    AppendKind(instruction, std::move(kind), sequence);
     return absl::OkStatus();
   }
   if (OnlyKeepsOperands(instruction.custom_call_target())) return absl::OkStatus();

@@ -50,6 +50,8 @@ class ThunkEmitter {
 
   template <typename Table>
   void Append(const xla::HloInstruction& instruction, Table table, Sequence& sequence);
+  void AppendKind(const xla::HloInstruction& instruction, program::ThunkKindUnion kind,
+                  Sequence& sequence);
 
   const xla::HloModule& module_;
   MemoryMap& memory_;

@@ -70,6 +70,17 @@ class ThunkPrinter {
                       Text(convolution->weights), ", destination ", Text(convolution->destination),
                       ", bias ", Text(convolution->bias), ", ",
                       program::EnumNameActivation(convolution->activation));
+    } else if (const auto* fft = thunk.kind.AsFftThunk()) {
+      absl::StrAppend(&text_, ": ", program::EnumNameFftKind(fft->kind), " of length ",
+                      absl::StrJoin(fft->lengths, "x"), ", ", Text(fft->source), " -> ",
+                      Text(fft->destination));
+    } else if (const auto* cholesky = thunk.kind.AsCholeskyThunk()) {
+      absl::StrAppend(&text_, ": ", cholesky->lower ? "lower" : "upper", ", ",
+                      Text(cholesky->operand), " -> ", Text(cholesky->result));
+    } else if (const auto* solve = thunk.kind.AsTriangularSolveThunk()) {
+      absl::StrAppend(&text_, ": ", solve->left_side ? "left" : "right", ", ",
+                      solve->lower ? "lower" : "upper", ", a ", Text(solve->a), ", b ",
+                      Text(solve->b), " -> ", Text(solve->result));
     } else if (const auto* call = thunk.kind.AsCustomCallThunk()) {
       absl::StrAppend(&text_, ": ", call->target);
     }

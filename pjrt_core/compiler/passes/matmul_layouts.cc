@@ -5,12 +5,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/layout_copies.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/layout_util.h"
-#include "xla/shape_util.h"
+#include "xla/shape.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -26,31 +26,17 @@ bool IsAcceptable(const xla::Shape& shape, int64_t batch_dimensions) {
   return true;
 }
 
-xla::Shape RowMajor(const xla::Shape& shape) {
-  xla::Shape result = shape;
-  xla::LayoutUtil::SetToDefaultLayout(&result);
-  return result;
-}
-
 absl::StatusOr<bool> Fix(HloInstruction* call) {
   ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*call));
   bool changed = false;
   for (int64_t i = 0; i < 2; ++i) {
-    HloInstruction* operand = call->mutable_operand(i);
-    if (IsAcceptable(operand->shape(), config.batch_dimensions)) continue;
-    HloInstruction* copy = call->parent()->AddInstruction(
-        HloInstruction::CreateUnary(RowMajor(operand->shape()), xla::HloOpcode::kCopy, operand));
-    ONEXPU_RETURN_IF_ERROR(call->ReplaceOperandWith(i, copy));
+    const xla::Shape& operand = call->operand(i)->shape();
+    if (IsAcceptable(operand, config.batch_dimensions)) continue;
+    ONEXPU_RETURN_IF_ERROR(CopyOperand(call, i, RowMajor(operand)));
     changed = true;
   }
   if (IsAcceptable(call->shape(), config.batch_dimensions)) return changed;
-  const xla::Shape wanted = call->shape();
-  *call->mutable_shape() = RowMajor(wanted);
-  HloInstruction* copy = call->parent()->AddInstruction(
-      HloInstruction::CreateUnary(wanted, xla::HloOpcode::kCopy, call));
-  ONEXPU_RETURN_IF_ERROR(call->ReplaceAllUsesWithDifferentShape(copy));
-  // The copy itself was among the users.
-  ONEXPU_RETURN_IF_ERROR(copy->ReplaceOperandWithDifferentShape(0, call));
+  ONEXPU_RETURN_IF_ERROR(CopyResult(call, RowMajor(call->shape())));
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/program/status_macros.h"
@@ -24,13 +25,6 @@ using xla::HloInstruction;
 // more, because a call there also keeps the loop from becoming one kernel.
 constexpr int64_t kSmallProducts = 32 << 10;
 constexpr int64_t kSmallProductsInLoop = 128 << 10;
-
-bool IsInLoop(const xla::HloComputation& computation) {
-  for (const HloInstruction* caller : computation.caller_instructions()) {
-    if (caller->opcode() == xla::HloOpcode::kWhile || IsInLoop(*caller->parent())) return true;
-  }
-  return false;
-}
 
 bool IsCanonical(const HloInstruction& dot) {
   const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();

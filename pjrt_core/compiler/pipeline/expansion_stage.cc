@@ -1,9 +1,11 @@
-// Takes apart what no later stage knows. Afterwards there are no calls, maps, batch normalisations,
-// factorisations, random number instructions, shardings or dynamic dimensions; dots have one
+// Hands to oneMKL what it does better, and takes apart what no later stage knows. Afterwards there
+// are no calls, maps, batch normalisations, transforms and factorisations but as library calls,
+// random number instructions, shardings or dynamic dimensions; dots have one
 // contracting dimension; gather, scatter, sort and reduce-window stay whole, for code generation
 // has schedules for them.
 
 #include "pjrt_core/compiler/passes/fft_expander.h"
+#include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
 #include "pjrt_core/compiler/passes/placement_annotations.h"
 #include "pjrt_core/compiler/passes/single_participant_collectives.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
@@ -59,6 +61,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::ZeroSizedHloElimination>();
   pipeline.AddPass<xla::MapInliner>();
 
+  pipeline.AddPass<LinearAlgebraRewriter>(context.target);
   pipeline.AddPass<xla::CholeskyExpander>();
   pipeline.AddPass<xla::QrExpander>();
   pipeline.AddPass<xla::EighExpander>();

@@ -3,6 +3,7 @@
 
 #include "pjrt_core/compiler/passes/epilogue_fusion.h"
 #include "pjrt_core/compiler/passes/layout_assignment.h"
+#include "pjrt_core/compiler/passes/linear_algebra_layouts.h"
 #include "pjrt_core/compiler/passes/matmul_layouts.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
@@ -21,6 +22,7 @@ void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
                      xla::HloPassPipeline& pipeline) {
   pipeline.AddPass<LayoutAssignment>(module.mutable_entry_computation_layout());
   pipeline.AddPass<MatmulLayouts>();
+  pipeline.AddPass<LinearAlgebraLayouts>();
   // A reshape that moves data becomes a bitcast and a copy.
   pipeline.AddPass<xla::ReshapeDecomposer>();
   auto& fixed_point = pipeline.AddPass<xla::HloPassFix<xla::HloPassPipeline>>("simplify-layouts");

@@ -1,0 +1,246 @@
+#include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/passes/mkl_call.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal.h"
+#include "xla/literal_util.h"
+#include "xla/primitive_util.h"
+#include "xla/service/hlo_creation_utils.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Below these sizes kernels of our own win; measured on the CPU device with 2 cores.
+constexpr int64_t kSmallTransform = 1 << 10;        // elements of a whole batch
+constexpr int64_t kSmallTransformInLoop = 4 << 10;  // a call keeps a loop from being one kernel
+constexpr int64_t kSmallMatrix = 8;                 // rows
+constexpr int64_t kSmallSolve = 1 << 9;             // n * n * right-hand sides
+
+bool IsServed(xla::PrimitiveType type, const Target& target) {
+  switch (type) {
+    case xla::F32:
+    case xla::C64:
+      return true;
+    case xla::F64:
+    case xla::C128:
+      return target.has_fp64;
+    default:
+      return false;
+  }
+}
+
+HloInstruction* AddCall(HloInstruction* replaced, const xla::Shape& shape,
+                        absl::Span<HloInstruction* const> operands, absl::string_view target,
+                        const std::string& settings) {
+  HloInstruction* call = replaced->parent()->AddInstruction(
+      HloInstruction::CreateCustomCall(shape, operands, target, settings,
+                                       xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+  call->set_metadata(replaced->metadata());
+  return call;
+}
+
+void WorksInPlaceOf(HloInstruction* call, int64_t operand) {
+  xla::Cast<xla::HloCustomCallInstruction>(call)->set_output_to_operand_aliasing(
+      {{{}, {operand, {}}}});
+}
+
+// ---- Fourier transforms
+
+program::FftKind KindOf(xla::FftType type) {
+  switch (type) {
+    case xla::IFFT:
+      return program::FftKind::Ifft;
+    case xla::RFFT:
+      return program::FftKind::Rfft;
+    case xla::IRFFT:
+      return program::FftKind::Irfft;
+    default:
+      return program::FftKind::Fft;
+  }
+}
+
+bool IsWorthALibrary(const HloInstruction& fft) {
+  const int64_t elements = std::max(xla::ShapeUtil::ElementsIn(fft.shape()),
+                                    xla::ShapeUtil::ElementsIn(fft.operand(0)->shape()));
+  return elements >= (IsInLoop(*fft.parent()) ? kSmallTransformInLoop : kSmallTransform);
+}
+
+// The inverse transform of a half spectrum over `dimensions` dimensions, up to the last dimension:
+// complex transforms along the outer ones, which become the last ones for it.
+absl::StatusOr<HloInstruction*> OuterInverse(HloInstruction* fft, int64_t dimensions) {
+  HloInstruction* operand = fft->mutable_operand(0);
+  const int64_t rank = operand->shape().dimensions().size();
+  std::vector<int64_t> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.end() - dimensions, order.end() - 1, order.end());
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * moved, xla::MakeTransposeHlo(operand, order));
+  HloInstruction* transformed =
+      AddCall(fft, moved->shape(), {moved}, kFftTarget,
+              ToText(FftConfig{program::FftKind::Ifft, dimensions - 1}));
+  std::vector<int64_t> back(rank);
+  for (int64_t i = 0; i < rank; ++i) back[order[i]] = i;
+  return xla::MakeTransposeHlo(transformed, back);
+}
+
+absl::Status RewriteFft(HloInstruction* fft) {
+  FftConfig config{KindOf(fft->fft_type()), static_cast<int64_t>(fft->fft_length().size())};
+  HloInstruction* operand = fft->mutable_operand(0);
+  // oneMKL takes the symmetry of the whole half spectrum for granted; XLA ignores only the
+  // imaginary parts that the last, real step cannot have.
+  if (config.kind == program::FftKind::Irfft && config.dimensions > 1) {
+    ONEXPU_ASSIGN_OR_RETURN(operand, OuterInverse(fft, config.dimensions));
+    config.dimensions = 1;
+  }
+  HloInstruction* call = AddCall(fft, fft->shape(), {operand}, kFftTarget, ToText(config));
+  return fft->parent()->ReplaceInstruction(fft, call);
+}
+
+// ---- Factorisations and solves
+
+int64_t Rows(const xla::Shape& shape) {
+  return shape.dimensions(shape.dimensions().size() - 2);
+}
+
+int64_t Columns(const xla::Shape& shape) { return shape.dimensions().back(); }
+
+absl::Status RewriteCholesky(HloInstruction* cholesky) {
+  const CholeskyConfig config{cholesky->cholesky_options().lower()};
+  HloInstruction* call = AddCall(cholesky, cholesky->shape(), {cholesky->mutable_operand(0)},
+                                 kCholeskyTarget, ToText(config));
+  WorksInPlaceOf(call, 0);
+  return cholesky->parent()->ReplaceInstruction(cholesky, call);
+}
+
+// XLA's expander leaves NaN where it met it; LAPACK and JAX want the whole matrix to be NaN unless
+// every pivot is positive.
+absl::StatusOr<HloInstruction*> NanUnlessPositiveDefinite(HloInstruction* factor) {
+  const xla::Shape& shape = factor->shape();
+  const int64_t rank = shape.dimensions().size();
+  HloInstruction* real = factor;
+  if (xla::primitive_util::IsComplexType(shape.element_type())) {
+    ONEXPU_ASSIGN_OR_RETURN(real, xla::MakeUnaryHlo(HloOpcode::kReal, factor));
+  }
+  const auto spread = [&](HloInstruction* value, absl::Span<const int64_t> dimensions) {
+    return xla::MakeBroadcastHlo(value, dimensions, shape.dimensions());
+  };
+  const auto constant = [&](xla::Literal literal) {
+    return factor->AddInstruction(HloInstruction::CreateConstant(std::move(literal)));
+  };
+  const xla::PrimitiveType type = real->shape().element_type();
+  const xla::Shape indices = xla::ShapeUtil::ChangeElementType(shape, xla::S32);
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * is_positive,
+                          xla::MakeCompareHlo(xla::ComparisonDirection::kGt, real,
+                                              spread(constant(xla::LiteralUtil::Zero(type)), {})));
+  ONEXPU_ASSIGN_OR_RETURN(
+      HloInstruction * is_off_diagonal,
+      xla::MakeCompareHlo(xla::ComparisonDirection::kNe,
+                          xla::MakeIotaHlo(factor->parent(), indices, rank - 2),
+                          xla::MakeIotaHlo(factor->parent(), indices, rank - 1)));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * is_fine,
+                          xla::MakeBinaryHlo(HloOpcode::kOr, is_positive, is_off_diagonal));
+  ONEXPU_ASSIGN_OR_RETURN(
+      HloInstruction * is_definite,
+      xla::MakeReduceHlo(is_fine, constant(xla::LiteralUtil::CreateR0<bool>(true)),
+                         {rank - 2, rank - 1}, HloOpcode::kAnd));
+  std::vector<int64_t> batch(rank - 2);
+  std::iota(batch.begin(), batch.end(), 0);
+  ONEXPU_ASSIGN_OR_RETURN(xla::Literal literal, xla::LiteralUtil::NanValue(type));
+  HloInstruction* nan = constant(std::move(literal));
+  if (real != factor) {
+    ONEXPU_ASSIGN_OR_RETURN(nan, xla::MakeBinaryHlo(HloOpcode::kComplex, nan, nan));
+  }
+  return xla::MakeSelectHlo(spread(is_definite, batch), factor, spread(nan, {}));
+}
+
+absl::Status KeepCholesky(HloInstruction* cholesky) {
+  HloInstruction* factor = cholesky->AddInstruction(cholesky->Clone());
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * result, NanUnlessPositiveDefinite(factor));
+  return cholesky->parent()->ReplaceInstruction(cholesky, result);
+}
+
+absl::Status RewriteTriangularSolve(HloInstruction* solve) {
+  const xla::TriangularSolveOptions& options = solve->triangular_solve_options();
+  TriangularSolveConfig config{options.left_side(), options.lower(), options.unit_diagonal()};
+  if (options.transpose_a() == xla::TriangularSolveOptions::TRANSPOSE) {
+    config.transpose = program::Transpose::Transpose;
+  } else if (options.transpose_a() == xla::TriangularSolveOptions::ADJOINT) {
+    config.transpose = program::Transpose::Adjoint;
+  }
+  HloInstruction* call =
+      AddCall(solve, solve->shape(), {solve->mutable_operand(0), solve->mutable_operand(1)},
+              kTriangularSolveTarget, ToText(config));
+  WorksInPlaceOf(call, 1);
+  return solve->parent()->ReplaceInstruction(solve, call);
+}
+
+absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
+  switch (instruction->opcode()) {
+    case HloOpcode::kFft:
+      if (!IsServed(instruction->shape().element_type(), target) ||
+          !IsWorthALibrary(*instruction)) {
+        return false;
+      }
+      ONEXPU_RETURN_IF_ERROR(RewriteFft(instruction));
+      return true;
+    case HloOpcode::kCholesky:
+      if (!IsServed(instruction->shape().element_type(), target) ||
+          Rows(instruction->shape()) <= kSmallMatrix) {
+        ONEXPU_RETURN_IF_ERROR(KeepCholesky(instruction));
+        return true;
+      }
+      ONEXPU_RETURN_IF_ERROR(RewriteCholesky(instruction));
+      return true;
+    case HloOpcode::kTriangularSolve: {
+      const xla::Shape& a = instruction->operand(0)->shape();
+      const int64_t right_hand_sides =
+          Rows(instruction->shape()) * Columns(instruction->shape()) / std::max<int64_t>(1, Rows(a));
+      if (!IsServed(instruction->shape().element_type(), target) ||
+          Rows(a) * Rows(a) * right_hand_sides <= kSmallSolve) {
+        return false;
+      }
+      ONEXPU_RETURN_IF_ERROR(RewriteTriangularSolve(instruction));
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<bool> LinearAlgebraRewriter::RunImpl(
+    xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
+  bool changed = false;
+  for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
+    for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
+      ONEXPU_ASSIGN_OR_RETURN(const bool rewritten, Rewrite(instruction, target_));
+      changed = changed || rewritten;
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler

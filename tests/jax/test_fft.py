@@ -1,0 +1,132 @@
+"""Fourier transforms against numpy's, in the sizes that the library has and in those that kernels have."""
+
+from __future__ import annotations
+
+import concurrent.futures
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+KINDS = ["fftn", "ifftn", "rfftn", "irfftn"]
+
+
+def _signal(shape, dtype) -> np.ndarray:
+    random = np.random.default_rng(sum(shape))
+    values = random.standard_normal(shape)
+    if np.issubdtype(np.dtype(dtype), np.complexfloating):
+        values = values + 1j * random.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def _is_complex(kind) -> bool:
+    return kind != "rfftn"
+
+
+def _compare(xpu, kind, x, **options) -> None:
+    actual = np.asarray(jax.jit(lambda x: getattr(jnp.fft, kind)(x, **options))(jax.device_put(x, xpu)))
+    expected = getattr(np.fft, kind)(x, **options)
+    assert actual.shape == expected.shape
+    assert np.finfo(actual.dtype).eps == np.finfo(x.dtype).eps
+    # Errors grow with the logarithm of the length, relative to the largest element; products with
+    # Fourier matrices, in short transforms, with its root.
+    tolerance = 40 * float(np.finfo(x.dtype).eps) * float(np.abs(expected).max(initial=1))
+    np.testing.assert_allclose(actual, expected, atol=tolerance, rtol=0)
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((8,), (0,)),
+        ((3, 64), (1,)),
+        ((5, 1024), (1,)),
+        ((4096,), (0,)),
+        ((7, 1023), (1,)),  # an odd length
+        ((2, 2053), (1,)),  # a prime
+        ((1, 4096), (1,)),
+        ((64, 32), (0, 1)),
+        ((3, 33, 65), (1, 2)),
+        ((9, 16, 25), (0, 1, 2)),
+        ((2, 16, 16, 17), (1, 2, 3)),
+        ((2, 1, 2048), (1, 2)),  # one element along an axis
+        ((2, 2048, 2), (1,)),  # not the last axis
+        ((512, 6), (0,)),
+        ((31, 4, 33), (0, 2)),
+    ],
+)
+def test_agrees_with_numpy(xpu, wide, kind, shape, axes) -> None:
+    dtype = ("complex128" if wide else "complex64") if _is_complex(kind) else ("float64" if wide else "float32")
+    _compare(xpu, kind, _signal(shape, dtype), axes=axes)
+
+
+@pytest.mark.parametrize("n", [2047, 2048])
+def test_half_a_spectrum_may_be_any(xpu, n) -> None:
+    # No spectrum of a real signal: XLA and numpy ignore what the last, real step cannot have.
+    x = _signal((3, n // 2 + 1), "complex128")
+    _compare(xpu, "irfftn", x, s=(n,), axes=(1,))
+    _compare(xpu, "irfftn", _signal((40, 33), "complex128"), s=(40, 65), axes=(0, 1))
+    _compare(xpu, "irfftn", _signal((2, 8, 9, 17), "complex128"), s=(8, 9, 32), axes=(1, 2, 3))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_axes_of_transposed_arrays(xpu, axis) -> None:
+    x = _signal((24, 30, 20), "complex64")
+    got = jax.jit(lambda x: jnp.fft.fft(x.transpose(2, 0, 1), axis=axis).transpose(1, 2, 0))(jax.device_put(x, xpu))
+    expected = np.fft.fft(x.transpose(2, 0, 1), axis=axis).transpose(1, 2, 0)
+    np.testing.assert_allclose(np.asarray(got), expected, atol=1e-4)  # 30 sums of standard normal numbers, f32
+
+
+def test_empty_arrays(xpu) -> None:
+    for shape in ((0, 1024), (0, 8)):
+        assert jnp.fft.fft(jax.device_put(np.zeros(shape, np.complex64), xpu)).shape == shape
+
+
+def test_not_a_number_stays_in_its_batch(xpu) -> None:
+    x = _signal((4, 1024), "complex64")
+    x[1, 7] = np.nan
+    got = np.asarray(jax.jit(jnp.fft.fft)(jax.device_put(x, xpu)))
+    assert np.isnan(got[1]).all()
+    assert np.isfinite(got[[0, 2, 3]]).all()
+
+
+def test_under_transformations(xpu, cpu) -> None:
+    x = _signal((6, 512), "float32")
+
+    def energy(x):
+        return jnp.sum(jnp.abs(jnp.fft.rfft(x)) ** 2)
+
+    def repeated(x):
+        def step(carry, _):
+            return jnp.fft.irfft(jnp.fft.rfft(carry) * 0.5, n=carry.shape[-1]), jnp.sum(carry)
+
+        return jax.lax.scan(step, x, length=5)
+
+    for function in (jax.grad(energy), jax.vmap(jax.grad(energy)), repeated, jax.jacfwd(lambda x: jnp.fft.rfft(x[0, :8]).real)):
+        for actual, expected in zip(
+            jax.tree.leaves(jax.jit(function)(jax.device_put(x, xpu))),
+            jax.tree.leaves(jax.jit(function)(jax.device_put(x, cpu))),
+            strict=True,
+        ):
+            # Ten transforms of 512 elements in f32, of sums near 10^3.
+            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-4, atol=5e-3)
+
+
+def test_several_threads_share_a_program(xpu) -> None:
+    transform = jax.jit(lambda x: jnp.fft.ifft(jnp.fft.fft(x)))
+    inputs = [_signal((8, 1000), "complex64") * (i + 1) for i in range(8)]
+
+    def run(x):
+        return np.asarray(transform(jax.device_put(x, xpu)))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            for x, y in zip(inputs, pool.map(run, inputs), strict=True):
+                np.testing.assert_allclose(y, x, atol=1e-5 * np.abs(x).max())  # there and back, f32
+
+
+def test_a_large_transform_is_a_library_call(xpu) -> None:
+    text = jax.jit(jnp.fft.fft2).lower(jax.device_put(_signal((64, 64), "complex64"), xpu)).compile().as_text()
+    assert text.count('custom_call_target="onemkl-fft"') == 1
