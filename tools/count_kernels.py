@@ -29,6 +29,18 @@ from tools import hlo_text  # noqa: E402
 
 _THUNK = re.compile(r"^\s*(\w+)Thunk ([\w.\-]+)", re.MULTILINE)
 _LIBRARY_OPCODES = frozenset({"dot", "convolution", "custom-call", "fft"})
+_LIBRARY_THUNKS = (
+    "Gemm",
+    "Convolution",
+    "Fft",
+    "Cholesky",
+    "TriangularSolve",
+    "Lu",
+    "Qr",
+    "HouseholderProduct",
+    "Eigh",
+    "Svd",
+)
 # What changes where elements stand, or how they are typed, and computes nothing.
 _MOVES = hlo_text.FREE | {"copy", "transpose", "reshape", "convert"}
 
@@ -42,7 +54,7 @@ class Counts:
     kernels : int
         Of our own; for XLA:CPU, fusions and what stands outside of them.
     library_calls : int
-        Products of matrices and convolutions, and what XLA:CPU hands to its library besides.
+        Products of matrices, convolutions, transforms and factorisations, and what XLA:CPU hands to its library besides.
     copies : int
         Memory to memory, such as of a donated argument that is read after it is replaced.
     peak_bytes : int
@@ -61,7 +73,7 @@ class Counts:
 
 
 def _is_library_call(instruction: hlo_text.Instruction) -> bool:
-    return instruction.opcode == "custom-call" and instruction.target.startswith("onednn-")
+    return instruction.opcode == "custom-call" and instruction.target.startswith(("onednn-", "onemkl-"))
 
 
 def _is_library_call_on_cpu(instruction: hlo_text.Instruction) -> bool:
@@ -75,7 +87,7 @@ def count_on_xpu(lowered: jax.stages.Lowered) -> tuple[Counts, jax.stages.Compil
         compiled = lowered.compile(compiler_options={"xla_dump_to": directory})
         (sequence,) = pathlib.Path(directory).glob("*.thunk_sequence.txt")
         thunks = collections.Counter(kind for kind, _ in _THUNK.findall(sequence.read_text()))
-    library = thunks["Gemm"] + thunks["Convolution"]
+    library = sum(thunks[kind] for kind in _LIBRARY_THUNKS)
     counts = Counts(
         thunks["Kernel"], library, thunks["Copy"], compiled.memory_analysis().peak_memory_in_bytes
     )

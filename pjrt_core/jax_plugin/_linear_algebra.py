@@ -1,8 +1,8 @@
 """Lowering rules of linear algebra where JAX has none for a platform that it does not know.
 
-``cholesky``, ``triangular_solve``, ``lu``, ``qr``, ``householder_product`` and ``svd`` have default
-rules, in terms of StableHLO, of custom calls that XLA expands (``Qr``), and of each other. ``eigh``
-has none.
+``cholesky``, ``triangular_solve``, ``qr`` and ``householder_product`` have default rules, in terms of StableHLO
+and of custom calls that the compiler knows (``Qr``). ``eigh`` has none; those of ``lu`` and ``svd`` are loops over
+other primitives.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-import numpy as np
-from jax._src import core, dtypes
+from jax._src import core
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
 from jax._src.lib.mlir.dialects import hlo
-from jax_plugins.onexpu import _rules
+from jax._src.tpu.linalg import svd as polar
 from jax_plugins.onexpu._library import PLATFORM
 
 _MAX_SWEEPS = 100
+# Relative to the largest off-diagonal element: a few rounding errors of 32 bits.
+_TOLERANCE = 1e-6
 
 
 def register_lowerings() -> None:
     """Registers the rules. Harmless when repeated."""
-    mlir.register_lowering(linalg.eigh_p, _eigh, platform=PLATFORM)
+    for primitive, rule in ((linalg.eigh_p, _eigh), (linalg.lu_p, _lu), (linalg.svd_p, _svd)):
+        mlir.register_lowering(primitive, rule, platform=PLATFORM)
 
 
 def _eigh(
@@ -38,76 +38,91 @@ def _eigh(
     subset_by_index: tuple[int, int] | None,
     algorithm: linalg.EighImplementation | None,
 ) -> Sequence[Any]:
-    """XLA's Jacobi iteration, which its EighExpander writes for the custom call ``Eigh``."""
+    """The custom call ``Eigh``: LAPACK's routine or, for small matrices, XLA's Jacobi iteration."""
     (aval,) = ctx.avals_in
-    if algorithm not in (None, linalg.EighImplementation.JACOBI):
+    if algorithm == linalg.EighImplementation.QDWH:
         raise NotImplementedError(
-            f"onexpu: eigh with {algorithm} on {aval}; xpu has EighImplementation.JACOBI"
+            f"onexpu: eigh with {algorithm} on {aval}; xpu has EighImplementation.QR"
         )
     n = aval.shape[-1]
     if not core.is_constant_dim(n):
         raise NotImplementedError(
-            f"onexpu: eigh of a matrix of symbolic size, {aval}: the iteration is written for one "
-            "size; only batch dimensions may be symbolic"
+            f"onexpu: eigh of a matrix of symbolic size, {aval}: only batch dimensions may be symbolic"
         )
     if subset_by_index not in (None, (0, n)):
         raise NotImplementedError(
-            f"onexpu: eigh with subset_by_index={subset_by_index} on {aval}: the iteration finds all "
+            f"onexpu: eigh with subset_by_index={subset_by_index} on {aval}: the routine finds all "
             "eigenvalues; slice its results"
         )
     if n == 0:
         values = aval.update(shape=aval.shape[:-1])
         return [operand, hlo.real(mlir.reshape(ctx, operand, values))]
-    # Relative to the largest off-diagonal element: a few rounding errors of the type.
-    tolerance = 10 * float(np.finfo(aval.dtype).eps)
-    results = mlir.custom_call(
+    return mlir.custom_call(
         "Eigh",
         result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
         operands=[operand],
-        backend_config=f"{int(lower)},{int(sort_eigenvalues)},{_MAX_SWEEPS},{tolerance:g}",
-        result_shapes=None
-        if core.is_constant_shape(aval.shape)
-        else [mlir.eval_dynamic_shape_as_tensor(ctx, out.shape) for out in ctx.avals_out],
+        # XLA's form: which triangle, whether to sort, and what its own iteration needs for small matrices.
+        backend_config=f"{int(lower)},{int(sort_eigenvalues)},{_MAX_SWEEPS},{_TOLERANCE:g}",
+        result_shapes=_result_shapes(ctx),
         api_version=1,
     ).results
-    if dtypes.finfo(aval.dtype).bits < 64:
-        return results
-    refine = _rules.from_function(functools.partial(_refine, lower=lower))
-    refine_ctx = ctx.replace(primitive=None, avals_in=[aval, *ctx.avals_out])
-    return refine(refine_ctx, operand, *results)
 
 
-def _refine(
-    matrix: jax.Array, vectors: jax.Array, values: jax.Array, *, lower: bool
-) -> tuple[jax.Array, jax.Array]:
-    """Brings eigenvectors with half of the digits to all of them.
+def _svd(
+    ctx: mlir.LoweringRuleContext,
+    operand: Any,
+    *,
+    full_matrices: bool,
+    compute_uv: bool,
+    subset_by_index: tuple[int, int] | None,
+    algorithm: linalg.SvdAlgorithm | None = None,
+) -> Sequence[Any]:
+    """LAPACK's QR iteration, as the compiler's custom call ``onexpu.svd``."""
+    (aval,) = ctx.avals_in
+    rows, columns = aval.shape[-2:]
+    is_whole = subset_by_index in (None, (0, core.min_dim(rows, columns)))
+    if algorithm == linalg.SvdAlgorithm.POLAR or not is_whole:
+        # In terms of polar decompositions and eigh, some of whose steps a subset saves.
+        return polar._svd_tpu_lowering_rule(
+            ctx,
+            operand,
+            full_matrices=full_matrices,
+            compute_uv=compute_uv,
+            subset_by_index=subset_by_index,
+        )
+    if algorithm not in (None, linalg.SvdAlgorithm.DEFAULT, linalg.SvdAlgorithm.QR):
+        raise NotImplementedError(
+            f"onexpu: svd with {algorithm} on {aval}; xpu has SvdAlgorithm.QR and .POLAR"
+        )
+    if rows == 0 or columns == 0:
+        empty = functools.partial(linalg._empty_svd, full_matrices=full_matrices, compute_uv=compute_uv)
+        return mlir.lower_fun(empty, multiple_results=True)(ctx, operand)
+    return mlir.custom_call(
+        "onexpu.svd",
+        result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
+        operands=[operand],
+        result_shapes=_result_shapes(ctx),
+        api_version=4,
+        backend_config={},
+    ).results
 
-    XLA's iteration skips rotations below 1e-6 whatever the type, which leaves eight digits. One step of Ogita and
-    Aishima, "Iterative refinement for symmetric eigenvalue decomposition" (2018), algorithm 1, doubles them.
 
-    Parameters
-    ----------
-    matrix
-        Shape (..., n, n), of which one triangle counts.
-    vectors, values
-        Shapes (..., n, n) and (..., n).
-    lower
-        Which triangle.
-    """
-    adjoint = lambda x: jnp.swapaxes(x.conj(), -1, -2)  # noqa: E731
-    triangle = jnp.tril(matrix, -1) if lower else jnp.triu(matrix, 1)
-    diagonal = jnp.diagonal(matrix, axis1=-2, axis2=-1).real[..., None]
-    eye = jnp.eye(matrix.shape[-1], dtype=matrix.dtype)
-    full = triangle + adjoint(triangle) + diagonal * eye
-    with jax.default_matmul_precision("highest"):
-        defect = eye - adjoint(vectors) @ vectors
-        projected = adjoint(vectors) @ (full @ vectors)
-        scale = 1 - jnp.diagonal(defect, axis1=-2, axis2=-1).real
-        refined = jnp.diagonal(projected, axis1=-2, axis2=-1).real / scale
-        norm = lambda x: jnp.sqrt(jnp.sum(jnp.abs(x) ** 2, axis=(-2, -1), keepdims=True))  # noqa: E731
-        # Eigenvalues closer than this belong to one invariant subspace: only made orthogonal.
-        close = 2 * (norm(projected - refined[..., None] * eye) + norm(full) * norm(defect))
-        gap = refined[..., None, :] - refined[..., :, None]
-        is_apart = jnp.abs(gap) > close
-        moved = (projected + refined[..., None, :] * defect) / jnp.where(is_apart, gap, 1)
-        return vectors + vectors @ jnp.where(is_apart, moved, defect / 2), refined
+def _lu(ctx: mlir.LoweringRuleContext, operand: Any) -> Sequence[Any]:
+    """The custom call ``LuDecomposition``, which gives the permutation as well."""
+    (aval,) = ctx.avals_in
+    if 0 in aval.shape[-2:]:
+        return mlir.lower_fun(linalg._lu_python, multiple_results=True)(ctx, operand)
+    return mlir.custom_call(
+        "LuDecomposition",
+        result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
+        operands=[operand],
+        result_shapes=_result_shapes(ctx),
+        api_version=1,
+    ).results
+
+
+def _result_shapes(ctx: mlir.LoweringRuleContext) -> list[Any] | None:
+    """Returns the results' shapes as values where a batch dimension is symbolic."""
+    if all(core.is_constant_shape(out.shape) for out in ctx.avals_out):
+        return None
+    return [mlir.eval_dynamic_shape_as_tensor(ctx, out.shape) for out in ctx.avals_out]

@@ -17,7 +17,7 @@ from jax_plugins.onexpu._library import PLATFORM
 
 # Custom calls that the core understands in every later version, so that exported programs may hold
 # them.
-_STABLE_TARGETS = ("onexpu.kernel",)
+_STABLE_TARGETS = ("onexpu.kernel", "onexpu.svd")
 
 
 def integrate() -> None:

@@ -8,6 +8,7 @@
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/program/verify_linear_algebra.h"
 #include "pjrt_core/program/verify_memory.h"
 
 namespace onexpu::program {
@@ -56,11 +57,14 @@ class ThunkVerifier {
       case ThunkKind::ConvolutionThunk:
         return Convolution(*thunk.kind_as_ConvolutionThunk(), where);
       case ThunkKind::FftThunk:
-        return Fft(*thunk.kind_as_FftThunk(), where);
       case ThunkKind::CholeskyThunk:
-        return Cholesky(*thunk.kind_as_CholeskyThunk(), where);
       case ThunkKind::TriangularSolveThunk:
-        return TriangularSolve(*thunk.kind_as_TriangularSolveThunk(), where);
+      case ThunkKind::LuThunk:
+      case ThunkKind::QrThunk:
+      case ThunkKind::HouseholderProductThunk:
+      case ThunkKind::EighThunk:
+      case ThunkKind::SvdThunk:
+        return VerifyLinearAlgebra(program_, thunk, where);
       case ThunkKind::WhileThunk:
         return While(*thunk.kind_as_WhileThunk(), where, depth);
       case ThunkKind::ConditionalThunk:
@@ -170,57 +174,6 @@ class ThunkVerifier {
     }
     if (thunk.addend() != nullptr && !BroadcastsTo(*thunk.addend(), *thunk.destination())) {
       return VerifyError(where, "addend does not broadcast to the destination");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Fft(const FftThunk& thunk, absl::string_view where) {
-    ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.source(), where));
-    ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.destination(), where));
-    if (thunk.kind() > FftKind::MAX) return VerifyError(where, "unknown transform");
-    const auto& source = *thunk.source()->dimensions();
-    const auto& destination = *thunk.destination()->dimensions();
-    const auto& lengths = *thunk.lengths();
-    const uint32_t rank = source.size(), batch = rank - lengths.size();
-    if (destination.size() != rank || lengths.size() < 1 || lengths.size() > rank) {
-      return VerifyError(where, "transform operands differ in rank");
-    }
-    for (uint32_t i = 0; i < rank; ++i) {
-      int64_t in = i < batch ? source[i] : lengths[i - batch], out = in;
-      // Of the spectrum of a real signal half is there.
-      if (i + 1 == rank && thunk.kind() == FftKind::Rfft) out = out / 2 + 1;
-      if (i + 1 == rank && thunk.kind() == FftKind::Irfft) in = in / 2 + 1;
-      if (source[i] != in || destination[i] != out) {
-        return VerifyError(where, "transform dimensions differ");
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Cholesky(const CholeskyThunk& thunk, absl::string_view where) {
-    ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.operand(), where));
-    ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *thunk.result(), where));
-    const auto& dimensions = *thunk.operand()->dimensions();
-    const uint32_t rank = dimensions.size();
-    if (rank < 2 || dimensions[rank - 1] != dimensions[rank - 2] ||
-        thunk.result()->dimensions()->size() != rank ||
-        !BroadcastsTo(*thunk.operand(), *thunk.result())) {
-      return VerifyError(where, "cholesky of a matrix that is not square");
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status TriangularSolve(const TriangularSolveThunk& thunk, absl::string_view where) {
-    for (const Tensor* tensor : {thunk.a(), thunk.b(), thunk.result()}) {
-      ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, *tensor, where));
-    }
-    if (thunk.transpose_a() > Transpose::MAX) return VerifyError(where, "unknown transpose");
-    const auto& a = *thunk.a()->dimensions();
-    const auto& b = *thunk.b()->dimensions();
-    const uint32_t rank = a.size();
-    if (rank < 2 || b.size() != rank || !BroadcastsTo(*thunk.b(), *thunk.result()) ||
-        a[rank - 1] != a[rank - 2] || a[rank - 1] != b[thunk.left_side() ? rank - 2 : rank - 1]) {
-      return VerifyError(where, "triangular solve dimensions differ");
     }
     return absl::OkStatus();
   }

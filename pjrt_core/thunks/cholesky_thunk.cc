@@ -5,7 +5,7 @@
 
 #include "oneapi/mkl/lapack.hpp"
 #include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/thunks/lapack_failures.h"
+#include "pjrt_core/thunks/lapack_call.h"
 #include "pjrt_core/thunks/mkl_types.h"
 
 namespace onexpu {
@@ -67,9 +67,7 @@ absl::Status CholeskyThunk::Run(const ExecuteContext& context) const {
 
 absl::Status CholeskyThunk::Execute(const ExecuteContext& context) {
   if (matrices_.is_empty()) return absl::OkStatus();
-  void* from = context.allocations.Resolve(operand_);
-  void* to = context.allocations.Resolve(result_);
-  if (from != to) context.queue.memcpy(to, from, result_.size());
+  CopyUnlessSame(context, operand_, result_);
   ONEXPU_RETURN_IF_ERROR(
       WithMklType(type_, [&]<typename T>() { return Run<T>(context); }));
   context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);

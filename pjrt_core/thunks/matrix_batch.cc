@@ -60,4 +60,17 @@ absl::StatusOr<MatrixBatch> MatrixBatch::Of(const program::Tensor& tensor) {
   return batch;
 }
 
+absl::StatusOr<MatrixBatch> MatrixBatch::InPlaceByColumns(const program::Tensor& operand,
+                                                          const program::Tensor& result) {
+  ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch from, Of(operand));
+  ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch to, Of(result));
+  if (to.is_empty()) return to;
+  if (!from.has_columns() || from.column_stride != to.column_stride ||
+      from.distance != to.distance || from.count != to.count) {
+    return Scattered(operand);
+  }
+  if (!to.has_columns()) return Scattered(result);
+  return to;
+}
+
 }  // namespace onexpu

@@ -14,6 +14,10 @@ struct MatrixBatch {
   // the others and rows or columns are contiguous.
   static absl::StatusOr<MatrixBatch> Of(const program::Tensor& tensor);
 
+  // By columns, operand and result alike: what LAPACK's routines work on in place.
+  static absl::StatusOr<MatrixBatch> InPlaceByColumns(const program::Tensor& operand,
+                                                      const program::Tensor& result);
+
   bool is_empty() const { return rows == 0 || columns == 0 || count == 0; }
   int64_t elements() const { return rows * columns; }  // of one matrix
   bool has_columns() const { return rows == 1 || row_stride == 1; }     // contiguous ones

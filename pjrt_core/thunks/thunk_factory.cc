@@ -10,9 +10,14 @@
 #include "pjrt_core/thunks/convolution_thunk.h"
 #include "pjrt_core/thunks/copy_thunk.h"
 #include "pjrt_core/thunks/custom_call_thunk.h"
+#include "pjrt_core/thunks/eigh_thunk.h"
 #include "pjrt_core/thunks/fft_thunk.h"
 #include "pjrt_core/thunks/gemm_thunk.h"
+#include "pjrt_core/thunks/householder_product_thunk.h"
 #include "pjrt_core/thunks/kernel_thunk.h"
+#include "pjrt_core/thunks/lu_thunk.h"
+#include "pjrt_core/thunks/qr_thunk.h"
+#include "pjrt_core/thunks/svd_thunk.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "pjrt_core/thunks/triangular_solve_thunk.h"
 #include "pjrt_core/thunks/while_thunk.h"
@@ -44,6 +49,12 @@ constexpr Kind kKinds[] = {
     {program::ThunkKind::CholeskyThunk, CreateAs<CholeskyThunk, program::CholeskyThunk>},
     {program::ThunkKind::TriangularSolveThunk,
      CreateAs<TriangularSolveThunk, program::TriangularSolveThunk>},
+    {program::ThunkKind::LuThunk, CreateAs<LuThunk, program::LuThunk>},
+    {program::ThunkKind::QrThunk, CreateAs<QrThunk, program::QrThunk>},
+    {program::ThunkKind::HouseholderProductThunk,
+     CreateAs<HouseholderProductThunk, program::HouseholderProductThunk>},
+    {program::ThunkKind::EighThunk, CreateAs<EighThunk, program::EighThunk>},
+    {program::ThunkKind::SvdThunk, CreateAs<SvdThunk, program::SvdThunk>},
     {program::ThunkKind::WhileThunk, CreateAs<WhileThunk, program::WhileThunk>},
     {program::ThunkKind::ConditionalThunk, CreateAs<ConditionalThunk, program::ConditionalThunk>},
     {program::ThunkKind::CallThunk, CreateAs<CallThunk, program::CallThunk>},

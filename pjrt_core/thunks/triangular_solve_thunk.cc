@@ -5,6 +5,7 @@
 
 #include "oneapi/mkl/blas.hpp"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/lapack_call.h"
 #include "pjrt_core/thunks/matrix_batch.h"
 #include "pjrt_core/thunks/mkl_types.h"
 
@@ -94,9 +95,7 @@ void TriangularSolveThunk::Run(const ExecuteContext& context) const {
 
 absl::Status TriangularSolveThunk::Execute(const ExecuteContext& context) {
   if (equation_.count == 0) return absl::OkStatus();
-  void* from = context.allocations.Resolve(b_);
-  void* to = context.allocations.Resolve(result_);
-  if (from != to) context.queue.memcpy(to, from, result_.size());
+  CopyUnlessSame(context, b_, result_);
   ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() {
     Run<T>(context);
     return absl::OkStatus();

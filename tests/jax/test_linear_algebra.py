@@ -298,3 +298,143 @@ def test_factorisations_on_several_threads(xpu) -> None:
         for i, (a, l) in enumerate(zip(inputs, pool.map(run, inputs), strict=True)):
             assert np.isnan(l[1]).any() == (i == 3)
             np.testing.assert_allclose(l[0] @ l[0].T, 2 * a[0], atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (6, 6), (64, 64), (40, 17), (17, 40), (3, 20, 20), (2, 3, 5, 4), (0, 4, 4), (3, 0), (0, 3)])
+def test_lu(xpu, cpu, dtype, shape) -> None:
+    a = _matrix(shape, dtype)
+    factor = jax.jit(jax.lax.linalg.lu)
+    lu, pivots, permutation = jax.tree.map(np.asarray, factor(jax.device_put(a, xpu)))
+    expected = jax.tree.map(np.asarray, factor(jax.device_put(a, cpu)))
+    np.testing.assert_array_equal(pivots, expected[1])
+    np.testing.assert_array_equal(permutation, expected[2])
+    rows, columns = shape[-2:]
+    least = min(rows, columns)
+    lower = np.tril(lu[..., :, :least], -1) + np.eye(rows, least, dtype=dtype)
+    upper = np.triu(lu[..., :least, :])
+    np.testing.assert_allclose(lower @ upper, np.take_along_axis(a, permutation[..., None], -2), atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_lu_of_singular_matrices(xpu, cpu, dtype) -> None:
+    a = _matrix((4, 12, 12), dtype)
+    a[1, :, 5] = a[1, :, 4]
+    a[2] = 0
+    a[3, 3, 3] = np.nan
+    lu, pivots, permutation = jax.tree.map(np.asarray, jax.jit(jax.lax.linalg.lu)(jax.device_put(a, xpu)))
+    np.testing.assert_array_equal(np.sort(permutation), np.broadcast_to(np.arange(12), (4, 12)))
+    assert np.isfinite(lu[:3]).all()
+    assert np.isnan(lu[3]).any()
+    assert ((pivots >= 0) & (pivots < 12)).all()
+    assert jnp.linalg.det(jax.device_put(a[2], xpu)) == 0
+
+
+def test_solve_inverse_and_determinant(xpu, cpu) -> None:
+    a, b = _matrix((5, 30, 30), "float64"), _matrix((5, 30, 2), "float64")
+
+    def function(a, b):
+        sign, logarithm = jnp.linalg.slogdet(a)
+        return jnp.linalg.solve(a, b), jnp.linalg.inv(a), sign, logarithm
+
+    def gradient(a, b):
+        return jax.grad(lambda a, b: jnp.sum(jnp.linalg.solve(a, b) ** 2) + jnp.sum(jnp.linalg.slogdet(a)[1]), (0, 1))(a, b)
+
+    for f in (function, gradient, jax.vmap(function), lambda a, b: jax.lax.map(lambda x: function(*x), (a, b))):
+        actual = jax.jit(f)(jax.device_put(a, xpu), jax.device_put(b, xpu))
+        expected = jax.jit(f)(jax.device_put(a, cpu), jax.device_put(b, cpu))
+        for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+            # Matrices of normal numbers: conditions up to some 10^4, squared by the gradient.
+            np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (60, 60), (90, 20), (20, 90), (4, 30, 12), (0, 5, 5), (3, 0)])
+@pytest.mark.parametrize("mode", ["reduced", "complete"])
+def test_qr_in_every_mode(xpu, dtype, shape, mode) -> None:
+    a = _matrix(shape, dtype)
+    q, r = jax.tree.map(np.asarray, jax.jit(lambda x: jnp.linalg.qr(x, mode=mode))(jax.device_put(a, xpu)))
+    assert (q.shape, r.shape) == tuple(x.shape for x in jax.eval_shape(lambda x: jnp.linalg.qr(x, mode=mode), a))
+    np.testing.assert_allclose(q @ r, a, atol=_tolerance(a))
+    np.testing.assert_allclose(_adjoint(q) @ q, np.broadcast_to(np.eye(q.shape[-1]), q.shape[:-2] + (q.shape[-1],) * 2), atol=_tolerance(a))
+    np.testing.assert_array_equal(np.tril(r, -1), 0)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (40, 40), (60, 13), (13, 60), (3, 9, 7), (0, 4, 4), (4, 0)])
+@pytest.mark.parametrize("full_matrices", [True, False])
+def test_svd_in_every_form(xpu, dtype, shape, full_matrices) -> None:
+    a = _matrix(shape, dtype)
+    u, s, vh = jax.tree.map(np.asarray, jax.jit(lambda x: jnp.linalg.svd(x, full_matrices=full_matrices))(jax.device_put(a, xpu)))
+    expected = np.linalg.svd(a, full_matrices=full_matrices)
+    assert (u.shape, s.shape, vh.shape) == tuple(x.shape for x in expected)
+    least = s.shape[-1]
+    np.testing.assert_allclose((u[..., :least] * s[..., None, :]) @ vh[..., :least, :], a, atol=_tolerance(a))
+    np.testing.assert_allclose(s, expected[1], atol=_tolerance(a))
+    for x in (u, _adjoint(vh)):
+        np.testing.assert_allclose(_adjoint(x) @ x, np.broadcast_to(np.eye(x.shape[-1]), x.shape[:-2] + (x.shape[-1],) * 2), atol=_tolerance(a))
+    values = np.asarray(jax.jit(lambda x: jnp.linalg.svd(x, compute_uv=False))(jax.device_put(a, xpu)))
+    np.testing.assert_allclose(values, expected[1], atol=_tolerance(a))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [5, 40])
+def test_what_is_not_finite_gives_nan_in_its_batch_alone(xpu, dtype, n, bad) -> None:
+    a = _positive((3, n, n), dtype)
+    a[1, 2, 2] = bad
+    device = jax.device_put(a, xpu)
+    for function in (
+        jnp.linalg.svd,
+        lambda x: jnp.linalg.svd(x, compute_uv=False),
+        jnp.linalg.eigh,
+        jnp.linalg.qr,
+        lambda x: jax.lax.linalg.eigh(x, lower=False, symmetrize_input=False),
+    ):
+        for result in jax.tree.leaves(jax.jit(function)(device)):
+            assert np.isnan(np.asarray(result)[1]).any(), function
+            assert np.isfinite(np.asarray(result)[[0, 2]]).all(), function
+    assert np.isfinite(jax.jit(jnp.linalg.svd)(device[0])[1]).all()  # the device is as it was
+
+
+def test_decompositions_of_transposed_arrays_and_in_loops(xpu, cpu) -> None:
+    a = _matrix((4, 24, 16), "float64")
+
+    def singular(a):
+        return jnp.linalg.svd(a.swapaxes(-1, -2), compute_uv=False), jnp.linalg.svd(a.transpose(1, 2, 0), compute_uv=False)
+
+    def triangle(a):
+        return jnp.abs(jnp.linalg.qr(a.swapaxes(-1, -2))[1])
+
+    def power(a):
+        step = lambda x, _: (jnp.linalg.qr(jnp.einsum("bij,bkj->bik", a, a) @ x)[0], None)  # noqa: E731
+        x = jax.lax.scan(step, a[:, :, :3], length=30)[0]
+        return jnp.linalg.eigvalsh(x.swapaxes(-1, -2) @ jnp.einsum("bij,bkj->bik", a, a) @ x)
+
+    for function in (singular, triangle, power, jax.grad(lambda a: jnp.sum(jnp.linalg.svd(a, full_matrices=False)[1] ** 3))):
+        actual, expected = jax.jit(function)(jax.device_put(a, xpu)), jax.jit(function)(jax.device_put(a, cpu))
+        for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(expected), strict=True):
+            np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-8, atol=1e-8)
+
+
+def test_libraries_take_what_is_large(xpu) -> None:
+    a = jax.device_put(_positive((64, 64), "float32"), xpu)
+
+    def everything(a):
+        l = jnp.linalg.cholesky(a)  # noqa: E741
+        x = jax.scipy.linalg.solve_triangular(l, a, lower=True)
+        return x, jax.lax.linalg.lu(a), jnp.linalg.qr(a), jnp.linalg.eigh(a), jnp.linalg.svd(a)
+
+    text = jax.jit(everything).lower(a).compile().as_text()
+    for routine in ("cholesky", "triangular-solve", "lu", "qr", "householder-product", "eigh", "svd"):
+        assert text.count(f'custom_call_target="onemkl-{routine}"') == 1, routine
+
+
+@pytest.mark.parametrize("function", [jnp.linalg.svd, jnp.linalg.det, jnp.linalg.qr])
+def test_decompositions_are_exported_with_a_symbolic_batch(xpu, function) -> None:
+    shape = jax.ShapeDtypeStruct(jax.export.symbolic_shape("b, 12, 12"), "float64")
+    exported = jax.export.export(jax.jit(function), platforms=["xpu"])(shape)
+    a = jax.device_put(_matrix((3, 12, 12), "float64"), xpu)
+    actual = jax.export.deserialize(exported.serialize()).call(a)
+    for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(jax.jit(function)(a)), strict=True):
+        np.testing.assert_array_equal(np.asarray(x), np.asarray(y))

@@ -4,9 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/emit/strides.h"
 #include "pjrt_core/compiler/passes/call_settings.h"
@@ -79,16 +77,69 @@ absl::StatusOr<ThunkKindUnion> MakeTriangularSolve(const HloInstruction& call,
   return ToUnion(std::move(table));
 }
 
+absl::StatusOr<ThunkKindUnion> MakeLu(const HloInstruction& call, const MemoryMap& memory) {
+  program::LuThunkT table;
+  ONEXPU_ASSIGN_OR_RETURN(table.operand, MakeTensor(*call.operand(0), memory));
+  ONEXPU_ASSIGN_OR_RETURN(table.result, MakeTensor(call, memory, {0}));
+  ONEXPU_ASSIGN_OR_RETURN(table.pivots, MakeTensor(call, memory, {1}));
+  ONEXPU_ASSIGN_OR_RETURN(table.permutation, MakeTensor(call, memory, {2}));
+  return ToUnion(std::move(table));
+}
+
+absl::StatusOr<ThunkKindUnion> MakeQr(const HloInstruction& call, const MemoryMap& memory) {
+  program::QrThunkT table;
+  ONEXPU_ASSIGN_OR_RETURN(table.operand, MakeTensor(*call.operand(0), memory));
+  ONEXPU_ASSIGN_OR_RETURN(table.result, MakeTensor(call, memory, {0}));
+  ONEXPU_ASSIGN_OR_RETURN(table.taus, MakeTensor(call, memory, {1}));
+  return ToUnion(std::move(table));
+}
+
+absl::StatusOr<ThunkKindUnion> MakeHouseholderProduct(const HloInstruction& call,
+                                                      const MemoryMap& memory) {
+  program::HouseholderProductThunkT table;
+  ONEXPU_ASSIGN_OR_RETURN(table.operand, MakeTensor(*call.operand(0), memory));
+  ONEXPU_ASSIGN_OR_RETURN(table.taus, MakeTensor(*call.operand(1), memory));
+  ONEXPU_ASSIGN_OR_RETURN(table.result, MakeTensor(call, memory));
+  return ToUnion(std::move(table));
+}
+
+absl::StatusOr<ThunkKindUnion> MakeEigh(const HloInstruction& call, const MemoryMap& memory) {
+  ONEXPU_ASSIGN_OR_RETURN(const EighConfig config, EighConfigOf(call));
+  program::EighThunkT table;
+  table.lower = config.lower;
+  ONEXPU_ASSIGN_OR_RETURN(table.operand, MakeTensor(*call.operand(0), memory));
+  ONEXPU_ASSIGN_OR_RETURN(table.vectors, MakeTensor(call, memory, {0}));
+  ONEXPU_ASSIGN_OR_RETURN(table.values, MakeTensor(call, memory, {1}));
+  return ToUnion(std::move(table));
+}
+
+absl::StatusOr<ThunkKindUnion> MakeSvd(const HloInstruction& call, const MemoryMap& memory) {
+  program::SvdThunkT table;
+  ONEXPU_ASSIGN_OR_RETURN(table.operand, MakeTensor(*call.operand(0), memory));
+  if (!call.shape().IsTuple()) {
+    ONEXPU_ASSIGN_OR_RETURN(table.values, MakeTensor(call, memory));
+    return ToUnion(std::move(table));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(table.values, MakeTensor(call, memory, {0}));
+  ONEXPU_ASSIGN_OR_RETURN(table.left, MakeTensor(call, memory, {1}));
+  ONEXPU_ASSIGN_OR_RETURN(table.right, MakeTensor(call, memory, {2}));
+  return ToUnion(std::move(table));
+}
+
 struct Routine {
   absl::string_view target;
-  int64_t operands;
   absl::StatusOr<ThunkKindUnion> (*make)(const HloInstruction&, const MemoryMap&);
 };
 
 constexpr Routine kRoutines[] = {
-    {kFftTarget, 1, MakeFft},
-    {kCholeskyTarget, 1, MakeCholesky},
-    {kTriangularSolveTarget, 2, MakeTriangularSolve},
+    {kFftTarget, MakeFft},
+    {kCholeskyTarget, MakeCholesky},
+    {kTriangularSolveTarget, MakeTriangularSolve},
+    {kLuTarget, MakeLu},
+    {kQrTarget, MakeQr},
+    {kHouseholderProductTarget, MakeHouseholderProduct},
+    {kEighTarget, MakeEigh},
+    {kSvdTarget, MakeSvd},
 };
 
 const Routine* FindRoutine(const HloInstruction& call) {
@@ -104,13 +155,7 @@ bool IsLinearAlgebraCall(const HloInstruction& call) { return FindRoutine(call) 
 
 absl::StatusOr<ThunkKindUnion> MakeLinearAlgebra(const HloInstruction& call,
                                                  const MemoryMap& memory) {
-  const Routine& routine = *FindRoutine(call);
-  if (call.operand_count() != routine.operands) {
-    return absl::InvalidArgumentError(absl::StrCat("custom call of target \"", routine.target,
-                                                   "\" with ", call.operand_count(),
-                                                   " operands; it takes ", routine.operands));
-  }
-  return routine.make(call, memory);
+  return FindRoutine(call)->make(call, memory);
 }
 
 }  // namespace onexpu::compiler

@@ -11,7 +11,7 @@ namespace onexpu::compiler {
 
 bool IsLinearAlgebraCall(const xla::HloInstruction& call);
 
-// INVALID_ARGUMENT when a call that a user wrote has other operands than its target takes.
+// Of such a call.
 absl::StatusOr<program::ThunkKindUnion> MakeLinearAlgebra(const xla::HloInstruction& call,
                                                           const MemoryMap& memory);
 

@@ -81,6 +81,21 @@ class ThunkPrinter {
       absl::StrAppend(&text_, ": ", solve->left_side ? "left" : "right", ", ",
                       solve->lower ? "lower" : "upper", ", a ", Text(solve->a), ", b ",
                       Text(solve->b), " -> ", Text(solve->result));
+    } else if (const auto* lu = thunk.kind.AsLuThunk()) {
+      absl::StrAppend(&text_, ": ", Text(lu->operand), " -> ", Text(lu->result), ", pivots ",
+                      Text(lu->pivots), ", permutation ", Text(lu->permutation));
+    } else if (const auto* qr = thunk.kind.AsQrThunk()) {
+      absl::StrAppend(&text_, ": ", Text(qr->operand), " -> ", Text(qr->result), ", taus ",
+                      Text(qr->taus));
+    } else if (const auto* product = thunk.kind.AsHouseholderProductThunk()) {
+      absl::StrAppend(&text_, ": ", Text(product->operand), ", taus ", Text(product->taus), " -> ",
+                      Text(product->result));
+    } else if (const auto* eigh = thunk.kind.AsEighThunk()) {
+      absl::StrAppend(&text_, ": ", eigh->lower ? "lower" : "upper", ", ", Text(eigh->operand),
+                      " -> vectors ", Text(eigh->vectors), ", values ", Text(eigh->values));
+    } else if (const auto* svd = thunk.kind.AsSvdThunk()) {
+      absl::StrAppend(&text_, ": ", Text(svd->operand), " -> values ", Text(svd->values), ", left ",
+                      Text(svd->left), ", right ", Text(svd->right));
     } else if (const auto* call = thunk.kind.AsCustomCallThunk()) {
       absl::StrAppend(&text_, ": ", call->target);
     }

@@ -1,12 +1,15 @@
 #include "pjrt_core/compiler/passes/layout_assignment.h"
 
 #include <cstdint>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -29,10 +32,39 @@ xla::Shape WithLayout(const xla::Shape& shape, const xla::Layout& layout) {
   return result;
 }
 
+// Of the matrices, when the array holds any; of vectors the only order.
+xla::Layout ByColumns(const xla::Shape& shape, bool is_matrix) {
+  std::vector<int64_t> minor_to_major(shape.dimensions().size());
+  std::iota(minor_to_major.rbegin(), minor_to_major.rend(), 0);
+  if (is_matrix) std::swap(minor_to_major[0], minor_to_major[1]);
+  return xla::LayoutUtil::MakeLayout(minor_to_major);
+}
+
+// Results that have as many dimensions as the operand are matrices.
+xla::Shape WithColumns(xla::Shape shape, int64_t rank) {
+  xla::ShapeUtil::ForEachMutableSubshape(&shape, [&](xla::Shape* part, const xla::ShapeIndex&) {
+    if (!part->IsArray()) return;
+    *part->mutable_layout() =
+        ByColumns(*part, static_cast<int64_t>(part->dimensions().size()) == rank);
+  });
+  return shape;
+}
+
 }  // namespace
+
+absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* call) {
+  const int64_t rank = call->operand(0)->shape().dimensions().size();
+  for (int64_t i = 0; i < call->operand_count(); ++i) {
+    const xla::Shape& operand = call->operand(i)->shape();
+    ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(
+        ByColumns(operand, static_cast<int64_t>(operand.dimensions().size()) == rank), call, i));
+  }
+  return SetInstructionLayout(WithColumns(call->shape(), rank), call);
+}
 
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
+    if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
     if (!IsConvolutionCall(*call)) continue;
     const xla::ConvolutionDimensionNumbers& roles = call->convolution_dimension_numbers();
     const xla::Layout source =

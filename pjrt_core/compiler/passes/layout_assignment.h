@@ -1,5 +1,6 @@
 // XLA's layout assignment with oneDNN's preferences: the images of a convolution are channels-last,
-// because a plain channels-first one takes a slow path, and weights follow their surroundings.
+// because a plain channels-first one takes a slow path, and weights follow their surroundings; and
+// with LAPACK's: most of its factorisations take and give matrices by columns.
 // Thread-compatible.
 #ifndef PJRT_CORE_COMPILER_PASSES_LAYOUT_ASSIGNMENT_H_
 #define PJRT_CORE_COMPILER_PASSES_LAYOUT_ASSIGNMENT_H_
@@ -19,6 +20,9 @@ class LayoutAssignment : public xla::LayoutAssignment {
 
  protected:
   absl::Status AddBackendConstraints(LayoutConstraints* constraints) override;
+
+ private:
+  absl::Status ConstrainToColumns(const xla::HloInstruction* call);
 };
 
 }  // namespace onexpu::compiler

@@ -7,9 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
@@ -37,6 +40,7 @@ using xla::HloOpcode;
 constexpr int64_t kSmallTransform = 1 << 10;        // elements of a whole batch
 constexpr int64_t kSmallTransformInLoop = 4 << 10;  // a call keeps a loop from being one kernel
 constexpr int64_t kSmallMatrix = 8;                 // rows
+constexpr int64_t kSmallEigh = 8;                   // rows
 constexpr int64_t kSmallSolve = 1 << 9;             // n * n * right-hand sides
 
 bool IsServed(xla::PrimitiveType type, const Target& target) {
@@ -196,6 +200,90 @@ absl::Status RewriteTriangularSolve(HloInstruction* solve) {
   return solve->parent()->ReplaceInstruction(solve, call);
 }
 
+// ---- Custom calls that XLA's frontends write. XLA's expanders know some of them.
+
+struct Factorisation {
+  absl::string_view name;    // of the frontends' custom call
+  absl::string_view target;  // ours
+  int64_t operands;
+  int64_t results;  // more than one: a tuple. The first lies in the first operand's memory
+  bool has_expander;
+};
+
+constexpr absl::string_view kEigh = "Eigh";
+constexpr Factorisation kFactorisations[] = {
+    {"LuDecomposition", kLuTarget, 1, 3, false},
+    {"Qr", kQrTarget, 1, 2, true},
+    {"ProductOfElementaryHouseholderReflectors", kHouseholderProductTarget, 2, 1, true},
+    {kEigh, kEighTarget, 1, 2, true},
+};
+// Ours alone: JAX has no custom call for singular values that is not some library's.
+constexpr absl::string_view kSvd = "onexpu.svd";
+
+absl::Status CheckFactorisation(const HloInstruction& call, int64_t operands,
+                                absl::Span<const int64_t> results) {
+  bool fits = call.operand_count() == operands && call.operand(0)->shape().IsArray() &&
+              call.operand(0)->shape().dimensions().size() >= 2;
+  const int64_t count = call.shape().IsTuple() ? call.shape().tuple_shapes().size() : 1;
+  fits = fits && absl::c_linear_search(results, count);
+  xla::ShapeUtil::ForEachSubshape(call.shape(), [&](const xla::Shape& part, const auto& index) {
+    fits = fits && (part.IsArray() || (part.IsTuple() && index.empty()));
+  });
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("onexpu: malformed custom call \"", call.custom_call_target(), "\": ",
+                   call.ToString()));
+}
+
+bool StaysExpanded(const HloInstruction& call, const Factorisation& factorisation,
+                   const Target& target) {
+  const xla::Shape& operand = call.operand(0)->shape();
+  if (!IsServed(operand.element_type(), target)) return true;
+  if (factorisation.name != kEigh) {
+    return std::min(Rows(operand), Columns(operand)) <= kSmallMatrix;
+  }
+  // XLA's Jacobi iteration skips rotations below 1e-6 whatever the type: good for 32 bits.
+  const bool is_single =
+      operand.element_type() == xla::F32 || operand.element_type() == xla::C64;
+  return is_single && Rows(operand) <= kSmallEigh;
+}
+
+absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisation& factorisation,
+                                          const Target& target) {
+  ONEXPU_RETURN_IF_ERROR(
+      CheckFactorisation(*call, factorisation.operands, {factorisation.results}));
+  if (factorisation.has_expander && StaysExpanded(*call, factorisation, target)) return false;
+  std::string settings;
+  if (factorisation.name == kEigh) {
+    settings = ToText(EighConfig{!absl::StartsWith(call->raw_backend_config_string(), "0")});
+  }
+  HloInstruction* replacement =
+      AddCall(call, call->shape(), call->operands(), factorisation.target, settings);
+  const xla::ShapeIndex first =
+      factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
+  xla::Cast<xla::HloCustomCallInstruction>(replacement)
+      ->set_output_to_operand_aliasing({{first, {0, {}}}});
+  ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
+  return true;
+}
+
+absl::StatusOr<bool> RewriteCustomCall(HloInstruction* call, const Target& target) {
+  for (const Factorisation& factorisation : kFactorisations) {
+    if (call->custom_call_target() == factorisation.name) {
+      return RewriteFactorisation(call, factorisation, target);
+    }
+  }
+  if (absl::StartsWith(call->custom_call_target(), "onemkl-")) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: custom call target \"", call->custom_call_target(), "\" is the compiler's own"));
+  }
+  if (call->custom_call_target() != kSvd) return false;
+  ONEXPU_RETURN_IF_ERROR(CheckFactorisation(*call, 1, {1, 3}));
+  HloInstruction* replacement = AddCall(call, call->shape(), call->operands(), kSvdTarget, "");
+  ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
+  return true;
+}
+
 absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
   switch (instruction->opcode()) {
     case HloOpcode::kFft:
@@ -224,6 +312,8 @@ absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) 
       ONEXPU_RETURN_IF_ERROR(RewriteTriangularSolve(instruction));
       return true;
     }
+    case HloOpcode::kCustomCall:
+      return RewriteCustomCall(instruction, target);
     default:
       return false;
   }

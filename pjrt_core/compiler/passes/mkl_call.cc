@@ -16,6 +16,14 @@ absl::string_view Text(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
+bool IsByColumns(const xla::HloInstruction& call) {
+  for (const absl::string_view target :
+       {kLuTarget, kQrTarget, kHouseholderProductTarget, kEighTarget, kSvdTarget}) {
+    if (HasTarget(call, target)) return true;
+  }
+  return false;
+}
+
 std::string ToText(const FftConfig& config) {
   return absl::StrCat("{dimensions = ", config.dimensions,
                       " : i64, kind = ", static_cast<int>(config.kind), " : i32}");
@@ -29,6 +37,10 @@ std::string ToText(const TriangularSolveConfig& config) {
   return absl::StrCat("{left_side = ", Text(config.left_side), ", lower = ", Text(config.lower),
                       ", transpose = ", static_cast<int>(config.transpose),
                       " : i32, unit_diagonal = ", Text(config.unit_diagonal), "}");
+}
+
+std::string ToText(const EighConfig& config) {
+  return absl::StrCat("{lower = ", Text(config.lower), "}");
 }
 
 absl::StatusOr<FftConfig> FftConfigOf(const xla::HloInstruction& call) {
@@ -47,6 +59,11 @@ absl::StatusOr<TriangularSolveConfig> TriangularSolveConfigOf(const xla::HloInst
   return TriangularSolveConfig{settings.Integer("left_side") != 0, settings.Integer("lower") != 0,
                                settings.Integer("unit_diagonal") != 0,
                                static_cast<program::Transpose>(settings.Integer("transpose"))};
+}
+
+absl::StatusOr<EighConfig> EighConfigOf(const xla::HloInstruction& call) {
+  ONEXPU_ASSIGN_OR_RETURN(const CallSettings settings, CallSettings::Of(call));
+  return EighConfig{settings.Integer("lower") != 0};
 }
 
 }  // namespace onexpu::compiler

@@ -1,0 +1,77 @@
+#include "pjrt_core/thunks/lapack_call.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "oneapi/mkl/lapack.hpp"
+#include "pjrt_core/thunks/library_errors.h"
+
+namespace onexpu {
+namespace {
+
+// Inside a catch block.
+absl::StatusOr<LapackFailures> CurrentFailures(int64_t count) {
+  try {
+    throw;
+  } catch (const oneapi::mkl::lapack::batch_error& error) {
+    LapackFailures failures = error.ids();
+    std::sort(failures.begin(), failures.end());
+    return failures;
+  } catch (const oneapi::mkl::lapack::computation_error&) {
+    // Of a routine that knows no batches.
+    LapackFailures failures(count);
+    std::iota(failures.begin(), failures.end(), 0);
+    return failures;
+  } catch (...) {
+    return CurrentLibraryError();
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<LapackFailures> WaitForLapack(int64_t count,
+                                             absl::FunctionRef<sycl::event()> submit) {
+  try {
+    submit().wait_and_throw();
+    return LapackFailures();
+  } catch (...) {
+    return CurrentFailures(count);
+  }
+}
+
+LapackQueue::LapackQueue(const sycl::queue& like)
+    : reported_(std::make_shared<std::vector<std::exception_ptr>>()),
+      queue_(
+          like.get_context(), like.get_device(),
+          [reported = reported_](const sycl::exception_list& exceptions) {
+            reported->insert(reported->end(), exceptions.begin(), exceptions.end());
+          },
+          sycl::property::queue::in_order()) {}
+
+absl::StatusOr<LapackFailures> LapackQueue::Wait(
+    int64_t count, absl::FunctionRef<void(sycl::queue& queue)> submit) {
+  reported_->clear();
+  try {
+    submit(queue_);
+    queue_.wait_and_throw();
+    if (!reported_->empty()) std::rethrow_exception(reported_->front());
+    return LapackFailures();
+  } catch (...) {
+    return CurrentFailures(count);
+  }
+}
+
+void WaitForQueue(sycl::queue& queue) {
+  if (std::optional<sycl::event> last = queue.ext_oneapi_get_last_event()) last->wait_and_throw();
+}
+
+void CopyUnlessSame(const ExecuteContext& context, const program::Slice& from,
+                    const program::Slice& to) {
+  void* source = context.allocations.Resolve(from);
+  void* destination = context.allocations.Resolve(to);
+  if (source != destination) context.queue.memcpy(destination, source, to.size());
+}
+
+}  // namespace onexpu

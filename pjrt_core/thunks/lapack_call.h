@@ -1,0 +1,66 @@
+// What the thunks of LAPACK's routines do alike. A matrix that cannot be factored is data, not an
+// error: the routines throw, and here it becomes a list of matrices, whose results the caller fills
+// with NaN or leaves as they are. Stateless but for LapackQueue.
+#ifndef PJRT_CORE_THUNKS_LAPACK_CALL_H_
+#define PJRT_CORE_THUNKS_LAPACK_CALL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "pjrt_core/thunks/mkl_types.h"
+#include "pjrt_core/thunks/thunk.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+// Numbers of the matrices in their batch, in order.
+using LapackFailures = std::vector<int64_t>;
+
+// Submits a routine over `count` matrices and waits for it. An error for everything but a
+// computation that failed.
+absl::StatusOr<LapackFailures> WaitForLapack(int64_t count,
+                                             absl::FunctionRef<sycl::event()> submit);
+
+// A queue for routines that report failed computations when they are waited for: on the device's
+// own queue that would be an error of the device. Thread-compatible.
+class LapackQueue {
+ public:
+  explicit LapackQueue(const sycl::queue& like);
+
+  // What is submitted to `queue` must not depend on other queues; waits for it.
+  absl::StatusOr<LapackFailures> Wait(int64_t count,
+                                      absl::FunctionRef<void(sycl::queue& queue)> submit);
+
+ private:
+  std::shared_ptr<std::vector<std::exception_ptr>> reported_;
+  sycl::queue queue_;
+};
+
+// Until what was submitted so far has run.
+void WaitForQueue(sycl::queue& queue);
+
+// As part of the queue's order. The elements are contiguous.
+template <typename T>
+void FillWithNan(sycl::queue& queue, T* elements, int64_t count) {
+  using Real = RealOf<T>;
+  queue.fill(reinterpret_cast<Real*>(elements), std::numeric_limits<Real>::quiet_NaN(),
+             count * (sizeof(T) / sizeof(Real)));
+}
+
+// The compiler lets the routine's result lie where its operand is, when nobody else reads that.
+void CopyUnlessSame(const ExecuteContext& context, const program::Slice& from,
+                    const program::Slice& to);
+
+// Where the next array in the scratch arena may begin.
+inline size_t AlignScratch(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_THUNKS_LAPACK_CALL_H_
