@@ -34,8 +34,7 @@ class LinearAlgebraVerifier {
     if (thunk.kind() > FftKind::MAX) return Error("unknown transform");
     const bool to_real = thunk.kind() == FftKind::Irfft;
     const bool from_real = thunk.kind() == FftKind::Rfft;
-    const ElementType type =
-        (to_real ? thunk.source() : thunk.destination())->element_type();
+    const ElementType type = (to_real ? thunk.source() : thunk.destination())->element_type();
     if (thunk.source()->element_type() != (from_real ? RealOf(type) : type) ||
         thunk.destination()->element_type() != (to_real ? RealOf(type) : type)) {
       return Error("transform operands differ in type");
@@ -110,16 +109,15 @@ class LinearAlgebraVerifier {
     const auto [rows, columns] = size;
     if (rows != columns) return Error("eigenvalues of a matrix that is not square");
     ONEXPU_RETURN_IF_ERROR(Part(*thunk.operand(), *thunk.vectors(), {rows, rows}));
-    return Part(*thunk.operand(), *thunk.values(), {rows},
-                RealOf(thunk.operand()->element_type()));
+    return Part(*thunk.operand(), *thunk.values(), {rows}, RealOf(thunk.operand()->element_type()));
   }
 
   absl::Status Svd(const SvdThunk& thunk) {
     ONEXPU_ASSIGN_OR_RETURN(const auto size, Matrix(*thunk.operand()));
     const auto [rows, columns] = size;
     const int64_t least = std::min(rows, columns);
-    ONEXPU_RETURN_IF_ERROR(Part(*thunk.operand(), *thunk.values(), {least},
-                                RealOf(thunk.operand()->element_type())));
+    ONEXPU_RETURN_IF_ERROR(
+        Part(*thunk.operand(), *thunk.values(), {least}, RealOf(thunk.operand()->element_type())));
     if ((thunk.left() == nullptr) != (thunk.right() == nullptr)) {
       return Error("singular vectors of one side");
     }
@@ -150,8 +148,8 @@ class LinearAlgebraVerifier {
                     const std::vector<int64_t>& dimensions, ElementType type) {
     ONEXPU_RETURN_IF_ERROR(VerifyTensor(program_, part, where_));
     const uint32_t batch = operand.dimensions()->size() - 2;
-    bool fits = part.element_type() == type &&
-                part.dimensions()->size() == batch + dimensions.size();
+    bool fits =
+        part.element_type() == type && part.dimensions()->size() == batch + dimensions.size();
     for (uint32_t i = 0; fits && i < part.dimensions()->size(); ++i) {
       fits = part.dimensions()->Get(i) ==
              (i < batch ? operand.dimensions()->Get(i) : dimensions[i - batch]);

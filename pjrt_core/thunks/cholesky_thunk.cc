@@ -54,7 +54,7 @@ template <typename T>
 absl::Status CholeskyThunk::Run(const ExecuteContext& context) const {
   auto* matrices = static_cast<T*>(context.allocations.Resolve(result_));
   ONEXPU_ASSIGN_OR_RETURN(
-      const LapackFailures failures, WaitForLapack(matrices_.count, [&] {
+      const LapackFailures failures, RunLapack(context.queue, matrices_.count, [&] {
         return lapack::potrf_batch(context.queue, Triangle(lower_), matrices_.rows, matrices,
                                    leading_, matrices_.distance, matrices_.count,
                                    static_cast<T*>(context.scratch), scratch_bytes_ / sizeof(T));
@@ -68,8 +68,7 @@ absl::Status CholeskyThunk::Run(const ExecuteContext& context) const {
 absl::Status CholeskyThunk::Execute(const ExecuteContext& context) {
   if (matrices_.is_empty()) return absl::OkStatus();
   CopyUnlessSame(context, operand_, result_);
-  ONEXPU_RETURN_IF_ERROR(
-      WithMklType(type_, [&]<typename T>() { return Run<T>(context); }));
+  ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() { return Run<T>(context); }));
   context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }

@@ -56,8 +56,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> EighThunk::Create(const program::Thunk& t
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() {
     return CatchLibraryErrors([&] {
       result->scratch_bytes_ =
-          sizeof(T) * ScratchElements<T>(load.queue, eigh.lower(), matrices.rows,
-                                         matrices.column_stride);
+          sizeof(T) *
+          ScratchElements<T>(load.queue, eigh.lower(), matrices.rows, matrices.column_stride);
       return absl::OkStatus();
     });
   }));
@@ -69,15 +69,14 @@ absl::Status EighThunk::Run(const ExecuteContext& context) const {
   const int64_t n = matrices_.rows;
   auto* vectors = static_cast<T*>(context.allocations.Resolve(vectors_));
   auto* values = static_cast<RealOf<T>*>(context.allocations.Resolve(values_));
-  // The routine for one matrix depends on nothing that was submitted before.
-  WaitForQueue(context.queue);
   for (int64_t i = 0; i < matrices_.count; ++i) {
     T* matrix = vectors + i * matrices_.distance;
-    ONEXPU_ASSIGN_OR_RETURN(
-        const LapackFailures failures, WaitForLapack(1, [&] {
-          return Decompose(context.queue, lower_, n, matrix, matrices_.column_stride, values + i * n,
-                           static_cast<T*>(context.scratch), scratch_bytes_ / sizeof(T));
-        }));
+    ONEXPU_ASSIGN_OR_RETURN(const LapackFailures failures, RunLapack(context.queue, 1, [&] {
+                              return Decompose(context.queue, lower_, n, matrix,
+                                               matrices_.column_stride, values + i * n,
+                                               static_cast<T*>(context.scratch),
+                                               scratch_bytes_ / sizeof(T));
+                            }));
     if (failures.empty()) continue;
     FillWithNan(context.queue, matrix, matrices_.elements());
     FillWithNan(context.queue, values + i * n, n);

@@ -35,8 +35,7 @@ template <dft::precision kPrecision, dft::domain kDomain>
 class TransformOf final : public FftThunk::Transform {
  public:
   using Real = std::conditional_t<kPrecision == dft::precision::DOUBLE, double, float>;
-  using Signal =
-      std::conditional_t<kDomain == dft::domain::COMPLEX, std::complex<Real>, Real>;
+  using Signal = std::conditional_t<kDomain == dft::domain::COMPLEX, std::complex<Real>, Real>;
   using Spectrum = std::complex<Real>;
 
   TransformOf(const Settings& settings, sycl::queue& queue)
@@ -149,12 +148,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
     switch (spectrum) {
       case program::ElementType::C64:
-        result->transform_ =
-            MakeTransform<dft::precision::SINGLE>(is_real, settings, load.queue);
+        result->transform_ = MakeTransform<dft::precision::SINGLE>(is_real, settings, load.queue);
         return absl::OkStatus();
       case program::ElementType::C128:
-        result->transform_ =
-            MakeTransform<dft::precision::DOUBLE>(is_real, settings, load.queue);
+        result->transform_ = MakeTransform<dft::precision::DOUBLE>(is_real, settings, load.queue);
         return absl::OkStatus();
       default:
         return absl::UnimplementedError(absl::StrCat("onexpu: oneMKL has no transforms of ",

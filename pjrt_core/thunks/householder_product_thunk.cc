@@ -68,10 +68,11 @@ template <typename T>
 absl::Status HouseholderProductThunk::Run(const ExecuteContext& context) const {
   auto* matrices = static_cast<T*>(context.allocations.Resolve(result_));
   const auto* taus = static_cast<const T*>(context.allocations.Resolve(taus_));
-  return WaitForLapack(matrices_.count, [&] {
-           return Multiply(context.queue, matrices_, reflectors_, matrices, taus,
-                           static_cast<T*>(context.scratch), scratch_bytes_ / sizeof(T));
-         })
+  return RunLapack(context.queue, matrices_.count,
+                   [&] {
+                     return Multiply(context.queue, matrices_, reflectors_, matrices, taus,
+                                     static_cast<T*>(context.scratch), scratch_bytes_ / sizeof(T));
+                   })
       .status();
 }
 

@@ -17,9 +17,9 @@ namespace onexpu {
 
 class HouseholderProductThunk final : public Thunk {
  public:
-  static absl::StatusOr<std::unique_ptr<Thunk>> Create(const program::Thunk& thunk,
-                                                       const program::HouseholderProductThunk& product,
-                                                       const LoadContext& load);
+  static absl::StatusOr<std::unique_ptr<Thunk>> Create(
+      const program::Thunk& thunk, const program::HouseholderProductThunk& product,
+      const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include "oneapi/mkl/lapack.hpp"
@@ -31,9 +30,10 @@ absl::StatusOr<LapackFailures> CurrentFailures(int64_t count) {
 
 }  // namespace
 
-absl::StatusOr<LapackFailures> WaitForLapack(int64_t count,
-                                             absl::FunctionRef<sycl::event()> submit) {
+absl::StatusOr<LapackFailures> RunLapack(sycl::queue& queue, int64_t count,
+                                         absl::FunctionRef<sycl::event()> submit) {
   try {
+    queue.wait();
     submit().wait_and_throw();
     return LapackFailures();
   } catch (...) {
@@ -50,10 +50,11 @@ LapackQueue::LapackQueue(const sycl::queue& like)
           },
           sycl::property::queue::in_order()) {}
 
-absl::StatusOr<LapackFailures> LapackQueue::Wait(
-    int64_t count, absl::FunctionRef<void(sycl::queue& queue)> submit) {
+absl::StatusOr<LapackFailures> LapackQueue::Run(
+    sycl::queue& before, int64_t count, absl::FunctionRef<void(sycl::queue& queue)> submit) {
   reported_->clear();
   try {
+    before.wait();
     submit(queue_);
     queue_.wait_and_throw();
     if (!reported_->empty()) std::rethrow_exception(reported_->front());
@@ -61,10 +62,6 @@ absl::StatusOr<LapackFailures> LapackQueue::Wait(
   } catch (...) {
     return CurrentFailures(count);
   }
-}
-
-void WaitForQueue(sycl::queue& queue) {
-  if (std::optional<sycl::event> last = queue.ext_oneapi_get_last_event()) last->wait_and_throw();
 }
 
 void CopyUnlessSame(const ExecuteContext& context, const program::Slice& from,

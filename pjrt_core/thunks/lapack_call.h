@@ -23,10 +23,11 @@ namespace onexpu {
 // Numbers of the matrices in their batch, in order.
 using LapackFailures = std::vector<int64_t>;
 
-// Submits a routine over `count` matrices and waits for it. An error for everything but a
+// Submits a routine over `count` matrices and waits for it; before it, for what is in the queue,
+// because some routines on the CPU device look at nothing else. An error for everything but a
 // computation that failed.
-absl::StatusOr<LapackFailures> WaitForLapack(int64_t count,
-                                             absl::FunctionRef<sycl::event()> submit);
+absl::StatusOr<LapackFailures> RunLapack(sycl::queue& queue, int64_t count,
+                                         absl::FunctionRef<sycl::event()> submit);
 
 // A queue for routines that report failed computations when they are waited for: on the device's
 // own queue that would be an error of the device. Thread-compatible.
@@ -34,17 +35,14 @@ class LapackQueue {
  public:
   explicit LapackQueue(const sycl::queue& like);
 
-  // What is submitted to `queue` must not depend on other queues; waits for it.
-  absl::StatusOr<LapackFailures> Wait(int64_t count,
-                                      absl::FunctionRef<void(sycl::queue& queue)> submit);
+  // As RunLapack; waits for `before`, too.
+  absl::StatusOr<LapackFailures> Run(sycl::queue& before, int64_t count,
+                                     absl::FunctionRef<void(sycl::queue& queue)> submit);
 
  private:
   std::shared_ptr<std::vector<std::exception_ptr>> reported_;
   sycl::queue queue_;
 };
-
-// Until what was submitted so far has run.
-void WaitForQueue(sycl::queue& queue);
 
 // As part of the queue's order. The elements are contiguous.
 template <typename T>

@@ -42,10 +42,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> LuThunk::Create(const program::Thunk& thu
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() {
     return CatchLibraryErrors([&] {
       result->scratch_bytes_ =
-          result->routine_offset_ +
-          sizeof(T) * lapack::getrf_batch_scratchpad_size<T>(
-                          load.queue, matrices.rows, matrices.columns, matrices.column_stride,
-                          matrices.distance, exchanges, matrices.count);
+          result->routine_offset_ + sizeof(T) * lapack::getrf_batch_scratchpad_size<T>(
+                                                    load.queue, matrices.rows, matrices.columns,
+                                                    matrices.column_stride, matrices.distance,
+                                                    exchanges, matrices.count);
       return absl::OkStatus();
     });
   }));
@@ -60,7 +60,7 @@ absl::Status LuThunk::Run(const ExecuteContext& context) const {
   auto* library_pivots = static_cast<int64_t*>(context.scratch);
   auto* scratch = reinterpret_cast<T*>(static_cast<char*>(context.scratch) + routine_offset_);
   // What it calls failures are singular matrices, whose factors are fine.
-  ONEXPU_RETURN_IF_ERROR(WaitForLapack(count, [&] {
+  ONEXPU_RETURN_IF_ERROR(RunLapack(context.queue, count, [&] {
                            return lapack::getrf_batch(
                                context.queue, rows, matrices_.columns, factors,
                                matrices_.column_stride, matrices_.distance, library_pivots,

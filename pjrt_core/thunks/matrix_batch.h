@@ -19,7 +19,7 @@ struct MatrixBatch {
                                                       const program::Tensor& result);
 
   bool is_empty() const { return rows == 0 || columns == 0 || count == 0; }
-  int64_t elements() const { return rows * columns; }  // of one matrix
+  int64_t elements() const { return rows * columns; }                   // of one matrix
   bool has_columns() const { return rows == 1 || row_stride == 1; }     // contiguous ones
   bool has_rows() const { return columns == 1 || column_stride == 1; }  // contiguous ones
 

@@ -42,13 +42,14 @@ template <typename T>
 absl::Status QrThunk::Run(const ExecuteContext& context) const {
   auto* factors = static_cast<T*>(context.allocations.Resolve(result_));
   auto* taus = static_cast<T*>(context.allocations.Resolve(taus_));
-  return WaitForLapack(matrices_.count, [&] {
-           return lapack::geqrf_batch(context.queue, matrices_.rows, matrices_.columns, factors,
-                                      matrices_.column_stride, matrices_.distance, taus,
-                                      std::min(matrices_.rows, matrices_.columns),
-                                      matrices_.count, static_cast<T*>(context.scratch),
-                                      scratch_bytes_ / sizeof(T));
-         })
+  return RunLapack(context.queue, matrices_.count,
+                   [&] {
+                     return lapack::geqrf_batch(
+                         context.queue, matrices_.rows, matrices_.columns, factors,
+                         matrices_.column_stride, matrices_.distance, taus,
+                         std::min(matrices_.rows, matrices_.columns), matrices_.count,
+                         static_cast<T*>(context.scratch), scratch_bytes_ / sizeof(T));
+                   })
       .status();
 }
 

@@ -75,12 +75,11 @@ absl::Status SvdThunk::Run(const ExecuteContext& context) {
   auto* scratch = reinterpret_cast<T*>(static_cast<char*>(context.scratch) + routine_offset_);
 
   absl::MutexLock lock(&mutex_);
-  WaitForQueue(context.queue);
   for (int64_t i = 0; i < matrices_.count; ++i) {
     T* u = left ? left + i * left_->matrices.distance : nullptr;
     T* vt = right ? right + i * right_->matrices.distance : nullptr;
     ONEXPU_ASSIGN_OR_RETURN(
-        const LapackFailures failures, queue_->Wait(1, [&](sycl::queue& queue) {
+        const LapackFailures failures, queue_->Run(context.queue, 1, [&](sycl::queue& queue) {
           queue.memcpy(matrix, operand + i * matrices_.distance, matrices_.elements() * sizeof(T))
               .wait_and_throw();
           lapack::gesvd(queue, Job(left_), Job(right_), rows, columns, matrix,

@@ -38,8 +38,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() -> absl::Status {
     // What lies by rows is, by columns, the transposed matrix: then the transposed equation is
     // solved, and A is the transpose of what lies there.
-    const bool conjugated =
-        solve.transpose_a() == program::Transpose::Adjoint && kIsComplex<T>;
+    const bool conjugated = solve.transpose_a() == program::Transpose::Adjoint && kIsComplex<T>;
     const auto is_transposed = [&](bool a_by_columns, bool b_by_columns) {
       return (solve.transpose_a() != program::Transpose::None) ^ !a_by_columns ^ !b_by_columns;
     };

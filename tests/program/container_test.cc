@@ -131,8 +131,8 @@ TEST(ContainerTest, AnotherVersionIsNamed) {
   Reseal(bytes);
   const auto container = Container::Parse(bytes);
   ASSERT_FALSE(container.ok());
-  EXPECT_NE(std::string(container.status().message()).find(
-                absl::StrCat("format version ", kProgramFormatVersion + 1)),
+  EXPECT_NE(std::string(container.status().message())
+                .find(absl::StrCat("format version ", kProgramFormatVersion + 1)),
             std::string::npos)
       << container.status();
 }

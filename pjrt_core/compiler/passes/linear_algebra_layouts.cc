@@ -79,8 +79,7 @@ absl::StatusOr<bool> FixTriangularSolve(HloInstruction* call) {
   // without transposing.
   const bool needs_same_order = config.transpose == program::Transpose::Adjoint &&
                                 xla::primitive_util::IsComplexType(a.element_type());
-  if (!IsBatchOfMatrices(a) ||
-      (needs_same_order && !HaveSameOrder(a, call->shape()))) {
+  if (!IsBatchOfMatrices(a) || (needs_same_order && !HaveSameOrder(a, call->shape()))) {
     ONEXPU_ASSIGN_OR_RETURN(const bool copied, Match(call, 0, call->shape().layout()));
     changed = changed || copied;
   }

@@ -59,9 +59,8 @@ bool IsServed(xla::PrimitiveType type, const Target& target) {
 HloInstruction* AddCall(HloInstruction* replaced, const xla::Shape& shape,
                         absl::Span<HloInstruction* const> operands, absl::string_view target,
                         const std::string& settings) {
-  HloInstruction* call = replaced->parent()->AddInstruction(
-      HloInstruction::CreateCustomCall(shape, operands, target, settings,
-                                       xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
+  HloInstruction* call = replaced->parent()->AddInstruction(HloInstruction::CreateCustomCall(
+      shape, operands, target, settings, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI));
   call->set_metadata(replaced->metadata());
   return call;
 }
@@ -101,9 +100,8 @@ absl::StatusOr<HloInstruction*> OuterInverse(HloInstruction* fft, int64_t dimens
   std::iota(order.begin(), order.end(), 0);
   std::rotate(order.end() - dimensions, order.end() - 1, order.end());
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * moved, xla::MakeTransposeHlo(operand, order));
-  HloInstruction* transformed =
-      AddCall(fft, moved->shape(), {moved}, kFftTarget,
-              ToText(FftConfig{program::FftKind::Ifft, dimensions - 1}));
+  HloInstruction* transformed = AddCall(fft, moved->shape(), {moved}, kFftTarget,
+                                        ToText(FftConfig{program::FftKind::Ifft, dimensions - 1}));
   std::vector<int64_t> back(rank);
   for (int64_t i = 0; i < rank; ++i) back[order[i]] = i;
   return xla::MakeTransposeHlo(transformed, back);
@@ -124,9 +122,7 @@ absl::Status RewriteFft(HloInstruction* fft) {
 
 // ---- Factorisations and solves
 
-int64_t Rows(const xla::Shape& shape) {
-  return shape.dimensions(shape.dimensions().size() - 2);
-}
+int64_t Rows(const xla::Shape& shape) { return shape.dimensions(shape.dimensions().size() - 2); }
 
 int64_t Columns(const xla::Shape& shape) { return shape.dimensions().back(); }
 
@@ -230,9 +226,8 @@ absl::Status CheckFactorisation(const HloInstruction& call, int64_t operands,
     fits = fits && (part.IsArray() || (part.IsTuple() && index.empty()));
   });
   if (fits) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("onexpu: malformed custom call \"", call.custom_call_target(), "\": ",
-                   call.ToString()));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "onexpu: malformed custom call \"", call.custom_call_target(), "\": ", call.ToString()));
 }
 
 bool StaysExpanded(const HloInstruction& call, const Factorisation& factorisation,
@@ -243,8 +238,7 @@ bool StaysExpanded(const HloInstruction& call, const Factorisation& factorisatio
     return std::min(Rows(operand), Columns(operand)) <= kSmallMatrix;
   }
   // XLA's Jacobi iteration skips rotations below 1e-6 whatever the type: good for 32 bits.
-  const bool is_single =
-      operand.element_type() == xla::F32 || operand.element_type() == xla::C64;
+  const bool is_single = operand.element_type() == xla::F32 || operand.element_type() == xla::C64;
   return is_single && Rows(operand) <= kSmallEigh;
 }
 
@@ -259,8 +253,7 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
   }
   HloInstruction* replacement =
       AddCall(call, call->shape(), call->operands(), factorisation.target, settings);
-  const xla::ShapeIndex first =
-      factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
+  const xla::ShapeIndex first = factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
   xla::Cast<xla::HloCustomCallInstruction>(replacement)
       ->set_output_to_operand_aliasing({{first, {0, {}}}});
   ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
@@ -303,8 +296,8 @@ absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) 
       return true;
     case HloOpcode::kTriangularSolve: {
       const xla::Shape& a = instruction->operand(0)->shape();
-      const int64_t right_hand_sides =
-          Rows(instruction->shape()) * Columns(instruction->shape()) / std::max<int64_t>(1, Rows(a));
+      const int64_t right_hand_sides = Rows(instruction->shape()) * Columns(instruction->shape()) /
+                                       std::max<int64_t>(1, Rows(a));
       if (!IsServed(instruction->shape().element_type(), target) ||
           Rows(a) * Rows(a) * right_hand_sides <= kSmallSolve) {
         return false;
