@@ -11,11 +11,15 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+from jax import lax
 from jax._src import core
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
 from jax._src.lib.mlir.dialects import hlo
 from jax._src.tpu.linalg import svd as polar
+from jax_plugins.onexpu import _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 _MAX_SWEEPS = 100
@@ -25,7 +29,15 @@ _TOLERANCE = 1e-6
 
 def register_lowerings() -> None:
     """Registers the rules. Harmless when repeated."""
-    for primitive, rule in ((linalg.eigh_p, _eigh), (linalg.lu_p, _lu), (linalg.svd_p, _svd)):
+    for primitive, rule in (
+        (linalg.eigh_p, _eigh),
+        (linalg.lu_p, _lu),
+        (
+            linalg.lu_pivots_to_permutation_p,
+            _rules.from_function(_pivots_to_permutation, multiple_results=False),
+        ),
+        (linalg.svd_p, _svd),
+    ):
         mlir.register_lowering(primitive, rule, platform=PLATFORM)
 
 
@@ -119,6 +131,33 @@ def _lu(ctx: mlir.LoweringRuleContext, operand: Any) -> Sequence[Any]:
         result_shapes=_result_shapes(ctx),
         api_version=1,
     ).results
+
+
+def _pivots_to_permutation(pivots: jax.Array, *, permutation_size: int) -> jax.Array:
+    """The row exchanges of an LU factorisation, done one after the other.
+
+    JAX's own rule scatters, which makes every step a launch or two. Selects let the loop become one kernel.
+
+    Parameters
+    ----------
+    pivots
+        Shape (..., exchanges), counted from 0.
+    permutation_size
+        Rows of the matrix.
+    """
+    last = pivots.ndim - 1
+    places = lax.broadcasted_iota(pivots.dtype, (*pivots.shape[:-1], permutation_size), last)
+
+    def exchange(i: jax.Array, permutation: jax.Array) -> jax.Array:
+        there = lax.dynamic_slice_in_dim(pivots, i, 1, axis=last)
+        here_value = lax.dynamic_slice_in_dim(permutation, i, 1, axis=last)
+        there_value = jnp.sum(
+            jnp.where(places == there, permutation, 0), axis=-1, keepdims=True, dtype=pivots.dtype
+        )
+        here = i.astype(pivots.dtype)
+        return jnp.where(places == here, there_value, jnp.where(places == there, here_value, permutation))
+
+    return lax.fori_loop(0, pivots.shape[-1], exchange, places)
 
 
 def _result_shapes(ctx: mlir.LoweringRuleContext) -> list[Any] | None:

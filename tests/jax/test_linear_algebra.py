@@ -438,3 +438,12 @@ def test_decompositions_are_exported_with_a_symbolic_batch(xpu, function) -> Non
     actual = jax.export.deserialize(exported.serialize()).call(a)
     for x, y in zip(jax.tree.leaves(actual), jax.tree.leaves(jax.jit(function)(a)), strict=True):
         np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+
+
+@pytest.mark.parametrize("shape", [(1,), (64,), (3, 20), (2, 2, 5), (0, 4), (0,)])
+def test_permutation_of_pivots(xpu, cpu, shape) -> None:
+    rows = shape[-1] + 3
+    random = np.random.default_rng(3)
+    pivots = np.minimum(np.arange(shape[-1]) + random.integers(0, 4, shape), rows - 1).astype(np.int32)
+    convert = jax.jit(lambda x: jax.lax.linalg.lu_pivots_to_permutation(x, rows))
+    np.testing.assert_array_equal(convert(jax.device_put(pivots, xpu)), convert(jax.device_put(pivots, cpu)))

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/passes/matrix_guards.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -23,9 +24,6 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal.h"
-#include "xla/literal_util.h"
-#include "xla/primitive_util.h"
 #include "xla/service/hlo_creation_utils.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -134,47 +132,6 @@ absl::Status RewriteCholesky(HloInstruction* cholesky) {
   return cholesky->parent()->ReplaceInstruction(cholesky, call);
 }
 
-// XLA's expander leaves NaN where it met it; LAPACK and JAX want the whole matrix to be NaN unless
-// every pivot is positive.
-absl::StatusOr<HloInstruction*> NanUnlessPositiveDefinite(HloInstruction* factor) {
-  const xla::Shape& shape = factor->shape();
-  const int64_t rank = shape.dimensions().size();
-  HloInstruction* real = factor;
-  if (xla::primitive_util::IsComplexType(shape.element_type())) {
-    ONEXPU_ASSIGN_OR_RETURN(real, xla::MakeUnaryHlo(HloOpcode::kReal, factor));
-  }
-  const auto spread = [&](HloInstruction* value, absl::Span<const int64_t> dimensions) {
-    return xla::MakeBroadcastHlo(value, dimensions, shape.dimensions());
-  };
-  const auto constant = [&](xla::Literal literal) {
-    return factor->AddInstruction(HloInstruction::CreateConstant(std::move(literal)));
-  };
-  const xla::PrimitiveType type = real->shape().element_type();
-  const xla::Shape indices = xla::ShapeUtil::ChangeElementType(shape, xla::S32);
-  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * is_positive,
-                          xla::MakeCompareHlo(xla::ComparisonDirection::kGt, real,
-                                              spread(constant(xla::LiteralUtil::Zero(type)), {})));
-  ONEXPU_ASSIGN_OR_RETURN(
-      HloInstruction * is_off_diagonal,
-      xla::MakeCompareHlo(xla::ComparisonDirection::kNe,
-                          xla::MakeIotaHlo(factor->parent(), indices, rank - 2),
-                          xla::MakeIotaHlo(factor->parent(), indices, rank - 1)));
-  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * is_fine,
-                          xla::MakeBinaryHlo(HloOpcode::kOr, is_positive, is_off_diagonal));
-  ONEXPU_ASSIGN_OR_RETURN(
-      HloInstruction * is_definite,
-      xla::MakeReduceHlo(is_fine, constant(xla::LiteralUtil::CreateR0<bool>(true)),
-                         {rank - 2, rank - 1}, HloOpcode::kAnd));
-  std::vector<int64_t> batch(rank - 2);
-  std::iota(batch.begin(), batch.end(), 0);
-  ONEXPU_ASSIGN_OR_RETURN(xla::Literal literal, xla::LiteralUtil::NanValue(type));
-  HloInstruction* nan = constant(std::move(literal));
-  if (real != factor) {
-    ONEXPU_ASSIGN_OR_RETURN(nan, xla::MakeBinaryHlo(HloOpcode::kComplex, nan, nan));
-  }
-  return xla::MakeSelectHlo(spread(is_definite, batch), factor, spread(nan, {}));
-}
-
 absl::Status KeepCholesky(HloInstruction* cholesky) {
   HloInstruction* factor = cholesky->AddInstruction(cholesky->Clone());
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * result, NanUnlessPositiveDefinite(factor));
@@ -247,16 +204,17 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
   ONEXPU_RETURN_IF_ERROR(
       CheckFactorisation(*call, factorisation.operands, {factorisation.results}));
   if (factorisation.has_expander && StaysExpanded(*call, factorisation, target)) return false;
-  std::string settings;
-  if (factorisation.name == kEigh) {
-    settings = ToText(EighConfig{!absl::StartsWith(call->raw_backend_config_string(), "0")});
-  }
-  HloInstruction* replacement =
-      AddCall(call, call->shape(), call->operands(), factorisation.target, settings);
+  const bool is_eigh = factorisation.name == kEigh;
+  const EighConfig config{!absl::StartsWith(call->raw_backend_config_string(), "0")};
+  HloInstruction* replacement = AddCall(call, call->shape(), call->operands(), factorisation.target,
+                                        is_eigh ? ToText(config) : "");
   const xla::ShapeIndex first = factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
   xla::Cast<xla::HloCustomCallInstruction>(replacement)
       ->set_output_to_operand_aliasing({{first, {0, {}}}});
   ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
+  if (!is_eigh) return true;
+  ONEXPU_RETURN_IF_ERROR(GuardIteration(
+      replacement, config.lower ? MatrixPart::kLowerTriangle : MatrixPart::kUpperTriangle));
   return true;
 }
 
@@ -274,6 +232,7 @@ absl::StatusOr<bool> RewriteCustomCall(HloInstruction* call, const Target& targe
   ONEXPU_RETURN_IF_ERROR(CheckFactorisation(*call, 1, {1, 3}));
   HloInstruction* replacement = AddCall(call, call->shape(), call->operands(), kSvdTarget, "");
   ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
+  ONEXPU_RETURN_IF_ERROR(GuardIteration(replacement, MatrixPart::kAll));
   return true;
 }
 
