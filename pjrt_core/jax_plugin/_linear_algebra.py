@@ -148,6 +148,9 @@ def _pivots_to_permutation(pivots: jax.Array, *, permutation_size: int) -> jax.A
     last = pivots.ndim - 1
     places = lax.broadcasted_iota(pivots.dtype, (*pivots.shape[:-1], permutation_size), last)
 
+    if pivots.shape[-1] == 0:
+        return places
+
     def exchange(i: jax.Array, permutation: jax.Array) -> jax.Array:
         there = lax.dynamic_slice_in_dim(pivots, i, 1, axis=last)
         here_value = lax.dynamic_slice_in_dim(permutation, i, 1, axis=last)

@@ -203,18 +203,24 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
                                           const Target& target) {
   ONEXPU_RETURN_IF_ERROR(
       CheckFactorisation(*call, factorisation.operands, {factorisation.results}));
-  if (factorisation.has_expander && StaysExpanded(*call, factorisation, target)) return false;
   const bool is_eigh = factorisation.name == kEigh;
   const EighConfig config{!absl::StartsWith(call->raw_backend_config_string(), "0")};
-  HloInstruction* replacement = AddCall(call, call->shape(), call->operands(), factorisation.target,
-                                        is_eigh ? ToText(config) : "");
-  const xla::ShapeIndex first = factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
-  xla::Cast<xla::HloCustomCallInstruction>(replacement)
-      ->set_output_to_operand_aliasing({{first, {0, {}}}});
-  ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
-  if (!is_eigh) return true;
-  ONEXPU_RETURN_IF_ERROR(GuardIteration(
-      replacement, config.lower ? MatrixPart::kLowerTriangle : MatrixPart::kUpperTriangle));
+  const bool stays = factorisation.has_expander && StaysExpanded(*call, factorisation, target);
+  if (stays && !is_eigh) return false;
+  if (!stays) {
+    HloInstruction* replacement = AddCall(call, call->shape(), call->operands(),
+                                          factorisation.target, is_eigh ? ToText(config) : "");
+    const xla::ShapeIndex first =
+        factorisation.results > 1 ? xla::ShapeIndex{0} : xla::ShapeIndex{};
+    xla::Cast<xla::HloCustomCallInstruction>(replacement)
+        ->set_output_to_operand_aliasing({{first, {0, {}}}});
+    ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
+    call = replacement;
+  }
+  if (is_eigh) {
+    ONEXPU_RETURN_IF_ERROR(GuardIteration(
+        call, config.lower ? MatrixPart::kLowerTriangle : MatrixPart::kUpperTriangle));
+  }
   return true;
 }
 

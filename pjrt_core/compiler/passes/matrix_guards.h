@@ -15,9 +15,9 @@ absl::StatusOr<xla::HloInstruction*> NanUnlessPositiveDefinite(xla::HloInstructi
 // What a routine reads of its matrices.
 enum class MatrixPart { kAll, kLowerTriangle, kUpperTriangle };
 
-// What one NaN or infinity does to an iteration of LAPACK's is not said: some results are NaN, some
-// are not. Such matrices, the first operand's, are kept from it, and all of their results are NaN.
-// Replaces `call`.
+// What one NaN or infinity does to an iteration of LAPACK's, or Jacobi's, is not said: some results
+// are NaN, some are not. Such matrices, the first operand's, are kept from it, and all of their
+// results are NaN. Replaces `call`.
 absl::Status GuardIteration(xla::HloInstruction* call, MatrixPart read);
 
 }  // namespace onexpu::compiler
