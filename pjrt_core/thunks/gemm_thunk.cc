@@ -33,6 +33,20 @@ bool IsColumnMajor(const program::Tensor& tensor) {
          tensor.strides()->Get(rank - 1) != 1;
 }
 
+// The same memory, with the strides that a dense row-major tensor has in dimensions of one element.
+// They are never walked, but oneDNN reads the format from them: with a row of stride 1 it takes the
+// next element for the next batch.
+dnnl::memory::desc WithPlainStrides(const dnnl::memory::desc& desc) {
+  const dnnl::memory::dims dimensions = desc.get_dims();
+  dnnl::memory::dims strides = desc.get_strides();
+  for (int64_t i = static_cast<int64_t>(dimensions.size()) - 1; i >= 0; --i) {
+    if (dimensions[i] != 1) continue;
+    const bool is_last = i + 1 == static_cast<int64_t>(dimensions.size());
+    strides[i] = is_last ? 1 : strides[i + 1] * dimensions[i + 1];
+  }
+  return dnnl::memory::desc(dimensions, desc.get_data_type(), strides);
+}
+
 // The same memory with rows and columns exchanged.
 dnnl::memory::desc Transposed(const dnnl::memory::desc& desc) {
   std::vector<int> permutation(desc.get_ndims());
@@ -65,7 +79,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
   const program::Tensor& second = transposes ? *gemm.lhs() : *gemm.rhs();
   const auto to_dnnl = [&](const program::Tensor& tensor) -> absl::StatusOr<dnnl::memory::desc> {
     ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc desc, ToDnnl(tensor));
-    return transposes ? Transposed(desc) : desc;
+    return WithPlainStrides(transposes ? Transposed(desc) : desc);
   };
   ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc lhs, to_dnnl(first));
   ONEXPU_ASSIGN_OR_RETURN(const dnnl::memory::desc rhs, to_dnnl(second));

@@ -1,0 +1,167 @@
+"""Products and convolutions that oneDNN runs: layouts, epilogues, and weights that come again."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tests.jax.compare import check
+
+# A sum of `k` products of either sign: each rounds by itself, in an order of the library's choice.
+_ULPS = 4 * 16
+
+
+def _array(shape, dtype="float32", seed: int = 0) -> np.ndarray:
+    values = np.random.default_rng([seed, *shape]).standard_normal(shape)
+    return np.array(jnp.asarray(values).astype(dtype))
+
+
+def _convolve(x, w, stride: int = 1):
+    return lax.conv_general_dilated(
+        x, w, (stride, stride), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+
+
+def _calls(function, *args) -> str:
+    """Returns the optimised module's text, to see what became a library call."""
+    return jax.jit(function).lower(*args).compile().as_text()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("batch", [(), (3,)])
+@pytest.mark.parametrize("shape", [(33, 70, 50), (64, 128, 256), (1, 300, 200), (200, 300, 1)])
+def test_products_that_lie_by_columns(xpu, cpu, dtype, batch, shape) -> None:
+    m, k, n = shape
+    a, b = _array((*batch, m, k), dtype), _array((*batch, k, n), dtype)
+    bias = _array((n,), dtype)
+
+    def transposed(a, b, bias):
+        return jnp.swapaxes(a @ b, -1, -2), jnp.swapaxes(jax.nn.relu(a @ b + bias), -1, -2)
+
+    check(xpu, cpu, jax.jit(transposed), a, b, bias, ulps=_ULPS)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize(
+    "formula",
+    ["bmk,bkn->bmn", "bkm,bkn->bmn", "bmk,bnk->bmn", "mbk,kbn->mbn", "bmk,bkn->bnm", "bmk,bkn->mbn", "kbm,nbk->nmb"],
+)
+def test_products_with_dimensions_of_one_element(xpu, formula, dtype) -> None:
+    # Formats that oneDNN guesses from strides, which say nothing where there is one element.
+    with jax.default_device(xpu):
+        for sizes in itertools.product((1, 3), (1, 5, 90), (1, 300), (1, 7, 200)):
+            extent = dict(zip("bmkn", sizes, strict=True))
+            if np.prod(sizes) < 36 << 10:
+                continue  # no library call
+            a, b = (
+                _array([extent[i] for i in operand], dtype)
+                for operand in formula.split("->")[0].split(",")
+            )
+            actual = jax.jit(lambda a, b: jnp.einsum(formula, a, b))(a, b)
+            expected = np.einsum(formula, a.astype(np.float64), b.astype(np.float64))
+            # A sum of k products rounds with every one of them: at most k units of the terms' sum, a few in practice.
+            terms = np.einsum(formula, abs(a.astype(np.float64)), abs(b.astype(np.float64))).max()
+            tolerance = 4 * float(jnp.finfo(actual.dtype).eps) * terms
+            np.testing.assert_allclose(
+                np.asarray(actual).astype(np.float64), expected, atol=tolerance, err_msg=str(sizes)
+            )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_residual_connections_join_the_product(xpu, cpu, dtype) -> None:
+    x, w, bias = _array((64, 256), dtype), _array((256, 256), dtype), _array((256,), dtype)
+
+    def block(x, w, bias):
+        for _ in range(3):
+            x = jax.nn.relu(x + x @ w / 16 + bias)
+        return x
+
+    check(xpu, cpu, jax.jit(block), x, w, bias, ulps=4 * _ULPS)
+    x[3, 5], x[7, 9] = np.nan, np.inf
+    check(xpu, cpu, jax.jit(block), x, w, bias, ulps=4 * _ULPS)
+    if dtype == "float32":
+        text = _calls(block, *jax.device_put((x, w, bias), xpu))
+        assert text.count("has_addend = true") == 3
+        assert "fusion(" not in text  # nothing is left to launch beside the calls
+
+
+def test_a_residual_connection_joins_the_convolution(xpu, cpu) -> None:
+    x, w, bias = _array((2, 9, 11, 16)), _array((3, 3, 16, 16)) / 12, _array((16,))
+
+    def block(x, w, bias):
+        return jax.nn.relu(x + _convolve(x, w) + bias)
+
+    check(xpu, cpu, jax.jit(block), x, w, bias, ulps=_ULPS)
+    assert "has_addend = true" in _calls(block, *jax.device_put((x, w, bias), xpu))
+
+
+@pytest.mark.parametrize("convolution", [False, True])
+def test_a_clip_behind_a_library_call_keeps_nan(xpu, cpu, convolution) -> None:
+    if convolution:
+        x, w = _array((2, 9, 11, 16)), _array((3, 3, 16, 16)) / 4
+        product = _convolve
+    else:
+        x, w = _array((64, 128)), _array((128, 256))
+        product = jnp.matmul
+    x[(1,) * x.ndim] = np.nan
+    clamp = lambda y: lax.clamp(np.float32(0), y, np.float32(6))  # noqa: E731
+    for clip in (jax.nn.relu6, clamp, lambda y: jnp.clip(y, -1, 1)):
+        check(xpu, cpu, jax.jit(lambda x, w, clip=clip: clip(product(x, w))), x, w, ulps=_ULPS)
+
+
+@pytest.mark.parametrize("spatial", [(1, 1), (2, 2), (2, 3), (7, 5)])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_weight_gradients_of_small_maps(xpu, cpu, spatial, stride) -> None:
+    x, w = _array((4, *spatial, 24)), _array((3, 3, 24, 40))
+
+    def loss(w, x):
+        y = _convolve(x, w, stride)
+        return jnp.sum(y * jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape))
+
+    check(xpu, cpu, jax.jit(jax.grad(loss, argnums=(0, 1))), w, x, ulps=4 * _ULPS)
+
+
+def test_weights_that_come_again_stay_packed_until_they_change(xpu) -> None:
+    convolve = jax.jit(_convolve)
+    step = jax.jit(lambda w, by: w * by, donate_argnums=0)
+    host = _array((3, 3, 16, 32))
+    x = jax.device_put(_array((2, 12, 12, 16)), xpu)
+    w = jax.device_put(host, xpu)
+    first = np.asarray(convolve(x, w))
+    for factor in (1.0, 2.0, 4.0):
+        for _ in range(4):  # packed anew, then kept
+            np.testing.assert_allclose(np.asarray(convolve(x, w)), first * factor, rtol=1e-6, atol=1e-5)
+        # The new weights lie in the same memory.
+        w = step(w, 2.0)
+    other = jax.device_put(host, xpu)
+    np.testing.assert_array_equal(np.asarray(convolve(x, other)), first)
+
+
+def test_constant_weights(xpu, cpu) -> None:
+    w = _array((3, 3, 16, 32))
+    convolve = jax.jit(lambda x: _convolve(x, w))
+    for seed in range(4):
+        check(xpu, cpu, convolve, _array((2, 12, 12, 16), seed=seed), ulps=_ULPS)
+
+
+def test_kept_weights_under_several_threads(xpu) -> None:
+    convolve = jax.jit(_convolve)
+    x = jax.device_put(_array((2, 12, 12, 16)), xpu)
+    weights = [jax.device_put(_array((3, 3, 16, 32), seed=i), xpu) for i in range(3)]
+    expected = [np.asarray(convolve(x, w)) for w in weights]
+
+    def run(number: int) -> None:
+        for i in range(30):
+            # Some threads stay with their weights, some change them every time.
+            which = number % 3 if number < 3 else (number + i) % 3
+            np.testing.assert_array_equal(np.asarray(convolve(x, weights[which])), expected[which])
+
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        for future in [pool.submit(run, number) for number in range(6)]:
+            future.result()
