@@ -91,6 +91,20 @@ def test_residual_connections_join_the_product(xpu, cpu, dtype) -> None:
         assert "fusion(" not in text  # nothing is left to launch beside the calls
 
 
+def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
+    q, k, v = (_array((2, 96, 4, 64), seed=i) for i in range(3))
+    w = _array((256, 256)) / 16
+
+    def attention(q, k, v, w):
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8)
+        return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(2, 96, 256) @ w
+
+    check(xpu, cpu, jax.jit(attention), q, k, v, w, ulps=_ULPS)
+    text = _calls(attention, *jax.device_put((q, k, v, w), xpu))
+    assert text.count('custom_call_target="onednn-matmul"') == 3
+    assert "copy" not in text and " transpose(" not in text
+
+
 def test_a_residual_connection_joins_the_convolution(xpu, cpu) -> None:
     x, w, bias = _array((2, 9, 11, 16)), _array((3, 3, 16, 16)) / 12, _array((16,))
 

@@ -13,6 +13,7 @@
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
 #include "xla/shape_util.h"
 
@@ -62,9 +63,33 @@ absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* cal
   return SetInstructionLayout(WithColumns(call->shape(), rank), call);
 }
 
+absl::Status LayoutAssignment::ConstrainToTranspose(const xla::HloInstruction* product) {
+  ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*product));
+  const xla::HloInstruction* transpose = product->users().empty() ? nullptr : product->users()[0];
+  for (const xla::HloInstruction* user : product->users()) {
+    if (user->opcode() != xla::HloOpcode::kTranspose ||
+        user->dimensions() != transpose->dimensions()) {
+      return absl::OkStatus();
+    }
+  }
+  if (transpose == nullptr || product == product->parent()->root_instruction()) {
+    return absl::OkStatus();
+  }
+  // The transpose's result by rows. Only a row or a column may be what lies together.
+  const xla::Layout layout = xla::LayoutUtil::MakeLayout(
+      std::vector<int64_t>(transpose->dimensions().rbegin(), transpose->dimensions().rend()));
+  for (const int64_t dimension : layout.minor_to_major()) {
+    if (product->shape().dimensions(dimension) == 1) continue;
+    if (dimension < config.batch_dimensions) return absl::OkStatus();
+    break;
+  }
+  return SetInstructionLayout(WithLayout(product->shape(), layout), product);
+}
+
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
+    if (IsMatmul(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
     if (!IsConvolutionCall(*call)) continue;
     const xla::ConvolutionDimensionNumbers& roles = call->convolution_dimension_numbers();
     const xla::Layout source =

@@ -23,6 +23,8 @@ class LayoutAssignment : public xla::LayoutAssignment {
 
  private:
   absl::Status ConstrainToColumns(const xla::HloInstruction* call);
+  // A product that is only transposed is written where the transpose would put it.
+  absl::Status ConstrainToTranspose(const xla::HloInstruction* product);
 };
 
 }  // namespace onexpu::compiler
