@@ -141,6 +141,29 @@ def test_weight_gradients_of_small_maps(xpu, cpu, spatial, stride) -> None:
     check(xpu, cpu, jax.jit(jax.grad(loss, argnums=(0, 1))), w, x, ulps=4 * _ULPS)
 
 
+@pytest.mark.parametrize(
+    ("source", "weights", "strides", "dilation", "groups"),
+    [
+        ((1, 4, 12, 1), (16, 2, 1, 2), (1, 2), (1, 1), 2),
+        ((2, 192, 5, 1), (64, 48, 3, 3), (1, 2), (1, 1), 4),
+        ((1, 2, 5, 12), (1, 2, 1, 1), (1, 2), (2, 1), 1),
+        ((2, 32, 6, 6), (32, 32, 3, 3), (1, 1), (1, 1), 1),
+    ],
+)
+def test_gradients_of_bfloat16_convolutions(xpu, cpu, source, weights, strides, dilation, groups) -> None:
+    """Cases in which oneDNN's own are wrong, and one in which they are not."""
+    x, w = _array(source, "bfloat16"), _array(weights, "bfloat16")
+
+    def loss(x, w):
+        y = lax.conv_general_dilated(x, w, strides, "SAME", rhs_dilation=dilation, feature_group_count=groups)
+        y = y.astype(np.float32)
+        return jnp.sum(y * jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape))
+
+    # What a library reads without having written it shall be seen.
+    jax.device_put(np.full(1 << 20, np.float32(1e30)), xpu).block_until_ready()
+    check(xpu, cpu, jax.jit(jax.grad(loss, (0, 1))), x, w, ulps=4)
+
+
 def test_weights_that_come_again_stay_packed_until_they_change(xpu) -> None:
     convolve = jax.jit(_convolve)
     step = jax.jit(lambda w, by: w * by, donate_argnums=0)
