@@ -46,7 +46,6 @@ const char* ExtensionOf(const llvm::Instruction& instruction) {
 absl::Status LegalizeFunction(llvm::Function& function, const LegalizerOptions& options) {
   llvm::removeUnreachableBlocks(function);
   legalizer::DropHints(function);
-  legalizer::RestoreAdditions(function);
   legalizer::ScalarizeVectors(function);
   legalizer::SplitAggregates(function);
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandAtomics(function, options));

@@ -25,11 +25,6 @@ absl::Status Unsupported(absl::string_view what, const llvm::Instruction& instru
 // Drops hints without meaning here (prefetch, assume, alias scopes).
 void DropHints(llvm::Function& function);
 
-// "or" of numbers without common bits as the addition that it was. SPIR-V cannot say "disjoint",
-// and a device's compiler that sees a plain "or" in an address does not see that neighbouring
-// work-items read neighbouring elements: it gathers (column sums: 10 instead of 3 ms, measured).
-void RestoreAdditions(llvm::Function& function);
-
 // Vectors of booleans, of odd integers, and of lengths that SPIR-V has not, by element.
 void ScalarizeVectors(llvm::Function& function);
 

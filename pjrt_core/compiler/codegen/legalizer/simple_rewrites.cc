@@ -217,23 +217,6 @@ void DropHints(llvm::Function& function) {
   }
 }
 
-void RestoreAdditions(llvm::Function& function) {
-  for (llvm::BasicBlock& block : function) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
-      const auto* disjoint = llvm::dyn_cast<llvm::PossiblyDisjointInst>(&instruction);
-      if (disjoint == nullptr || !disjoint->isDisjoint() || !instruction.getType()->isIntegerTy()) {
-        continue;
-      }
-      llvm::IRBuilder<> b(&instruction);
-      llvm::Value* sum = b.CreateAdd(instruction.getOperand(0), instruction.getOperand(1), "",
-                                     /*HasNUW=*/true, /*HasNSW=*/true);
-      sum->takeName(&instruction);
-      instruction.replaceAllUsesWith(sum);
-      instruction.eraseFromParent();
-    }
-  }
-}
-
 void ScalarizeVectors(llvm::Function& function) {
   if (!UsesIllegalVectors(function)) return;
   ExpandVectorCasts(function);
