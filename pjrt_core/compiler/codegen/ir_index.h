@@ -46,7 +46,7 @@ class IndexMath {
   // `wide_places`: places in memory are computed in 64 bits from the first addition on, whatever
   // the type of indices. A CPU's compiler sees only then that neighbouring work-items read
   // neighbouring elements: LLVM's optimiser loses the knowledge that a sum of 32 bits does not wrap
-  // (column sums in tiles: 10 instead of 3 ms, measured). A GPU computes them faster in 32.
+  // (column sums in tiles: 10 instead of 5 ms, measured). A GPU computes them faster in 32.
   IndexMath(llvm::IRBuilder<>& builder, llvm::IntegerType* type, bool wide_places)
       : builder_(builder), type_(type), wide_places_(wide_places) {
     PushScope();
