@@ -13,10 +13,6 @@ namespace {
 
 namespace lapack = oneapi::mkl::lapack;
 
-oneapi::mkl::uplo Triangle(bool lower) {
-  return lower ? oneapi::mkl::uplo::lower : oneapi::mkl::uplo::upper;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> CholeskyThunk::Create(const program::Thunk& thunk,

@@ -14,8 +14,6 @@ namespace {
 namespace lapack = oneapi::mkl::lapack;
 namespace mkl = oneapi::mkl;
 
-mkl::uplo Triangle(bool lower) { return lower ? mkl::uplo::lower : mkl::uplo::upper; }
-
 // Real and complex matrices have one name each for the same routine.
 template <typename T>
 int64_t ScratchElements(sycl::queue& queue, bool lower, int64_t n, int64_t leading) {

@@ -14,6 +14,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "oneapi/mkl/types.hpp"
 #include "pjrt_core/thunks/mkl_types.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "sycl/sycl.hpp"
@@ -55,6 +56,11 @@ void FillWithNan(sycl::queue& queue, T* elements, int64_t count) {
 // The compiler lets the routine's result lie where its operand is, when nobody else reads that.
 void CopyUnlessSame(const ExecuteContext& context, const program::Slice& from,
                     const program::Slice& to);
+
+// The triangle that a routine reads.
+inline oneapi::mkl::uplo Triangle(bool lower) {
+  return lower ? oneapi::mkl::uplo::lower : oneapi::mkl::uplo::upper;
+}
 
 // Where the next array in the scratch arena may begin.
 inline size_t AlignScratch(size_t bytes) { return (bytes + 63) / 64 * 64; }
