@@ -54,7 +54,8 @@ def _eigh(
     (aval,) = ctx.avals_in
     if algorithm == linalg.EighImplementation.QDWH:
         raise NotImplementedError(
-            f"onexpu: eigh with {algorithm} on {aval}; xpu has EighImplementation.QR"
+            f"onexpu: eigh with {algorithm} on {aval}: oneMKL has no such routine for SYCL; xpu has "
+            "EighImplementation.QR"
         )
     n = aval.shape[-1]
     if not core.is_constant_dim(n):
@@ -104,7 +105,8 @@ def _svd(
         )
     if algorithm not in (None, linalg.SvdAlgorithm.DEFAULT, linalg.SvdAlgorithm.QR):
         raise NotImplementedError(
-            f"onexpu: svd with {algorithm} on {aval}; xpu has SvdAlgorithm.QR and .POLAR"
+            f"onexpu: svd with {algorithm} on {aval}: oneMKL has no such routine for SYCL; xpu has "
+            "SvdAlgorithm.QR and .POLAR"
         )
     if rows == 0 or columns == 0:
         empty = functools.partial(linalg._empty_svd, full_matrices=full_matrices, compute_uv=compute_uv)

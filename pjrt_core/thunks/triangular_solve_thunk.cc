@@ -65,7 +65,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
       }
     }
     return absl::UnimplementedError(
-        "onexpu: an adjoint triangular solve of matrices by rows and by columns");
+        "onexpu: an adjoint triangular solve of which one array lies by rows and one by columns: "
+        "BLAS conjugates only what it transposes");
   }));
   return std::unique_ptr<Thunk>(std::move(result));
 }
