@@ -25,6 +25,25 @@ def test_sine_and_cosine_to_the_last_place(xpu, function, scale) -> None:
     assert np.max(np.abs(actual - expected) / unit) < 0.9
 
 
+def test_hyperbolic_tangent_to_the_last_places(xpu) -> None:
+    x = np.concatenate([np.linspace(1e-6, 12, 300_001), np.geomspace(1e-44, 3e38, 100_000)]).astype(np.float32)
+    x = np.concatenate([x, -x])
+    actual = np.asarray(jax.jit(jnp.tanh)(jax.device_put(x, xpu)))
+    expected = np.tanh(x.astype(np.float64))
+    unit = np.spacing(np.abs(expected).astype(np.float32)).astype(np.float64)
+    # Measured 2.3: the roundings of the polynomial, the sum and the quotient.
+    assert np.max(np.abs(actual - expected) / unit) < 2.4
+    assert np.max(np.abs(actual)) == 1
+
+
+def test_hyperbolic_tangent_of_special_values(xpu) -> None:
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40], np.float32)
+    actual = np.asarray(jax.jit(jnp.tanh)(jax.device_put(x, xpu)))
+    expected = np.array([0.0, -0.0, 1.0, -1.0, np.nan, 1e-45, -1e-40], np.float32)
+    np.testing.assert_array_equal(actual, expected)
+    np.testing.assert_array_equal(np.signbit(actual[:2]), np.signbit(expected[:2]))
+
+
 def test_sine_and_cosine_of_special_values(xpu) -> None:
     x = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 2.0**17, -1e8, 3e38]
     x = np.array(x, np.float32)

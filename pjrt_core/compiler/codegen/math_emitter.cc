@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
+#include "pjrt_core/compiler/codegen/hyperbolic.h"
 #include "pjrt_core/compiler/codegen/real_value.h"
 #include "pjrt_core/compiler/codegen/trigonometry.h"
 
@@ -28,7 +29,6 @@ constexpr BuiltinName kBuiltinNames[] = {
     {MathFunction::kRsqrt, 1, "rsqrt"},
     {MathFunction::kCbrt, 1, "cbrt"},
     {MathFunction::kTan, 1, "tan"},
-    {MathFunction::kTanh, 1, "tanh"},
     {MathFunction::kSinh, 1, "sinh"},
     {MathFunction::kCosh, 1, "cosh"},
     {MathFunction::kAsin, 1, "asin"},
@@ -87,6 +87,7 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
   const Real& x = values[0];
   if (function == MathFunction::kSin) return Sine(x).value();
   if (function == MathFunction::kCos) return Cosine(x).value();
+  if (function == MathFunction::kTanh) return HyperbolicTangent(x).value();
   if (function == MathFunction::kLogistic) return (1.0 / (1.0 + Builtin("exp", -x))).value();
   if (function == MathFunction::kSign) {
     // Zeros and NaN are their own signs.
