@@ -1,15 +1,11 @@
 #include "pjrt_core/thunks/lu_thunk.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "oneapi/mkl/lapack.hpp"
-#include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/thunks/lapack_call.h"
-#include "pjrt_core/thunks/mkl_types.h"
 
 namespace onexpu {
 namespace {
@@ -30,42 +26,31 @@ absl::StatusOr<std::unique_ptr<Thunk>> LuThunk::Create(const program::Thunk& thu
   std::unique_ptr<LuThunk> result(new LuThunk(thunk.op_name()->str(), thunk.source()->str()));
   ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch matrices,
                           MatrixBatch::InPlaceByColumns(*lu.operand(), *lu.result()));
-  result->type_ = lu.operand()->element_type();
-  result->operand_ = *lu.operand()->slice();
-  result->result_ = *lu.result()->slice();
   result->pivots_ = *lu.pivots()->slice();
   result->permutation_ = *lu.permutation()->slice();
-  result->matrices_ = matrices;
-  if (matrices.is_empty()) return std::unique_ptr<Thunk>(std::move(result));
-  const int64_t exchanges = std::min(matrices.rows, matrices.columns);
-  result->routine_offset_ = AlignScratch(matrices.count * exchanges * sizeof(int64_t));
-  ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() {
-    return CatchLibraryErrors([&] {
-      result->scratch_bytes_ =
-          result->routine_offset_ + sizeof(T) * lapack::getrf_batch_scratchpad_size<T>(
-                                                    load.queue, matrices.rows, matrices.columns,
-                                                    matrices.column_stride, matrices.distance,
-                                                    exchanges, matrices.count);
-      return absl::OkStatus();
-    });
-  }));
-  return std::unique_ptr<Thunk>(std::move(result));
+  return Finish(std::move(result), *lu.operand(), *lu.result(), matrices, load);
+}
+
+template <typename T>
+size_t LuThunk::ScratchBytes(sycl::queue& queue) const {
+  const MatrixBatch& m = matrices();
+  return routine_offset() + sizeof(T) * lapack::getrf_batch_scratchpad_size<T>(
+                                            queue, m.rows, m.columns, m.column_stride, m.distance,
+                                            exchanges(), m.count);
 }
 
 template <typename T>
 absl::Status LuThunk::Run(const ExecuteContext& context) const {
-  const int64_t rows = matrices_.rows, count = matrices_.count;
-  const int64_t exchanges = std::min(rows, matrices_.columns);
-  auto* factors = static_cast<T*>(context.allocations.Resolve(result_));
-  auto* library_pivots = static_cast<int64_t*>(context.scratch);
-  auto* scratch = reinterpret_cast<T*>(static_cast<char*>(context.scratch) + routine_offset_);
+  const MatrixBatch& m = matrices();
+  const int64_t rows = m.rows, count = m.count, exchanges = this->exchanges();
+  auto* library_pivots = Scratch<int64_t>(context);
   // What it calls failures are singular matrices, whose factors are fine.
   ONEXPU_RETURN_IF_ERROR(RunLapack(context.queue, count, [&] {
-                           return lapack::getrf_batch(
-                               context.queue, rows, matrices_.columns, factors,
-                               matrices_.column_stride, matrices_.distance, library_pivots,
-                               exchanges, count, scratch,
-                               (scratch_bytes_ - routine_offset_) / sizeof(T));
+                           return lapack::getrf_batch(context.queue, rows, m.columns,
+                                                      Result<T>(context), m.column_stride,
+                                                      m.distance, library_pivots, exchanges, count,
+                                                      Scratch<T>(context, routine_offset()),
+                                                      ScratchElements<T>(routine_offset()));
                          }).status());
   std::vector<int64_t> wide(count * exchanges);
   context.queue.memcpy(wide.data(), library_pivots, wide.size() * sizeof(int64_t)).wait_and_throw();
@@ -84,16 +69,6 @@ absl::Status LuThunk::Run(const ExecuteContext& context) const {
       .memcpy(context.allocations.Resolve(permutation_), permutation.data(),
               permutation.size() * sizeof(int32_t))
       .wait_and_throw();
-  return absl::OkStatus();
-}
-
-absl::Status LuThunk::Execute(const ExecuteContext& context) {
-  if (matrices_.is_empty()) {
-    return absl::OkStatus();
-  }
-  CopyUnlessSame(context, operand_, result_);
-  ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() { return Run<T>(context); }));
-  context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

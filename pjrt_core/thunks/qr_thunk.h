@@ -1,42 +1,38 @@
 // Factors a batch of matrices into Householder reflectors and a triangle, in the memory of the
 // result.
 //
-// Thread-safe after creation. Borrows device memory. Blocks, as the library does on some devices.
+// Thread-safe after creation. Borrows device memory.
 #ifndef PJRT_CORE_THUNKS_QR_THUNK_H_
 #define PJRT_CORE_THUNKS_QR_THUNK_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/thunks/matrix_batch.h"
-#include "pjrt_core/thunks/thunk.h"
+#include "pjrt_core/thunks/lapack_thunk.h"
 
 namespace onexpu {
 
-class QrThunk final : public Thunk {
+class QrThunk final : public LapackThunk<QrThunk> {
  public:
   static absl::StatusOr<std::unique_ptr<Thunk>> Create(const program::Thunk& thunk,
                                                        const program::QrThunk& qr,
                                                        const LoadContext& load);
 
-  absl::Status Execute(const ExecuteContext& context) override;
-  size_t scratch_bytes() const override { return scratch_bytes_; }
-  bool blocks() const override { return true; }
   absl::string_view kind() const override { return "qr"; }
 
  private:
-  using Thunk::Thunk;
+  friend class LapackThunk<QrThunk>;
+  using LapackThunk::LapackThunk;
+
+  template <typename T>
+  size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
 
-  program::ElementType type_ = program::ElementType::F32;
-  program::Slice operand_;
-  program::Slice result_;
   program::Slice taus_;
-  MatrixBatch matrices_;
-  size_t scratch_bytes_ = 0;
 };
 
 }  // namespace onexpu
