@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -23,6 +24,15 @@ const llvm::ConstantInt* AsConstant(llvm::Value* value) {
 bool IsConstant(llvm::Value* value, int64_t wanted) {
   const llvm::ConstantInt* constant = AsConstant(value);
   return constant && constant->getSExtValue() == wanted;
+}
+
+// The number of a work-item or group (i64) that `value` was cut from, or null. Extended again, its
+// cut form would hide from a CPU's compiler that neighbours have neighbouring numbers.
+llvm::Value* WorkItemNumber(llvm::Value* value) {
+  auto* cut = llvm::dyn_cast<llvm::TruncInst>(value);
+  auto* call = cut == nullptr ? nullptr : llvm::dyn_cast<llvm::CallInst>(cut->getOperand(0));
+  if (call == nullptr || call->getCalledFunction() == nullptr) return nullptr;
+  return call->getCalledFunction()->getName().contains("get_") ? call : nullptr;
 }
 
 }  // namespace
@@ -157,6 +167,7 @@ llvm::Value* IndexMath::Linearize(const Index& index, const xla::Shape& shape) {
 
 llvm::Value* IndexMath::Widen(llvm::Value* value) {
   if (value->getType() == builder_.getInt64Ty()) return value;
+  if (llvm::Value* number = WorkItemNumber(value)) return number;
   const Key key{Operation::kConvert, value, value};
   if (llvm::Value* found = Find(key)) return found;
   return Remember(key, builder_.CreateSExt(value, builder_.getInt64Ty()));
