@@ -4,6 +4,7 @@
 
 #include "llvm/IR/Constants.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/excess_precision.h"
 #include "pjrt_core/compiler/codegen/narrow_float.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "xla/comparison_util.h"
@@ -230,6 +231,9 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context,
                                            const HloInstruction& instruction, Operands operands) {
   llvm::IRBuilder<>& b = context.b();
   const PrimitiveType result_type = instruction.shape().element_type();
+  const auto round = [&](Value* value) {
+    return MayStayWide(instruction) ? value : Normalize(value, result_type, context.target(), b);
+  };
   switch (instruction.opcode()) {
     case HloOpcode::kCopy:
     case HloOpcode::kDomain:
@@ -253,9 +257,9 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context,
       return EmitMinimum(EmitMaximum(operands[1], operands[0], result_type, b), operands[2],
                          result_type, b);
     case HloOpcode::kAdd:
-      return Normalize(EmitAdd(operands[0], operands[1], b), result_type, context.target(), b);
+      return round(EmitAdd(operands[0], operands[1], b));
     case HloOpcode::kMultiply:
-      return Normalize(EmitMultiply(operands[0], operands[1], b), result_type, context.target(), b);
+      return round(EmitMultiply(operands[0], operands[1], b));
     case HloOpcode::kComplex: {
       Value* empty = llvm::PoisonValue::get(ComputeType(result_type, context.llvm_context()));
       return b.CreateInsertValue(b.CreateInsertValue(empty, operands[0], 0), operands[1], 1);
@@ -269,8 +273,7 @@ absl::StatusOr<Value*> EmitScalarOperation(FusionContext& context,
   if (IsComplexType(type)) return EmitComplexOperation(context, instruction, operands);
   if (!IsFloat(type)) return EmitIntegerOperation(context, instruction, operands);
   TF_ASSIGN_OR_RETURN(Value * result, EmitFloatOperation(context, instruction, operands));
-  if (IsExact(instruction.opcode())) return result;
-  return Normalize(result, result_type, context.target(), b);
+  return IsExact(instruction.opcode()) ? result : round(result);
 }
 
 }  // namespace onexpu::compiler
