@@ -31,6 +31,7 @@ class LibraryPassesTest : public ::testing::Test {
     if (module_ == nullptr) return {};
     Target target;
     target.has_bf16 = true;
+    target.gpu_schedules = gpu_schedules_;
     EXPECT_TRUE(MatmulRewriter(target).Run(module_.get()).ok());
     EXPECT_TRUE(ConvolutionRewriter(target).Run(module_.get()).ok());
     EXPECT_TRUE(EpilogueFusion(/*layout_sensitive=*/false).Run(module_.get()).ok());
@@ -47,15 +48,16 @@ class LibraryPassesTest : public ::testing::Test {
   size_t Count(HloOpcode opcode) { return Instructions(*module_, opcode).size(); }
 
   std::unique_ptr<xla::HloModule> module_;
+  bool gpu_schedules_ = false;
 };
 
 Epilogue MatmulEpilogue(const HloInstruction& call) { return MatmulConfigOf(call)->epilogue; }
 
 TEST_F(LibraryPassesTest, ALargeDotIsAMatmul) {
   const auto calls = Run(R"(
-    x = f32[64,128] parameter(0)
+    x = f32[1024,128] parameter(0)
     w = f32[128,256] parameter(1)
-    ROOT d = f32[64,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
+    ROOT d = f32[1024,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_TRUE(IsMatmul(*calls[0]));
   EXPECT_EQ(Count(HloOpcode::kDot), 0u);
@@ -69,11 +71,40 @@ TEST_F(LibraryPassesTest, ATinyDotStaysALoop) {
                   .empty());
 }
 
+constexpr char kMiddlingDot[] = R"(
+    x = f32[64,256] parameter(0)
+    w = f32[256,512] parameter(1)
+    ROOT d = f32[64,512] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})";
+
+TEST_F(LibraryPassesTest, AMiddlingDotIsAKernelOnACpu) { EXPECT_TRUE(Run(kMiddlingDot).empty()); }
+
+TEST_F(LibraryPassesTest, AMiddlingDotIsAMatmulOnAGpu) {
+  gpu_schedules_ = true;
+  EXPECT_EQ(Run(kMiddlingDot).size(), 1u);
+}
+
+// The kernel would read it column by column.
+TEST_F(LibraryPassesTest, AMiddlingDotOfAnArgumentThatLiesOtherwiseIsAMatmul) {
+  EXPECT_EQ(Run(R"(
+    x = f32[64,256] parameter(0)
+    w = f32[512,256] parameter(1)
+    ROOT d = f32[64,512] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={1})")
+                .size(),
+            1u);
+  EXPECT_EQ(Run(R"(
+    x = f32[64,256] parameter(0)
+    w = f32[512,256] parameter(1)
+    t = f32[256,512] transpose(w), dimensions={1,0}
+    ROOT d = f32[64,512] dot(x, t), lhs_contracting_dims={1}, rhs_contracting_dims={0})")
+                .size(),
+            1u);
+}
+
 TEST_F(LibraryPassesTest, TypesThatNoLibraryHasStayLoops) {
   for (const char* type : {"f64", "s32", "c64", "u8"}) {
-    EXPECT_TRUE(Run(absl::StrCat("x = ", type, "[64,128] parameter(0)\n w = ", type,
+    EXPECT_TRUE(Run(absl::StrCat("x = ", type, "[1024,128] parameter(0)\n w = ", type,
                                  "[128,256] parameter(1)\n ROOT d = ", type,
-                                 "[64,256] dot(x, w), lhs_contracting_dims={1}, "
+                                 "[1024,256] dot(x, w), lhs_contracting_dims={1}, "
                                  "rhs_contracting_dims={0}"))
                     .empty())
         << type;
@@ -82,9 +113,9 @@ TEST_F(LibraryPassesTest, TypesThatNoLibraryHasStayLoops) {
 
 TEST_F(LibraryPassesTest, HalfPrecisionIsWidenedWhereThereAreNoPrimitives) {
   const auto calls = Run(R"(
-    x = f16[64,128] parameter(0)
+    x = f16[1024,128] parameter(0)
     w = f16[128,256] parameter(1)
-    ROOT d = f16[64,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
+    ROOT d = f16[1024,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(calls[0]->operand(0)->shape().element_type(), xla::F32);
   EXPECT_EQ(module_->entry_computation()->root_instruction()->shape().element_type(), xla::F16);
@@ -92,19 +123,19 @@ TEST_F(LibraryPassesTest, HalfPrecisionIsWidenedWhereThereAreNoPrimitives) {
 
 TEST_F(LibraryPassesTest, ScaleBiasAndReluBehindAReshapeJoinTheMatmul) {
   const auto calls = Run(R"(
-    x = f32[64,128] parameter(0)
+    x = f32[1024,128] parameter(0)
     w = f32[128,256] parameter(1)
     b = f32[256] parameter(2)
-    d = f32[64,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    d = f32[1024,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
     half = f32[] constant(0.5)
-    halves = f32[64,256] broadcast(half), dimensions={}
-    m = f32[64,256] multiply(d, halves)
-    r = f32[4,16,256] reshape(m)
-    bb = f32[4,16,256] broadcast(b), dimensions={2}
-    a = f32[4,16,256] add(r, bb)
+    halves = f32[1024,256] broadcast(half), dimensions={}
+    m = f32[1024,256] multiply(d, halves)
+    r = f32[64,16,256] reshape(m)
+    bb = f32[64,16,256] broadcast(b), dimensions={2}
+    a = f32[64,16,256] add(r, bb)
     zero = f32[] constant(0)
-    zeros = f32[4,16,256] broadcast(zero), dimensions={}
-    ROOT relu = f32[4,16,256] maximum(zeros, a))");
+    zeros = f32[64,16,256] broadcast(zero), dimensions={}
+    ROOT relu = f32[64,16,256] maximum(zeros, a))");
   ASSERT_EQ(calls.size(), 1u);
   const Epilogue epilogue = MatmulEpilogue(*calls[0]);
   EXPECT_EQ(epilogue.alpha, 0.5f);
@@ -115,13 +146,13 @@ TEST_F(LibraryPassesTest, ScaleBiasAndReluBehindAReshapeJoinTheMatmul) {
 
 TEST_F(LibraryPassesTest, AValueThatOthersReadStays) {
   const auto calls = Run(R"(
-    x = f32[64,128] parameter(0)
+    x = f32[1024,128] parameter(0)
     w = f32[128,256] parameter(1)
-    d = f32[64,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    d = f32[1024,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
     zero = f32[] constant(0)
-    zeros = f32[64,256] broadcast(zero), dimensions={}
-    relu = f32[64,256] maximum(d, zeros)
-    ROOT t = (f32[64,256], f32[64,256]) tuple(d, relu))");
+    zeros = f32[1024,256] broadcast(zero), dimensions={}
+    relu = f32[1024,256] maximum(d, zeros)
+    ROOT t = (f32[1024,256], f32[1024,256]) tuple(d, relu))");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(MatmulEpilogue(*calls[0]).activation, Activation::None);
   EXPECT_EQ(Count(HloOpcode::kMaximum), 1u);
@@ -129,17 +160,17 @@ TEST_F(LibraryPassesTest, AValueThatOthersReadStays) {
 
 TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
   const auto calls = RunWithLayouts(R"(
-    x = f32[64,128]{1,0} parameter(0)
+    x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
     b = f32[256]{0} parameter(2)
-    y = f32[64,256]{1,0} parameter(3)
-    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-    bb = f32[64,256]{1,0} broadcast(b), dimensions={1}
-    a = f32[64,256]{1,0} add(d, bb)
-    s = f32[64,256]{1,0} add(y, a)
+    y = f32[1024,256]{1,0} parameter(3)
+    d = f32[1024,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    bb = f32[1024,256]{1,0} broadcast(b), dimensions={1}
+    a = f32[1024,256]{1,0} add(d, bb)
+    s = f32[1024,256]{1,0} add(y, a)
     zero = f32[] constant(0)
-    zeros = f32[64,256]{1,0} broadcast(zero), dimensions={}
-    ROOT relu = f32[64,256]{1,0} maximum(s, zeros))");
+    zeros = f32[1024,256]{1,0} broadcast(zero), dimensions={}
+    ROOT relu = f32[1024,256]{1,0} maximum(s, zeros))");
   ASSERT_EQ(calls.size(), 1u);
   const Epilogue epilogue = MatmulEpilogue(*calls[0]);
   EXPECT_TRUE(epilogue.has_addend);
@@ -153,12 +184,12 @@ TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
 
 TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {
   const auto calls = RunWithLayouts(R"(
-    x = f32[64,128]{1,0} parameter(0)
+    x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
-    y = f32[64,256]{1,0} parameter(2)
-    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-    e = f32[64,256]{1,0} exponential(y)
-    ROOT s = f32[64,256]{1,0} add(d, e))");
+    y = f32[1024,256]{1,0} parameter(2)
+    d = f32[1024,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    e = f32[1024,256]{1,0} exponential(y)
+    ROOT s = f32[1024,256]{1,0} add(d, e))");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_FALSE(MatmulEpilogue(*calls[0]).has_addend);
 }
@@ -166,14 +197,14 @@ TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {
 // oneDNN's clip turns NaN into a number.
 TEST_F(LibraryPassesTest, AClampStaysAKernel) {
   const auto calls = RunWithLayouts(R"(
-    x = f32[64,128]{1,0} parameter(0)
+    x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
-    d = f32[64,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    d = f32[1024,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
     zero = f32[] constant(0)
-    zeros = f32[64,256]{1,0} broadcast(zero), dimensions={}
+    zeros = f32[1024,256]{1,0} broadcast(zero), dimensions={}
     six = f32[] constant(6)
-    sixes = f32[64,256]{1,0} broadcast(six), dimensions={}
-    ROOT relu6 = f32[64,256]{1,0} clamp(zeros, d, sixes))");
+    sixes = f32[1024,256]{1,0} broadcast(six), dimensions={}
+    ROOT relu6 = f32[1024,256]{1,0} clamp(zeros, d, sixes))");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_EQ(MatmulEpilogue(*calls[0]).activation, Activation::None);
   EXPECT_EQ(Count(HloOpcode::kClamp), 1u);
@@ -181,12 +212,12 @@ TEST_F(LibraryPassesTest, AClampStaysAKernel) {
 
 TEST_F(LibraryPassesTest, ABroadcastAlongRowsIsNoBias) {
   const auto calls = Run(R"(
-    x = f32[256,128] parameter(0)
-    w = f32[128,256] parameter(1)
-    b = f32[256] parameter(2)
-    d = f32[256,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-    bb = f32[256,256] broadcast(b), dimensions={0}
-    ROOT a = f32[256,256] add(d, bb))");
+    x = f32[1024,128] parameter(0)
+    w = f32[128,1024] parameter(1)
+    b = f32[1024] parameter(2)
+    d = f32[1024,1024] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    bb = f32[1024,1024] broadcast(b), dimensions={0}
+    ROOT a = f32[1024,1024] add(d, bb))");
   ASSERT_EQ(calls.size(), 1u);
   EXPECT_FALSE(MatmulEpilogue(*calls[0]).has_bias);
 }

@@ -82,7 +82,7 @@ def test_grouped_gradients_are_library_calls(compile_module):
 
 def test_a_layer_is_one_matmul(compile_module):
     code = lower(
-        lambda x, w, b: jax.nn.relu(x @ w + b), shaped(64, 128), shaped(128, 256), shaped(256)
+        lambda x, w, b: jax.nn.relu(x @ w + b), shaped(256, 256), shaped(256, 512), shaped(512)
     )
     compiled = compile_module(code)
     assert compiled.optimized.count('custom_call_target="onednn-matmul"') == 1
@@ -90,7 +90,7 @@ def test_a_layer_is_one_matmul(compile_module):
 
 
 def test_transposed_operands_are_strides(compile_module):
-    code = lower(lambda a, b: a.T @ b.T, shaped(128, 64), shaped(256, 128))
+    code = lower(lambda a, b: a.T @ b.T, shaped(256, 256), shaped(512, 256))
     compiled = compile_module(code)
     assert compiled.optimized.count("onednn-matmul") == 1
     for copy in ("transpose(", "copy("):
@@ -99,7 +99,7 @@ def test_transposed_operands_are_strides(compile_module):
 
 def test_attention_scores_move_no_data(compile_module):
     code = lower(
-        lambda q, k: jnp.einsum("bthd,bshd->bhts", q, k), shaped(2, 64, 4, 32), shaped(2, 64, 4, 32)
+        lambda q, k: jnp.einsum("bthd,bshd->bhts", q, k), shaped(2, 256, 4, 64), shaped(2, 256, 4, 64)
     )
     optimized = compile_module(code).optimized
     assert optimized.count("onednn-matmul") == 1

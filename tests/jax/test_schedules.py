@@ -119,7 +119,8 @@ def test_the_other_schedules() -> None:
     """What a GPU would run gives the same on the CPU device (and the other way round, when this run is under a GPU's)."""
     process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/jax/test_schedules.py",
-         "tests/jax/test_transformations.py", f"--deselect=tests/jax/test_schedules.py::{test_the_other_schedules.__name__}"],
+         "tests/jax/test_transformations.py", "tests/jax/test_library_calls.py",
+         f"--deselect=tests/jax/test_schedules.py::{test_the_other_schedules.__name__}"],
         cwd=pathlib.Path(__file__).resolve().parents[2],
         env={**os.environ, "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu"},
         capture_output=True,

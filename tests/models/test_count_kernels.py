@@ -10,7 +10,7 @@ from tools import count_kernels, hlo_text
 
 from tests.models.compiled import PROGRAMS, compiled
 
-A = np.ones((64, 64), np.float32)
+A = np.ones((300, 300), np.float32)  # enough for a library call
 
 
 def _lower(function, device, *arguments):

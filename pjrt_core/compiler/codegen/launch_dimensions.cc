@@ -53,4 +53,12 @@ LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cos
           {local_rows, local_columns}};
 }
 
+LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, const Target& target) {
+  const uint64_t limit = WorkGroupLimit(WorkItemCost::kLoop, target);
+  const uint64_t vector = std::min(kVector, limit);
+  uint64_t local = DivisorUpTo(columns, limit, vector);
+  if (local == 0) local = vector;
+  return {{static_cast<uint64_t>(blocks), RoundUp(columns, local)}, {1, local}};
+}
+
 }  // namespace onexpu::compiler

@@ -76,12 +76,8 @@ absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Arra
       return !UpdatesInPlace(output) && xla::ShapeUtil::SameDimensions(output.array.shape, shape);
     });
     const std::vector<Output> together(outputs.begin(), rest);
-    const HloInstruction* dot = nullptr;
-    if (together.size() == 1 && IsBlockedDot(together[0], &dot)) {
-      TF_RETURN_IF_ERROR(EmitBlockedDot(together[0], *dot));
-    } else {
-      TF_RETURN_IF_ERROR(EmitElements(together));
-    }
+    const std::vector<const HloInstruction*> dots = BlockedDots(together);
+    TF_RETURN_IF_ERROR(dots.empty() ? EmitElements(together) : EmitBlockedDots(together, dots));
     outputs.erase(outputs.begin(), rest);
   }
   return absl::OkStatus();

@@ -42,11 +42,10 @@ class RegionWork {
   absl::Status EmitUpdate(const Output& output);
   absl::Status StoreElements(const std::vector<Output>& outputs, const Index& index);
 
-  // A dot with the elementwise work on it, several rows at a time: see the definition.
-  bool IsBlockedDot(const Output& output, const xla::HloInstruction** dot) const;
-  absl::Status EmitBlockedDot(const Output& output, const xla::HloInstruction& dot);
-  absl::Status EmitBlock(const Output& output, const xla::HloInstruction& dot,
-                         llvm::Value* first_row, int64_t rows, llvm::Value* column);
+  // The dots that all of `outputs` are elementwise work on, for EmitBlockedDots; else none.
+  std::vector<const xla::HloInstruction*> BlockedDots(const std::vector<Output>& outputs) const;
+  absl::Status EmitBlockedDots(const std::vector<Output>& outputs,
+                               const std::vector<const xla::HloInstruction*>& dots);
 
   FusionContext& kernel_;
   int64_t work_items_;

@@ -39,8 +39,10 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
     case xla::HloOpcode::kSort:
       return EmitSort(sequence);
     default:
-      return EmitTranspositionOrLoop(sequence);
+      break;
   }
+  TF_ASSIGN_OR_RETURN(const bool is_dot, EmitDots(sequence));
+  return is_dot ? absl::OkStatus() : EmitTranspositionOrLoop(sequence);
 }
 
 }  // namespace onexpu::compiler

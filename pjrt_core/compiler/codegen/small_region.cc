@@ -25,6 +25,7 @@ constexpr double kSimple = 0.05;  // one operation on one element, side by side 
 constexpr double kTranscendental = 0.3;
 constexpr double kSerial = 1.0;     // one step of a sum that no other work-item shares
 constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
+constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
 constexpr int64_t kMostInstructions = 1000;
 
@@ -101,7 +102,11 @@ double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
   // An update is made in place.
   const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
   const double results = Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
-  if (instruction.opcode() == HloOpcode::kDot) return results * SerialSteps(instruction) * kProduct;
+  if (instruction.opcode() == HloOpcode::kDot) {
+    const double factors = std::max(Elements(instruction.operand(0)->shape()),
+                                    Elements(instruction.operand(1)->shape()));
+    return std::max(results * SerialSteps(instruction) * kProduct, factors * kFactor);
+  }
   const double steps = SerialSteps(instruction);
   if (steps > 1) {
     const double rounds = std::max(1.0, results / work_items);

@@ -16,7 +16,7 @@ bool ComplexDotSplitter::InstructionMatchesPattern(HloInstruction* instruction) 
   return instruction->opcode() == HloOpcode::kDot &&
          instruction->operand(0)->shape().element_type() == xla::C64 &&
          instruction->operand(1)->shape().element_type() == xla::C64 &&
-         IsWorthAMatmul(*instruction);
+         IsLargeDot(*instruction);
 }
 
 absl::StatusOr<HloInstruction*> ComplexDotSplitter::ExpandInstruction(HloInstruction* dot) {

@@ -2,12 +2,14 @@
 
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/compiler/passes/dot_columns.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
@@ -51,6 +53,20 @@ xla::Shape WithColumns(xla::Shape shape, int64_t rank) {
   return shape;
 }
 
+// Where all users of a product are one transpose: the layout in which that is by rows.
+std::optional<xla::Layout> LayoutForTransposes(const xla::HloInstruction& product) {
+  if (product.users().empty() || product.IsRoot()) return std::nullopt;
+  const xla::HloInstruction* transpose = product.users()[0];
+  for (const xla::HloInstruction* user : product.users()) {
+    if (user->opcode() != xla::HloOpcode::kTranspose ||
+        user->dimensions() != transpose->dimensions()) {
+      return std::nullopt;
+    }
+  }
+  return xla::LayoutUtil::MakeLayout(
+      std::vector<int64_t>(transpose->dimensions().rbegin(), transpose->dimensions().rend()));
+}
+
 }  // namespace
 
 absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* call) {
@@ -65,31 +81,34 @@ absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* cal
 
 absl::Status LayoutAssignment::ConstrainToTranspose(const xla::HloInstruction* product) {
   ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*product));
-  const xla::HloInstruction* transpose = product->users().empty() ? nullptr : product->users()[0];
-  for (const xla::HloInstruction* user : product->users()) {
-    if (user->opcode() != xla::HloOpcode::kTranspose ||
-        user->dimensions() != transpose->dimensions()) {
-      return absl::OkStatus();
-    }
-  }
-  if (transpose == nullptr || product == product->parent()->root_instruction()) {
-    return absl::OkStatus();
-  }
-  // The transpose's result by rows. Only a row or a column may be what lies together.
-  const xla::Layout layout = xla::LayoutUtil::MakeLayout(
-      std::vector<int64_t>(transpose->dimensions().rbegin(), transpose->dimensions().rend()));
-  for (const int64_t dimension : layout.minor_to_major()) {
+  const std::optional<xla::Layout> layout = LayoutForTransposes(*product);
+  if (!layout.has_value()) return absl::OkStatus();
+  // Only a row or a column may be what lies together.
+  for (const int64_t dimension : layout->minor_to_major()) {
     if (product->shape().dimensions(dimension) == 1) continue;
     if (dimension < config.batch_dimensions) return absl::OkStatus();
     break;
   }
-  return SetInstructionLayout(WithLayout(product->shape(), layout), product);
+  return SetInstructionLayout(WithLayout(product->shape(), *layout), product);
+}
+
+absl::Status LayoutAssignment::ConstrainToBlocks(const xla::HloInstruction* dot) {
+  const std::optional<DotColumns> columns = ColumnsOf(*dot);
+  ONEXPU_RETURN_IF_ERROR(
+      SetArrayOperandLayout(LayoutByColumns(*dot, *columns), dot, columns->operand));
+  const int64_t rank = dot->shape().dimensions().size();
+  std::optional<xla::Layout> layout = LayoutForTransposes(*dot);
+  if (!layout.has_value() || layout->minor_to_major(0) != rank - 1) {
+    layout = xla::LayoutUtil::MakeDescendingLayout(rank);
+  }
+  return SetInstructionLayout(WithLayout(dot->shape(), *layout), dot);
 }
 
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
     if (IsMatmul(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
+    if (IsBlockedDot(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToBlocks(call));
     if (!IsConvolutionCall(*call)) continue;
     const xla::ConvolutionDimensionNumbers& roles = call->convolution_dimension_numbers();
     const xla::Layout source =

@@ -25,6 +25,8 @@ class LayoutAssignment : public xla::LayoutAssignment {
   absl::Status ConstrainToColumns(const xla::HloInstruction* call);
   // A product that is only transposed is written where the transpose would put it.
   absl::Status ConstrainToTranspose(const xla::HloInstruction* product);
+  // What a kernel of blocks reads and writes side by side.
+  absl::Status ConstrainToBlocks(const xla::HloInstruction* dot);
 };
 
 }  // namespace onexpu::compiler

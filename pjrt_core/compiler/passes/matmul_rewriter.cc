@@ -1,12 +1,14 @@
 #include "pjrt_core/compiler/passes/matmul_rewriter.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/passes/dot_columns.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/program/status_macros.h"
@@ -25,6 +27,10 @@ using xla::HloInstruction;
 // more, because a call there also keeps the loop from becoming one kernel.
 constexpr int64_t kSmallProducts = 32 << 10;
 constexpr int64_t kSmallProductsInLoop = 128 << 10;
+// On a CPU a kernel of blocks (codegen/dot_block.h) is as fast as long as its operands stay in the
+// caches, takes the work around it in, and starts in a tenth of the time: there oneDNN's calls are
+// host tasks, of 50 to 100 us each.
+constexpr int64_t kSmallProductsOnCpu = 16 << 20;
 
 bool IsCanonical(const HloInstruction& dot) {
   const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
@@ -37,9 +43,11 @@ bool IsCanonical(const HloInstruction& dot) {
          dot.operand(1)->shape().dimensions().size() <= batch + 2;
 }
 
-int64_t Products(const HloInstruction& dot) {
-  const int64_t contracting = dot.dot_dimension_numbers().lhs_contracting_dimensions(0);
-  return xla::ShapeUtil::ElementsIn(dot.shape()) * dot.operand(0)->shape().dimensions(contracting);
+bool IsForBlocks(const HloInstruction& dot, const Target& target) {
+  if (target.gpu_schedules || Products(dot) > kSmallProductsOnCpu) return false;
+  const std::optional<DotColumns> columns = ColumnsOf(dot);
+  return columns.has_value() && dot.shape().dimensions().back() >= 8 &&
+         LieSideBySide(dot, *columns);
 }
 
 absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
@@ -61,7 +69,7 @@ absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
 
 }  // namespace
 
-bool IsWorthAMatmul(const HloInstruction& dot) {
+bool IsLargeDot(const HloInstruction& dot) {
   if (dot.dot_dimension_numbers().lhs_contracting_dimensions_size() != 1) return false;
   const int64_t products = Products(dot);
   return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kSmallProducts);
@@ -77,7 +85,7 @@ absl::StatusOr<bool> MatmulRewriter::RunImpl(
           LibraryType(instruction->operand(0)->shape().element_type(),
                       instruction->operand(1)->shape().element_type(), target_);
       if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction) ||
-          !IsWorthAMatmul(*instruction)) {
+          !IsLargeDot(*instruction) || IsForBlocks(*instruction, target_)) {
         continue;
       }
       const xla::PrimitiveType result = instruction->shape().element_type();

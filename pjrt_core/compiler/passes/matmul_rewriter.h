@@ -13,11 +13,13 @@
 
 namespace onexpu::compiler {
 
-// Decided by the number of products and by where the dot is, not by its type.
-bool IsWorthAMatmul(const xla::HloInstruction& dot);
+// Decided by the number of products and by where the dot is, not by its type: whether a loop in
+// each element of some kernel would be slow.
+bool IsLargeDot(const xla::HloInstruction& dot);
 
 // Expects dots as DotDecomposer leaves them: leading batch dimensions, at most one contracting and
-// one other dimension per operand. The rest stay kDot, a loop in some kernel.
+// one other dimension per operand. The rest stay kDot: a loop in some kernel, or blocks of a kernel
+// of their own.
 class MatmulRewriter : public xla::HloModulePass {
  public:
   explicit MatmulRewriter(const Target& target) : target_(target) {}

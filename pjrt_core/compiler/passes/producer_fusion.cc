@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/passes/dot_columns.h"
 #include "pjrt_core/compiler/passes/fusible.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -64,6 +65,35 @@ bool FlowsIntoManyReads(const HloInstruction& value) {
 bool IsReadManyTimes(const HloInstruction& consumer, int64_t operand_index) {
   if (consumer.opcode() != HloOpcode::kFusion) return ReadsManyPerElement(consumer);
   return FlowsIntoManyReads(*consumer.fused_parameter(operand_index));
+}
+
+// Whether every path from `value` to the root of its fusion is elementwise, with no change of
+// layout.
+bool FlowsElementByElement(const HloInstruction& value) {
+  absl::flat_hash_set<const HloInstruction*> visited = {&value};
+  std::vector<const HloInstruction*> open = {&value};
+  while (!open.empty()) {
+    const HloInstruction* current = open.back();
+    open.pop_back();
+    for (const HloInstruction* user : current->users()) {
+      if (user->opcode() == HloOpcode::kTuple) continue;
+      if (!user->IsElementwise() || user->opcode() == HloOpcode::kCopy ||
+          !xla::ShapeUtil::EqualIgnoringElementType(user->shape(), value.shape())) {
+        return false;
+      }
+      if (visited.insert(user).second) open.push_back(user);
+    }
+  }
+  return true;
+}
+
+bool KeepsItsBlocks(const HloInstruction& dot, const HloInstruction& consumer,
+                    int64_t operand_index) {
+  if (consumer.opcode() == HloOpcode::kFusion) {
+    return FlowsElementByElement(*consumer.fused_parameter(operand_index));
+  }
+  return consumer.IsElementwise() && consumer.opcode() != HloOpcode::kCopy &&
+         xla::ShapeUtil::EqualIgnoringElementType(consumer.shape(), dot.shape());
 }
 
 bool IsDataMovement(const HloInstruction& instruction) {
@@ -123,6 +153,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   // A bitcast alone is no kernel; fused into one it may save nothing, but never costs.
   if (consumer->opcode() == HloOpcode::kBitcast) {
     return FusionDecision::Forbid("consumer is a bitcast");
+  }
+  if (IsBlockedDot(*producer) && !KeepsItsBlocks(*producer, *consumer, operand_index)) {
+    return FusionDecision::Forbid("the dot would lose its schedule");
   }
   const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
   if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {

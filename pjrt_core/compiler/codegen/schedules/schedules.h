@@ -17,6 +17,10 @@ absl::Status EmitLoop(KernelSequence& sequence);
 // in memory. For a root that is one kConcatenate.
 absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 
+// Blocks of rows for dots with elementwise work on them, on a CPU. False when there is nothing of
+// the kind, or something else is better.
+absl::StatusOr<bool> EmitDots(KernelSequence& sequence);
+
 // Tiles, for a root that reads memory along another dimension than it writes, through elementwise
 // operations alone.
 // EmitLoop for any other.

@@ -1,0 +1,38 @@
+// Dots in kernels: a work-item has one column of the result and computes several rows of it at
+// once. An element of the operand that has the columns is loaded once for all of them, neighbouring
+// work-items load neighbouring elements, and the other operand's elements are the same for all
+// work-items. A CPU's compiler makes that the inner loop of a matrix product. Stateless.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_DOT_BLOCK_H_
+#define PJRT_CORE_COMPILER_CODEGEN_DOT_BLOCK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/ir_index.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+// Rows at a time: enough sums that no addition waits for the one before, few enough for the
+// registers.
+inline constexpr int64_t kDotRows = 8;
+
+// The dots that `roots`, arrays of the same dimensions, compute element by element. Empty where
+// that is none, where anything but elementwise work lies between a dot and a root, or where the
+// last dimension is part of a batch.
+std::vector<const xla::HloInstruction*> FindBlockedDots(
+    const FusionContext& kernel, absl::Span<const xla::HloInstruction* const> roots);
+
+// Computes the dots at each of `rows`, which differ in all but the last dimension, and calls
+// `store` for each with the dots' values bound.
+absl::Status EmitDotBlock(FusionContext& kernel, absl::Span<const xla::HloInstruction* const> dots,
+                          absl::Span<const Index> rows,
+                          absl::FunctionRef<absl::Status(const Index&)> store);
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_DOT_BLOCK_H_
