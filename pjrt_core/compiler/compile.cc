@@ -38,8 +38,12 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
                           ParseTarget(request.target));
   ONEXPU_ASSIGN_OR_RETURN(const xla::CompileOptionsProto options,
                           ParseCompileOptions(request.compile_options));
-  const xla::DebugOptions debug_options =
-      MakeDebugOptions(XlaFlagsOfProcess(), options.executable_build_options().debug_options());
+  const xla::DebugOptions& requested = options.executable_build_options().debug_options();
+  xla::DebugOptions debug_options = MakeDebugOptions(XlaFlagsOfProcess(), requested);
+  // True by default, so that a request that says nothing cannot be told from one that says no.
+  if (options.env_option_overrides().contains("xla_allow_excess_precision")) {
+    debug_options.set_xla_allow_excess_precision(requested.xla_allow_excess_precision());
+  }
   ONEXPU_ASSIGN_OR_RETURN(LoadedModule loaded,
                           LoadModule(request.code, request.format, options, debug_options));
   xla::HloModule& module = *loaded.module;

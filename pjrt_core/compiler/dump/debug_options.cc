@@ -32,6 +32,7 @@ struct SwitchFlag {
 };
 
 constexpr SwitchFlag kSwitchFlags[] = {
+    {"xla_allow_excess_precision", &xla::DebugOptions::set_xla_allow_excess_precision},
     {"xla_dump_hlo_as_text", &xla::DebugOptions::set_xla_dump_hlo_as_text},
     {"xla_dump_hlo_as_proto", &xla::DebugOptions::set_xla_dump_hlo_as_proto},
     {"xla_dump_hlo_as_dot", &xla::DebugOptions::set_xla_dump_hlo_as_dot},

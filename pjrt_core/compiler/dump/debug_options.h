@@ -1,7 +1,7 @@
 // The xla::DebugOptions of one compile.
 //
-// They start from XLA's defaults; the dump flags of XLA_FLAGS and of the compile request are put on
-// top. Stateless; any thread.
+// They start from XLA's defaults; the flags of XLA_FLAGS and of the compile request that are for us
+// (dumps, excess precision) are put on top. Stateless; any thread.
 #ifndef PJRT_CORE_COMPILER_DUMP_DEBUG_OPTIONS_H_
 #define PJRT_CORE_COMPILER_DUMP_DEBUG_OPTIONS_H_
 
