@@ -95,35 +95,35 @@ struct DotIndices {
   std::vector<Value*> rhs;
 };
 
-// The sums of one dot: one per row, or several of which each takes a part of the products where
-// there are so few rows that an addition would wait for the one before.
+// The sums of one dot: one per cell, or several of which each takes a part of the products where
+// there are so few cells that an addition would wait for the one before.
 class Sums {
  public:
-  Sums(FusionContext& kernel, const HloInstruction& dot, size_t rows)
+  Sums(FusionContext& kernel, const HloInstruction& dot, size_t cells)
       : kernel_(kernel),
         dot_(dot),
         type_(IsNarrowFloat(dot.shape().element_type()) ? xla::F32 : dot.shape().element_type()),
         llvm_type_(ComputeType(type_, kernel.llvm_context())),
-        parts_(rows < kFewestSums ? kFewestSums : 1) {
-    for (size_t i = 0; i < rows * parts_; ++i) {
+        parts_(cells < kFewestSums ? kFewestSums : 1) {
+    for (size_t i = 0; i < cells * parts_; ++i) {
       slots_.push_back(kernel.Slot(llvm_type_, llvm::Constant::getNullValue(llvm_type_)));
     }
   }
 
-  absl::Status Accumulate(absl::Span<const Index> rows) {
+  absl::Status Accumulate(absl::Span<const Index> cells) {
     IndexMath& math = kernel_.index_math();
     std::vector<int64_t> extents;
     for (int64_t d : dot_.dot_dimension_numbers().lhs_contracting_dimensions()) {
       extents.push_back(dot_.operand(0)->shape().dimensions(d));
     }
-    if (extents.empty()) return Add(rows, {}, 0);
+    if (extents.empty()) return Add(cells, {}, 0);
     const int64_t extent = extents.back();
     const int64_t whole = extent / parts_ * parts_;
     extents.back() = extent / parts_;
     const auto add = [&](absl::Span<Value* const> counters, Value* last, int64_t part) {
       std::vector<Value*> position(counters.begin(), counters.end());
       position.back() = last;
-      return Add(rows, position, part);
+      return Add(cells, position, part);
     };
     TF_RETURN_IF_ERROR(
         kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
@@ -140,11 +140,11 @@ class Sums {
     });
   }
 
-  absl::StatusOr<Value*> Result(size_t row) {
-    Value* sum = Load(row, 0);
+  absl::StatusOr<Value*> Result(size_t cell) {
+    Value* sum = Load(cell, 0);
     for (int64_t part = 1; part < parts_; ++part) {
-      sum = llvm_type_->isIntegerTy() ? b().CreateAdd(sum, Load(row, part))
-                                      : b().CreateFAdd(sum, Load(row, part));
+      sum = llvm_type_->isIntegerTy() ? b().CreateAdd(sum, Load(cell, part))
+                                      : b().CreateFAdd(sum, Load(cell, part));
     }
     if (MayStayWide(dot_)) return sum;
     return Normalize(sum, dot_.shape().element_type(), kernel_.target(), b());
@@ -154,17 +154,17 @@ class Sums {
   // Sums below which the latency of an addition shows.
   static constexpr int64_t kFewestSums = 4;
 
-  llvm::AllocaInst* Slot(size_t row, int64_t part) { return slots_[row * parts_ + part]; }
-  Value* Load(size_t row, int64_t part) { return b().CreateLoad(llvm_type_, Slot(row, part)); }
+  llvm::AllocaInst* Slot(size_t cell, int64_t part) { return slots_[cell * parts_ + part]; }
+  Value* Load(size_t cell, int64_t part) { return b().CreateLoad(llvm_type_, Slot(cell, part)); }
 
-  absl::Status Add(absl::Span<const Index> rows, absl::Span<Value* const> counters, int64_t part) {
-    for (size_t row = 0; row < rows.size(); ++row) {
-      DotIndices at(dot_, rows[row].values());
+  absl::Status Add(absl::Span<const Index> cells, absl::Span<Value* const> counters, int64_t part) {
+    for (size_t cell = 0; cell < cells.size(); ++cell) {
+      DotIndices at(dot_, cells[cell].values());
       at.Contract(dot_, counters);
       TF_ASSIGN_OR_RETURN(Value * lhs, Factor(0, std::move(at.lhs)));
-      // Found again, but where a batch is part of the row.
+      // Both are found again for cells of the same row or column.
       TF_ASSIGN_OR_RETURN(Value * rhs, Factor(1, std::move(at.rhs)));
-      b().CreateStore(MultiplyAdd(lhs, rhs, Load(row, part)), Slot(row, part));
+      b().CreateStore(MultiplyAdd(lhs, rhs, Load(cell, part)), Slot(cell, part));
     }
     return absl::OkStatus();
   }
@@ -187,10 +187,17 @@ class Sums {
   xla::PrimitiveType type_;
   llvm::Type* llvm_type_;
   const int64_t parts_;
-  std::vector<llvm::AllocaInst*> slots_;  // by row, then part
+  std::vector<llvm::AllocaInst*> slots_;  // by cell, then part
 };
 
 }  // namespace
+
+bool ContainsDot(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kFusion) return instruction.opcode() == HloOpcode::kDot;
+  return absl::c_any_of(instruction.fused_instructions(), [](const HloInstruction* fused) {
+    return fused->opcode() == HloOpcode::kDot;
+  });
+}
 
 std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
                                                    absl::Span<const HloInstruction* const> roots) {
@@ -213,21 +220,21 @@ std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
 }
 
 absl::Status EmitDotBlock(FusionContext& kernel, absl::Span<const HloInstruction* const> dots,
-                          absl::Span<const Index> rows,
+                          absl::Span<const Index> cells,
                           absl::FunctionRef<absl::Status(const Index&)> store) {
   std::vector<Sums> sums;
   for (const HloInstruction* dot : dots) {
-    sums.emplace_back(kernel, *dot, rows.size());
-    TF_RETURN_IF_ERROR(sums.back().Accumulate(rows));
+    sums.emplace_back(kernel, *dot, cells.size());
+    TF_RETURN_IF_ERROR(sums.back().Accumulate(cells));
   }
-  for (size_t row = 0; row < rows.size(); ++row) {
-    // A scope of its own: each row binds the dots to other values.
+  for (size_t cell = 0; cell < cells.size(); ++cell) {
+    // A scope of its own: each cell binds the dots to other values.
     TF_RETURN_IF_ERROR(kernel.If(kernel.b().getTrue(), [&]() -> absl::Status {
       for (size_t i = 0; i < dots.size(); ++i) {
-        TF_ASSIGN_OR_RETURN(Value * value, sums[i].Result(row));
+        TF_ASSIGN_OR_RETURN(Value * value, sums[i].Result(cell));
         kernel.BindValues(*dots[i], {value});
       }
-      return store(rows[row]);
+      return store(cells[cell]);
     }));
   }
   return absl::OkStatus();

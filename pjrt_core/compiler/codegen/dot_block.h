@@ -1,7 +1,7 @@
-// Dots in kernels: a work-item has one column of the result and computes several rows of it at
-// once. An element of the operand that has the columns is loaded once for all of them, neighbouring
-// work-items load neighbouring elements, and the other operand's elements are the same for all
-// work-items. A CPU's compiler makes that the inner loop of a matrix product. Stateless.
+// Dots in kernels: a work-item has one column of the result, or a few, and computes several rows of
+// it at once. An element of the operand that has the columns is loaded once for all rows,
+// neighbouring work-items load neighbouring elements, and the other operand's elements are the same
+// for all work-items. A CPU's compiler makes that the inner loop of a matrix product. Stateless.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_DOT_BLOCK_H_
 #define PJRT_CORE_COMPILER_CODEGEN_DOT_BLOCK_H_
 
@@ -21,16 +21,19 @@ namespace onexpu::compiler {
 // registers.
 inline constexpr int64_t kDotRows = 8;
 
+// Whether `instruction` is a dot or a fusion with one.
+bool ContainsDot(const xla::HloInstruction& instruction);
+
 // The dots that `roots`, arrays of the same dimensions, compute element by element. Empty where
 // that is none, where anything but elementwise work lies between a dot and a root, or where the
 // last dimension is part of a batch.
 std::vector<const xla::HloInstruction*> FindBlockedDots(
     const FusionContext& kernel, absl::Span<const xla::HloInstruction* const> roots);
 
-// Computes the dots at each of `rows`, which differ in all but the last dimension, and calls
-// `store` for each with the dots' values bound.
+// Computes the dots at each of `cells`, rows by columns, and calls `store` for each with the dots'
+// values bound.
 absl::Status EmitDotBlock(FusionContext& kernel, absl::Span<const xla::HloInstruction* const> dots,
-                          absl::Span<const Index> rows,
+                          absl::Span<const Index> cells,
                           absl::FunctionRef<absl::Status(const Index&)> store);
 
 }  // namespace onexpu::compiler

@@ -53,8 +53,10 @@ LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cos
           {local_rows, local_columns}};
 }
 
-LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, const Target& target) {
-  const uint64_t limit = WorkGroupLimit(WorkItemCost::kLoop, target);
+LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, int64_t most,
+                                   const Target& target) {
+  const uint64_t limit =
+      std::min<uint64_t>(WorkGroupLimit(WorkItemCost::kLoop, target), std::max<int64_t>(most, 1));
   const uint64_t vector = std::min(kVector, limit);
   uint64_t local = DivisorUpTo(columns, limit, vector);
   if (local == 0) local = vector;

@@ -30,8 +30,10 @@ LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& ta
 LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost,
                                  const Target& target);
 
-// The same for rows that are blocks with a loop in each work-item: a work-group has columns of one.
-LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, const Target& target);
+// The same for rows that are blocks with a loop in each work-item: a work-group has up to `most`
+// columns of one.
+LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, int64_t most,
+                                   const Target& target);
 
 }  // namespace onexpu::compiler
 
