@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.jax.compare import check
+
 KINDS = ["fftn", "ifftn", "rfftn", "irfftn"]
 
 
@@ -130,3 +132,15 @@ def test_several_threads_share_a_program(xpu) -> None:
 def test_a_large_transform_is_a_library_call(xpu) -> None:
     text = jax.jit(jnp.fft.fft2).lower(jax.device_put(_signal((64, 64), "complex64"), xpu)).compile().as_text()
     assert text.count('custom_call_target="onemkl-fft"') == 1
+
+
+@pytest.mark.parametrize("shape", [(32, 32), (64, 64), (128, 96), (4, 300)])
+def test_transforms_in_a_loop(xpu, cpu, shape) -> None:
+    """On a CPU those of middling size are products with matrices there, the others calls."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+    def step(_, x):
+        return jnp.fft.irfft2(jnp.fft.rfft2(x) * 0.9, s=shape) + jnp.abs(jnp.fft.fft2(x)) / x.size
+
+    # 5 steps, each a sum of some hundred products for every element.
+    check(xpu, cpu, jax.jit(lambda x: jax.lax.fori_loop(0, 5, step, x)), x, ulps=5 * 64)
