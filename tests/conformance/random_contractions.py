@@ -168,7 +168,7 @@ def error(case: Case, seed: int, xpu: jax.Device, cpu: jax.Device) -> float:
 
     The tolerance of an array is what roundings of its type may make of a sum that long: each
     operation rounds once, and neighbours of a contraction (its bias, its activation, the cotangent)
-    each once more; at most 24 such roundings of the largest element, plus a random walk's length.
+    each once more; at most 16 such roundings of the largest element, plus a random walk's length.
     Where terms cancel (a bias's gradient) that is too little: four times the error of JAX's CPU
     backend in the same type will do, too.
     """
@@ -188,7 +188,7 @@ def error(case: Case, seed: int, xpu: jax.Device, cpu: jax.Device) -> float:
         expected = _run(function, cpu, [o.astype(np.float64) for o in operands])
     unit = float(jnp.finfo(case.dtype).eps)
     tolerances = [
-        unit * (24 + case.terms**0.5) * max(np.abs(e).max(initial=0), 1e-3) for e in expected
+        unit * (16 + case.terms**0.5) * max(np.abs(e).max(initial=0), 1e-3) for e in expected
     ]
     measured = _in_tolerances(actual, expected, tolerances)
     if not measured > 1:

@@ -14,6 +14,12 @@ import numpy as np
 ULPS = 64
 
 
+def normal(shape: tuple[int, ...] | list[int], dtype: str = "float32", seed: int = 0) -> np.ndarray:
+    """Returns normally distributed numbers, other ones for each shape and seed."""
+    values = np.random.default_rng([seed, *shape]).standard_normal(shape)
+    return np.array(jax.numpy.asarray(values).astype(dtype))
+
+
 def on(device: jax.Device, function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function with its arguments and default device on `device`; returns numpy arrays."""
     with jax.default_device(device):
@@ -46,3 +52,17 @@ def check(
 ) -> None:
     """Asserts that `function` gives the same on both devices."""
     assert_same(on(xpu, function, *args), on(cpu, function, *args), ulps)
+
+
+def assert_sums_of_products(
+    actual: Any, expected: np.ndarray, terms: float, message: str = ""
+) -> None:
+    """Compares an array of sums of products with float64 `expected`; `terms` is the largest sum of
+    the products' magnitudes.
+
+    A sum of k products rounds with every one of them: at most k units of `terms`, a few in practice.
+    """
+    tolerance = 4 * float(jax.numpy.finfo(actual.dtype).eps) * terms
+    np.testing.assert_allclose(
+        np.asarray(actual).astype(np.float64), expected, rtol=0, atol=tolerance, err_msg=message
+    )

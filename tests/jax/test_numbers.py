@@ -66,10 +66,24 @@ def test_rounding_to_powers_of_two(xpu, cpu) -> None:
     check(xpu, cpu, cast, x)
 
 
-@pytest.mark.parametrize("n", [3, 64])  # in a kernel, and by a library
+@pytest.mark.parametrize("n", [3, 64, 300])  # in a loop, in blocks of rows, and by a library
 def test_floats_multiplied_into_integers_add_up_as_floats(xpu, cpu, n) -> None:
     random = np.random.default_rng(n)
     # Multiples of 1/8 below 8: sums of their products are exact in any order.
     x, y = (random.integers(-64, 64, (n, n)) / 8 for _ in range(2))
     product = jax.jit(lambda x, y: jax.lax.dot(x, y, preferred_element_type=jnp.int32))
     check(xpu, cpu, product, x.astype(np.float32), y.astype(np.float32))
+
+
+@pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", True), ("bfloat16", False), ("float16", True)])
+def test_excess_precision(xpu, dtype, allowed) -> None:
+    """What is rounded away between two operations comes back with excess precision, and only then."""
+    x = np.array(jnp.arange(1, 9).astype(dtype))
+    small = np.array(jnp.full(8, 2.0**-12).astype(dtype))
+    arguments = jax.device_put((x, small, x.copy()), xpu)  # which no simplifier knows to be the same
+    function = jax.jit(lambda x, s, y: (x + s) - y)
+    compiled = function.lower(*arguments).compile(
+        compiler_options={"xla_allow_excess_precision": allowed}
+    )
+    actual = np.asarray(compiled(*arguments)).astype(np.float64)
+    np.testing.assert_array_equal(actual, 2.0**-12 if allowed else 0)

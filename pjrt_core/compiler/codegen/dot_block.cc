@@ -4,6 +4,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/excess_precision.h"
 #include "pjrt_core/compiler/codegen/narrow_float.h"
@@ -20,9 +21,6 @@ namespace {
 using llvm::Value;
 using xla::HloInstruction;
 using xla::HloOpcode;
-
-// Columns below which a vector of work-items would be mostly empty.
-constexpr int64_t kFewestColumns = 8;
 
 // What was visited, and whether a dot was allowed there. Each once: a graph has far more paths than
 // instructions.
@@ -55,46 +53,6 @@ bool HasSumType(xla::PrimitiveType type) {
          (xla::primitive_util::IsIntegralType(type) && xla::primitive_util::BitWidth(type) >= 8);
 }
 
-// Whether the last dimension of the result is one operand's own.
-bool HasColumns(const HloInstruction& dot) {
-  return static_cast<int64_t>(dot.shape().dimensions().size()) >
-         dot.dot_dimension_numbers().lhs_batch_dimensions_size();
-}
-
-// The operands' indices for one element of the result; contracted dimensions are left to be filled
-// in.
-struct DotIndices {
-  DotIndices(const HloInstruction& dot, absl::Span<Value* const> result) {
-    const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
-    lhs.resize(dot.operand(0)->shape().dimensions().size());
-    rhs.resize(dot.operand(1)->shape().dimensions().size());
-    int64_t next = 0;
-    for (int i = 0; i < numbers.lhs_batch_dimensions_size(); ++i, ++next) {
-      lhs[numbers.lhs_batch_dimensions(i)] = result[next];
-      rhs[numbers.rhs_batch_dimensions(i)] = result[next];
-    }
-    for (size_t d = 0; d < lhs.size(); ++d) {
-      if (lhs[d] == nullptr && !absl::c_linear_search(numbers.lhs_contracting_dimensions(), d))
-        lhs[d] = result[next++];
-    }
-    for (size_t d = 0; d < rhs.size(); ++d) {
-      if (rhs[d] == nullptr && !absl::c_linear_search(numbers.rhs_contracting_dimensions(), d))
-        rhs[d] = result[next++];
-    }
-  }
-
-  void Contract(const HloInstruction& dot, absl::Span<Value* const> counters) {
-    const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
-    for (size_t i = 0; i < counters.size(); ++i) {
-      lhs[numbers.lhs_contracting_dimensions(i)] = counters[i];
-      rhs[numbers.rhs_contracting_dimensions(i)] = counters[i];
-    }
-  }
-
-  std::vector<Value*> lhs;
-  std::vector<Value*> rhs;
-};
-
 // The sums of one dot: one per cell, or several of which each takes a part of the products where
 // there are so few cells that an addition would wait for the one before.
 class Sums {
@@ -112,10 +70,7 @@ class Sums {
 
   absl::Status Accumulate(absl::Span<const Index> cells) {
     IndexMath& math = kernel_.index_math();
-    std::vector<int64_t> extents;
-    for (int64_t d : dot_.dot_dimension_numbers().lhs_contracting_dimensions()) {
-      extents.push_back(dot_.operand(0)->shape().dimensions(d));
-    }
+    std::vector<int64_t> extents = ContractedExtents(dot_);
     if (extents.empty()) return Add(cells, {}, 0);
     const int64_t extent = extents.back();
     const int64_t whole = extent / parts_ * parts_;
@@ -192,11 +147,40 @@ class Sums {
 
 }  // namespace
 
-bool ContainsDot(const HloInstruction& instruction) {
-  if (instruction.opcode() != HloOpcode::kFusion) return instruction.opcode() == HloOpcode::kDot;
-  return absl::c_any_of(instruction.fused_instructions(), [](const HloInstruction* fused) {
-    return fused->opcode() == HloOpcode::kDot;
-  });
+DotIndices::DotIndices(const HloInstruction& dot, absl::Span<Value* const> result) {
+  const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  lhs.resize(dot.operand(0)->shape().dimensions().size());
+  rhs.resize(dot.operand(1)->shape().dimensions().size());
+  // The result's dimensions: batch, then what is left of lhs, then of rhs.
+  int64_t next = 0;
+  for (int i = 0; i < numbers.lhs_batch_dimensions_size(); ++i, ++next) {
+    lhs[numbers.lhs_batch_dimensions(i)] = result[next];
+    rhs[numbers.rhs_batch_dimensions(i)] = result[next];
+  }
+  for (size_t d = 0; d < lhs.size(); ++d) {
+    if (lhs[d] == nullptr && !absl::c_linear_search(numbers.lhs_contracting_dimensions(), d))
+      lhs[d] = result[next++];
+  }
+  for (size_t d = 0; d < rhs.size(); ++d) {
+    if (rhs[d] == nullptr && !absl::c_linear_search(numbers.rhs_contracting_dimensions(), d))
+      rhs[d] = result[next++];
+  }
+}
+
+void DotIndices::Contract(const HloInstruction& dot, absl::Span<Value* const> counters) {
+  const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
+  for (size_t i = 0; i < counters.size(); ++i) {
+    lhs[numbers.lhs_contracting_dimensions(i)] = counters[i];
+    rhs[numbers.rhs_contracting_dimensions(i)] = counters[i];
+  }
+}
+
+std::vector<int64_t> ContractedExtents(const HloInstruction& dot) {
+  std::vector<int64_t> extents;
+  for (int64_t d : dot.dot_dimension_numbers().lhs_contracting_dimensions()) {
+    extents.push_back(dot.operand(0)->shape().dimensions(d));
+  }
+  return extents;
 }
 
 std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
@@ -211,7 +195,7 @@ std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
   for (const HloInstruction* dot : dots) {
     const xla::Shape& shape = roots[0]->shape();
     if (!xla::ShapeUtil::SameDimensions(dot->shape(), shape) || shape.dimensions().empty() ||
-        shape.dimensions().back() < kFewestColumns || !HasColumns(*dot) ||
+        shape.dimensions().back() < kFewestColumns || !ColumnsOf(*dot).has_value() ||
         !HasSumType(dot->shape().element_type())) {
       return {};
     }

@@ -21,8 +21,18 @@ namespace onexpu::compiler {
 // registers.
 inline constexpr int64_t kDotRows = 8;
 
-// Whether `instruction` is a dot or a fusion with one.
-bool ContainsDot(const xla::HloInstruction& instruction);
+// The operands' indices for one element of the result; what is contracted is filled in by Contract.
+struct DotIndices {
+  DotIndices(const xla::HloInstruction& dot, absl::Span<llvm::Value* const> result);
+
+  // `counters`: the places in the contracted dimensions, in the order of the dot's numbers.
+  void Contract(const xla::HloInstruction& dot, absl::Span<llvm::Value* const> counters);
+
+  std::vector<llvm::Value*> lhs;
+  std::vector<llvm::Value*> rhs;
+};
+
+std::vector<int64_t> ContractedExtents(const xla::HloInstruction& dot);
 
 // The dots that `roots`, arrays of the same dimensions, compute element by element. Empty where
 // that is none, where anything but elementwise work lies between a dot and a root, or where the

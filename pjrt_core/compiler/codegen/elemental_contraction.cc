@@ -1,6 +1,7 @@
 // One element of a dot or of a convolution: a serial sum. Large ones never come here, a library
 // computes them.
 #include "llvm/IR/Constants.h"
+#include "pjrt_core/compiler/codegen/dot_block.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/narrow_float.h"
 #include "pjrt_core/compiler/codegen/types.h"
@@ -58,38 +59,13 @@ class Sum {
 
 absl::StatusOr<Value*> EmitDot(FusionContext& context, const HloInstruction& dot,
                                const Index& index) {
-  const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
-  const xla::Shape& lhs = dot.operand(0)->shape();
-  const xla::Shape& rhs = dot.operand(1)->shape();
-  std::vector<Value*> lhs_values(lhs.dimensions().size());
-  std::vector<Value*> rhs_values(rhs.dimensions().size());
-  // The result's dimensions: batch, then what is left of lhs, then of rhs.
-  int64_t next = 0;
-  for (int i = 0; i < numbers.lhs_batch_dimensions_size(); ++i) {
-    lhs_values[numbers.lhs_batch_dimensions(i)] = index[next];
-    rhs_values[numbers.rhs_batch_dimensions(i)] = index[next++];
-  }
-  std::vector<int64_t> extents;
-  Value* contracted = context.index_math().Constant(0);  // only marks the dimension
-  for (int i = 0; i < numbers.lhs_contracting_dimensions_size(); ++i) {
-    extents.push_back(lhs.dimensions(numbers.lhs_contracting_dimensions(i)));
-    lhs_values[numbers.lhs_contracting_dimensions(i)] = contracted;
-    rhs_values[numbers.rhs_contracting_dimensions(i)] = contracted;
-  }
-  for (Value*& value : lhs_values) {
-    if (!value) value = index[next++];
-  }
-  for (Value*& value : rhs_values) {
-    if (!value) value = index[next++];
-  }
+  DotIndices at(dot, index.values());
   Sum sum(context, dot);
-  TF_RETURN_IF_ERROR(context.ForEach(extents, [&](absl::Span<Value* const> counters) {
-    for (int i = 0; i < numbers.lhs_contracting_dimensions_size(); ++i) {
-      lhs_values[numbers.lhs_contracting_dimensions(i)] = counters[i];
-      rhs_values[numbers.rhs_contracting_dimensions(i)] = counters[i];
-    }
-    return sum.Add(Index(lhs_values), Index(rhs_values));
-  }));
+  TF_RETURN_IF_ERROR(
+      context.ForEach(ContractedExtents(dot), [&](absl::Span<Value* const> counters) {
+        at.Contract(dot, counters);
+        return sum.Add(Index(at.lhs), Index(at.rhs));
+      }));
   return sum.Result();
 }
 

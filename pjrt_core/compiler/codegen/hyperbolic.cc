@@ -17,8 +17,6 @@ constexpr double kIntegerInMantissa = 12582912;  // 1.5 * 2^23
 // coefficient rounded to a float before the next was sought; 1.4e-8 of the value.
 constexpr double kExpm1[] = {0.49999997, 0.16666546, 0.041667435, 0.008366277, 0.0013870731};
 
-Real Fma(const Real& x, const Real& y, const Real& z) { return Builtin("fma", {x, y, z}); }
-
 }  // namespace
 
 // tanh(x) = e / (e + 2) with e = expm1(2|x|) = 2^n (expm1(r) + 1) - 1, 2|x| = n log(2) + r.

@@ -32,7 +32,10 @@ llvm::Value* WorkItemNumber(llvm::Value* value) {
   auto* cut = llvm::dyn_cast<llvm::TruncInst>(value);
   auto* call = cut == nullptr ? nullptr : llvm::dyn_cast<llvm::CallInst>(cut->getOperand(0));
   if (call == nullptr || call->getCalledFunction() == nullptr) return nullptr;
-  return call->getCalledFunction()->getName().contains("get_") ? call : nullptr;
+  const llvm::StringRef name = call->getCalledFunction()->getName();
+  const bool is_number =
+      name == "_Z13get_global_idj" || name == "_Z12get_local_idj" || name == "_Z12get_group_idj";
+  return is_number ? call : nullptr;
 }
 
 }  // namespace

@@ -86,6 +86,8 @@ Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands);
 inline Real Builtin(absl::string_view name, const Real& operand) {
   return Builtin(name, llvm::ArrayRef<Real>(operand));
 }
+// x * y + z, rounded once.
+inline Real Fma(const Real& x, const Real& y, const Real& z) { return Builtin("fma", {x, y, z}); }
 
 }  // namespace onexpu::compiler
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -76,13 +77,6 @@ double SerialSteps(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kReduce:
       return Elements(instruction.operand(0)->shape()) / results;
-    case HloOpcode::kDot: {
-      double steps = 1;
-      for (int64_t d : instruction.dot_dimension_numbers().lhs_contracting_dimensions()) {
-        steps *= instruction.operand(0)->shape().dimensions(d);
-      }
-      return steps;
-    }
     case HloOpcode::kReduceWindow:
     case HloOpcode::kConvolution: {
       double steps = 1;
@@ -105,7 +99,7 @@ double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
   if (instruction.opcode() == HloOpcode::kDot) {
     const double factors = std::max(Elements(instruction.operand(0)->shape()),
                                     Elements(instruction.operand(1)->shape()));
-    return std::max(results * SerialSteps(instruction) * kProduct, factors * kFactor);
+    return std::max(Products(instruction) * kProduct, factors * kFactor);
   }
   const double steps = SerialSteps(instruction);
   if (steps > 1) {

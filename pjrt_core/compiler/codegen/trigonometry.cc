@@ -19,8 +19,6 @@ constexpr double kHalfPi[] = {1.57079637050628662109375, -4.37113882867379e-8,
 constexpr double kSine[] = {-0.1666665375, 0.008332056925, -0.0001950072619};
 constexpr double kCosine[] = {0.04166664183, -0.001388720702, 2.441985998e-05};
 
-Real Fma(const Real& x, const Real& y, const Real& z) { return Builtin("fma", {x, y, z}); }
-
 Real Polynomial(const double (&coefficients)[3], const Real& z) {
   return Fma(Fma(z.Constant(coefficients[2]), z, z.Constant(coefficients[1])), z,
              z.Constant(coefficients[0]));

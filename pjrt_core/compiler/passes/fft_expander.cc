@@ -25,8 +25,6 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Up to here one product with a whole matrix; above it a length is split when it can be.
-constexpr int64_t kLargestWhole = 256;
 // Up to here what cannot be split is one product, too: of f32 such a matrix has 16 MB.
 constexpr int64_t kLargestMatrix = 2048;
 

@@ -2,12 +2,17 @@
 #ifndef PJRT_CORE_COMPILER_PASSES_FFT_EXPANDER_H_
 #define PJRT_CORE_COMPILER_PASSES_FFT_EXPANDER_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/op_expander_pass.h"
 
 namespace onexpu::compiler {
+
+// Up to this length one product with a whole matrix; above it a length is split when it can be.
+inline constexpr int64_t kLargestWhole = 256;
 
 // A length that is a product of two is transformed in two steps, a large prime as a convolution.
 class FftExpander : public xla::OpExpanderPass {

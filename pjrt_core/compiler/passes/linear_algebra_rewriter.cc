@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/matrix_guards.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
@@ -46,11 +47,10 @@ constexpr int64_t kSmallTransformInLoop = 512;  // a call keeps a loop from bein
 // CPU. Microseconds of a 2-D transform there and back, ours against the library's: 32 x 32 19 :
 // 155, 64 x 64 42 : 303, 128 x 128 242 : 240, 64 transforms of 256 255 : 137.
 constexpr int64_t kSmallTransformProducts = 4 << 20;
-constexpr int64_t kLongestWhole = 256;  // longer ones are split, into products of few rows
-constexpr int64_t kSmallCholesky = 4;   // rows
-constexpr int64_t kSmallQr = 8;         // rows or columns, the lesser number
-constexpr int64_t kSmallEigh = 4;       // rows
-constexpr int64_t kSmallSolve = 128;    // n * n * right-hand sides, of one system
+constexpr int64_t kSmallCholesky = 4;  // rows
+constexpr int64_t kSmallQr = 8;        // rows or columns, the lesser number
+constexpr int64_t kSmallEigh = 4;      // rows
+constexpr int64_t kSmallSolve = 128;   // n * n * right-hand sides, of one system
 
 bool IsServed(xla::PrimitiveType type, const Target& target) {
   switch (type) {
@@ -102,7 +102,7 @@ bool IsWorthALibrary(const HloInstruction& fft, const Target& target) {
   if (target.gpu_schedules) return true;
   int64_t products = 0;
   for (const int64_t length : fft.fft_length()) {
-    if (length > kLongestWhole) return true;
+    if (length > kLargestWhole) return true;  // it is split, into products of few rows
     products += 4 * elements * length;
   }
   return products > kSmallTransformProducts;

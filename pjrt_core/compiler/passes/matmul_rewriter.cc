@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
-#include "pjrt_core/compiler/passes/dot_columns.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/program/status_macros.h"
@@ -23,9 +23,8 @@ namespace {
 
 using xla::HloInstruction;
 
-// Multiply-adds below which a loop in a kernel beats the call of a primitive. In the body of a loop
-// more, because a call there also keeps the loop from becoming one kernel.
-constexpr int64_t kSmallProducts = 32 << 10;
+// Multiply-adds below which a loop in a kernel beats the call of a primitive: kFewProducts. In the
+// body of a loop more, because a call there also keeps the loop from becoming one kernel.
 constexpr int64_t kSmallProductsInLoop = 128 << 10;
 // On a CPU a kernel of blocks (codegen/dot_block.h) is as fast as long as its operands stay in the
 // caches, takes the work around it in, and starts in a tenth of the time: there oneDNN's calls are
@@ -46,7 +45,7 @@ bool IsCanonical(const HloInstruction& dot) {
 bool IsForBlocks(const HloInstruction& dot, const Target& target) {
   if (target.gpu_schedules || Products(dot) > kSmallProductsOnCpu) return false;
   const std::optional<DotColumns> columns = ColumnsOf(dot);
-  return columns.has_value() && dot.shape().dimensions().back() >= 8 &&
+  return columns.has_value() && dot.shape().dimensions().back() >= kFewestColumns &&
          LieSideBySide(dot, *columns);
 }
 
@@ -72,7 +71,7 @@ absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
 bool IsLargeDot(const HloInstruction& dot) {
   if (dot.dot_dimension_numbers().lhs_contracting_dimensions_size() != 1) return false;
   const int64_t products = Products(dot);
-  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kSmallProducts);
+  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kFewProducts);
 }
 
 absl::StatusOr<bool> MatmulRewriter::RunImpl(

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
-#include "pjrt_core/compiler/passes/dot_columns.h"
 #include "pjrt_core/compiler/passes/fusible.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -46,16 +47,16 @@ bool ReadsManyPerElement(const HloInstruction& consumer) {
   }
 }
 
-// Whether something that `value` flows into, inside its fusion, reads many of its elements for one
-// of its own.
-bool FlowsIntoManyReads(const HloInstruction& value) {
+// Whether `value` flows, inside its fusion, into an operation for which `predicate` holds.
+bool FlowsInto(const HloInstruction& value,
+               absl::FunctionRef<bool(const HloInstruction&)> predicate) {
   absl::flat_hash_set<const HloInstruction*> visited = {&value};
   std::vector<const HloInstruction*> open = {&value};
   while (!open.empty()) {
     const HloInstruction* current = open.back();
     open.pop_back();
     for (const HloInstruction* user : current->users()) {
-      if (ReadsManyPerElement(*user)) return true;
+      if (predicate(*user)) return true;
       if (visited.insert(user).second) open.push_back(user);
     }
   }
@@ -64,36 +65,19 @@ bool FlowsIntoManyReads(const HloInstruction& value) {
 
 bool IsReadManyTimes(const HloInstruction& consumer, int64_t operand_index) {
   if (consumer.opcode() != HloOpcode::kFusion) return ReadsManyPerElement(consumer);
-  return FlowsIntoManyReads(*consumer.fused_parameter(operand_index));
+  return FlowsInto(*consumer.fused_parameter(operand_index), ReadsManyPerElement);
 }
 
-// Whether every path from `value` to the root of its fusion is elementwise, with no change of
-// layout.
-bool FlowsElementByElement(const HloInstruction& value) {
-  absl::flat_hash_set<const HloInstruction*> visited = {&value};
-  std::vector<const HloInstruction*> open = {&value};
-  while (!open.empty()) {
-    const HloInstruction* current = open.back();
-    open.pop_back();
-    for (const HloInstruction* user : current->users()) {
-      if (user->opcode() == HloOpcode::kTuple) continue;
-      if (!user->IsElementwise() || user->opcode() == HloOpcode::kCopy ||
-          !xla::ShapeUtil::EqualIgnoringElementType(user->shape(), value.shape())) {
-        return false;
-      }
-      if (visited.insert(user).second) open.push_back(user);
-    }
-  }
-  return true;
-}
-
+// Whether all that `consumer` does with `dot` is elementwise, with no change of layout.
 bool KeepsItsBlocks(const HloInstruction& dot, const HloInstruction& consumer,
                     int64_t operand_index) {
-  if (consumer.opcode() == HloOpcode::kFusion) {
-    return FlowsElementByElement(*consumer.fused_parameter(operand_index));
-  }
-  return consumer.IsElementwise() && consumer.opcode() != HloOpcode::kCopy &&
-         xla::ShapeUtil::EqualIgnoringElementType(consumer.shape(), dot.shape());
+  const auto breaks_blocks = [&](const HloInstruction& user) {
+    return user.opcode() != HloOpcode::kTuple &&
+           (!user.IsElementwise() || user.opcode() == HloOpcode::kCopy ||
+            !xla::ShapeUtil::EqualIgnoringElementType(user.shape(), dot.shape()));
+  };
+  if (consumer.opcode() != HloOpcode::kFusion) return !breaks_blocks(consumer);
+  return !FlowsInto(*consumer.fused_parameter(operand_index), breaks_blocks);
 }
 
 bool IsDataMovement(const HloInstruction& instruction) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pjrt_core/compiler/codegen/dot_block.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -60,8 +61,9 @@ class DotKernel {
     } else {
       Value* group = math_.ToIndexType(GroupId(kernel_));
       Value* lane = math_.ToIndexType(LocalId(kernel_));
+      const int64_t width = launch.local.back();
       for (int64_t i = 0; i < together; ++i) {
-        at.push_back(math_.Add(math_.Add(math_.Mul(group, kVector * together), i * kVector), lane));
+        at.push_back(math_.Add(math_.Add(math_.Mul(group, width * together), i * width), lane));
       }
     }
     const auto emit = [&]() -> absl::Status {

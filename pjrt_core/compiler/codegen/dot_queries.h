@@ -1,8 +1,8 @@
-// What the passes ask about dots that become kernels of blocks (codegen/dot_block.h): the last
-// dimension of the result, its columns, belongs to one of the operands, and neighbouring columns
-// are to be neighbours in that operand's memory. Pure functions.
-#ifndef PJRT_CORE_COMPILER_PASSES_DOT_COLUMNS_H_
-#define PJRT_CORE_COMPILER_PASSES_DOT_COLUMNS_H_
+// What passes and kernels ask about dots. Those that become kernels of blocks (dot_block.h) want
+// the last dimension of the result, its columns, to belong to one of the operands, and neighbouring
+// columns to be neighbours in that operand's memory. Pure functions.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_DOT_QUERIES_H_
+#define PJRT_CORE_COMPILER_CODEGEN_DOT_QUERIES_H_
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,17 @@
 
 namespace onexpu::compiler {
 
+// Products up to which a loop for each element is as good as anything.
+inline constexpr int64_t kFewProducts = 32 << 10;
+
+// Columns below which a vector of work-items would be mostly empty.
+inline constexpr int64_t kFewestColumns = 8;
+
 // Multiply-adds.
 int64_t Products(const xla::HloInstruction& dot);
+
+// Whether `instruction` is a dot or a fusion with one.
+bool ContainsDot(const xla::HloInstruction& instruction);
 
 // Whether `instruction` is a dot with so many products that it must not be computed element by
 // element: it keeps a kernel to itself and the elementwise work on it.
@@ -36,4 +45,4 @@ bool LieSideBySide(const xla::HloInstruction& dot, const DotColumns& columns);
 
 }  // namespace onexpu::compiler
 
-#endif  // PJRT_CORE_COMPILER_PASSES_DOT_COLUMNS_H_
+#endif  // PJRT_CORE_COMPILER_CODEGEN_DOT_QUERIES_H_

@@ -1,6 +1,5 @@
-#include "pjrt_core/compiler/passes/dot_columns.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -38,8 +37,14 @@ int64_t Products(const HloInstruction& dot) {
   return products;
 }
 
+bool ContainsDot(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kFusion) return instruction.opcode() == HloOpcode::kDot;
+  return absl::c_any_of(instruction.fused_instructions(), [](const HloInstruction* fused) {
+    return fused->opcode() == HloOpcode::kDot;
+  });
+}
+
 bool IsBlockedDot(const HloInstruction& instruction) {
-  constexpr int64_t kFewProducts = 32 << 10;
   return instruction.opcode() == HloOpcode::kDot && Products(instruction) > kFewProducts &&
          ColumnsOf(instruction).has_value();
 }
