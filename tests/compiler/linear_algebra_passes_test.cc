@@ -51,14 +51,21 @@ TEST_F(LinearAlgebraRewriterTest, ASmallTransformStays) {
                   .empty());
 }
 
+TEST_F(LinearAlgebraRewriterTest, TransformsThatAreKernelsTakeOneDimensionEach) {
+  EXPECT_TRUE(Run(R"(
+    x = f32[3,64,128] parameter(0)
+    ROOT y = c64[3,64,65] fft(x), fft_type=RFFT, fft_length={64,128})")
+                  .empty());
+}
+
 TEST_F(LinearAlgebraRewriterTest, OnlyTheLastStepOfAnInverseIsReal) {
   const auto calls = Run(R"(
-    x = c64[3,64,32,33] parameter(0)
-    ROOT y = f32[3,64,32,64] fft(x), fft_type=IRFFT, fft_length={64,32,64})");
+    x = c64[3,64,32,1025] parameter(0)
+    ROOT y = f32[3,64,32,2048] fft(x), fft_type=IRFFT, fft_length={64,32,2048})");
   ASSERT_EQ(calls.size(), 2u);
   EXPECT_EQ(FftConfigOf(*calls[0])->kind, program::FftKind::Ifft);
   EXPECT_EQ(FftConfigOf(*calls[0])->dimensions, 2);
-  EXPECT_EQ(calls[0]->shape().dimensions(1), 33);  // the half spectrum joined the batch
+  EXPECT_EQ(calls[0]->shape().dimensions(1), 1025);  // the half spectrum joined the batch
   EXPECT_EQ(FftConfigOf(*calls[1])->kind, program::FftKind::Irfft);
   EXPECT_EQ(FftConfigOf(*calls[1])->dimensions, 1);
 }

@@ -73,6 +73,41 @@ def test_half_a_spectrum_may_be_any(xpu, n) -> None:
     _compare(xpu, "irfftn", _signal((2, 8, 9, 17), "complex128"), s=(8, 9, 32), axes=(1, 2, 3))
 
 
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
+@pytest.mark.parametrize("n", [2, 3, 4, 8, 13, 15, 16, 49, 60, 64, 100, 105, 128, 169, 210, 243, 256])
+def test_lengths_that_kernels_have(xpu, wide, kind, n) -> None:
+    """Every radix, alone and with others; full, odd and single work-groups of lines."""
+    function = jax.jit(lambda x: getattr(jnp.fft, kind)(x, n=n))
+    dtype = ("complex128" if wide else "complex64") if kind != "rfft" else ("float64" if wide else "float32")
+    for lines in (8, 16, 17, 75):
+        # Half a spectrum may be any: see above.
+        x = _signal((lines, n // 2 + 1 if kind == "irfft" else n), dtype)
+        x = jax.device_put(x, xpu)
+        if lines * n > 512:
+            assert "onemkl" not in function.lower(x).compile().as_text()
+        expected = getattr(np.fft, kind)(np.asarray(x), n=n)
+        # Measured 1.9 units of the largest element; products with matrices, of the smallest, 8.
+        tolerance = 10 * float(np.finfo(dtype).eps) * float(np.abs(expected).max())
+        np.testing.assert_allclose(np.asarray(function(x)), expected, atol=tolerance, rtol=0)
+
+
+def test_work_around_transforms_joins_their_kernels(xpu) -> None:
+    x = _signal((64, 128), "float32")
+    weights = _signal((64, 65), "float32")
+
+    def filtered(x, weights):
+        return jnp.fft.irfft2(1j * weights * jnp.fft.rfft2(2 * x), s=x.shape) - 1
+
+    arguments = jax.device_put((x, weights), xpu)
+    compiled = jax.jit(filtered).lower(*arguments).compile()
+    # One for each dimension there and back, and the subtraction.
+    assert sum(" fusion(" in line or " fft(" in line for line in compiled.as_text().split("ENTRY")[1].splitlines()) == 5
+    expected = np.fft.irfft2(1j * weights * np.fft.rfft2(2.0 * x), s=x.shape) - 1
+    # Two transforms of 8192 elements, as test_agrees_with_numpy says.
+    np.testing.assert_allclose(np.asarray(compiled(*arguments)), expected, atol=40 * 1.2e-7 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes_of_transposed_arrays(xpu, axis) -> None:
     x = _signal((24, 30, 20), "complex64")
@@ -130,13 +165,12 @@ def test_several_threads_share_a_program(xpu) -> None:
 
 
 def test_a_large_transform_is_a_library_call(xpu) -> None:
-    text = jax.jit(jnp.fft.fft2).lower(jax.device_put(_signal((64, 64), "complex64"), xpu)).compile().as_text()
+    text = jax.jit(jnp.fft.fft2).lower(jax.device_put(_signal((64, 2048), "complex64"), xpu)).compile().as_text()
     assert text.count('custom_call_target="onemkl-fft"') == 1
 
 
 @pytest.mark.parametrize("shape", [(32, 32), (64, 64), (128, 96), (4, 300)])
 def test_transforms_in_a_loop(xpu, cpu, shape) -> None:
-    """On a CPU those of middling size are products with matrices there, the others calls."""
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
 
     def step(_, x):

@@ -74,10 +74,35 @@ llvm::Value* FusionContext::ElementPointer(const Array& array, llvm::Value* line
   return builder_.CreateInBoundsGEP(storage, array.pointer, linear);
 }
 
+// A complex number of two floats is moved as one integer: of neighbours a vector unit loads a run
+// of those, where it would gather each of two parts.
+llvm::Value* FusionContext::LoadPair(llvm::Value* pointer) {
+  llvm::Value* pair = builder_.CreateAlignedLoad(builder_.getInt64Ty(), pointer,
+                                                 llvm::Align(StorageAlignment(xla::C64)));
+  const auto part = [&](llvm::Value* bits) {
+    return builder_.CreateBitCast(builder_.CreateTrunc(bits, builder_.getInt32Ty()),
+                                  builder_.getFloatTy());
+  };
+  llvm::Value* value = llvm::PoisonValue::get(ComputeType(xla::C64, llvm_context()));
+  value = builder_.CreateInsertValue(value, part(pair), 0);
+  return builder_.CreateInsertValue(value, part(builder_.CreateLShr(pair, 32)), 1);
+}
+
+void FusionContext::StorePair(llvm::Value* value, llvm::Value* pointer) {
+  const auto part = [&](unsigned number) {
+    llvm::Value* bits =
+        builder_.CreateBitCast(builder_.CreateExtractValue(value, number), builder_.getInt32Ty());
+    return builder_.CreateZExt(bits, builder_.getInt64Ty());
+  };
+  builder_.CreateAlignedStore(builder_.CreateOr(part(0), builder_.CreateShl(part(1), 32)), pointer,
+                              llvm::Align(StorageAlignment(xla::C64)));
+}
+
 absl::StatusOr<llvm::Value*> FusionContext::Load(const Array& array, const Index& index) {
   const xla::PrimitiveType type = array.shape.element_type();
   TF_RETURN_IF_ERROR(CheckElementType(type, target_));
   llvm::Value* pointer = ElementPointer(array, index_math_.Linearize(index, array.shape));
+  if (type == xla::C64) return LoadPair(pointer);
   llvm::Value* stored = builder_.CreateAlignedLoad(StorageType(type, llvm_context()), pointer,
                                                    llvm::Align(StorageAlignment(type)));
   return FromStorage(stored, type, target_, builder_);
@@ -87,6 +112,10 @@ absl::Status FusionContext::Store(const Array& array, const Index& index, llvm::
   const xla::PrimitiveType type = array.shape.element_type();
   TF_RETURN_IF_ERROR(CheckElementType(type, target_));
   llvm::Value* pointer = ElementPointer(array, index_math_.Linearize(index, array.shape));
+  if (type == xla::C64) {
+    StorePair(value, pointer);
+    return absl::OkStatus();
+  }
   builder_.CreateAlignedStore(ToStorage(value, type, target_, builder_), pointer,
                               llvm::Align(StorageAlignment(type)));
   return absl::OkStatus();

@@ -127,6 +127,8 @@ class FusionContext {
     absl::flat_hash_map<const xla::HloInstruction*, std::vector<llvm::Value*>> fixed;
   };
 
+  llvm::Value* LoadPair(llvm::Value* pointer);
+  void StorePair(llvm::Value* value, llvm::Value* pointer);
   void PushScope();
   void PopScope();
   const std::vector<llvm::Value*>* FindElements(const MemoKey& key) const;

@@ -8,6 +8,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/spirv_target.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -84,9 +85,11 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   for (size_t i = buffers; i < types.size(); ++i) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
   functions_.push_back(kernel);
 
-  // Blocks of dots add indices up whose neighbours a CPU's compiler sees in 64 bits alone.
-  const bool is_narrow =
-      FitsInt32(instruction_) && !(ContainsDot(instruction_) && !target_.gpu_schedules);
+  // Blocks of dots and lines of transforms add indices up whose neighbours a CPU's compiler sees in
+  // 64 bits alone.
+  const bool adds_up =
+      ContainsDot(instruction_) || RootOf(instruction_).opcode() == xla::HloOpcode::kFft;
+  const bool is_narrow = FitsInt32(instruction_) && !(adds_up && !target_.gpu_schedules);
   auto* index_type = llvm::Type::getIntNTy(context, is_narrow ? 32 : 64);
   auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,
                                                 /*wide_places=*/!target_.gpu_schedules);

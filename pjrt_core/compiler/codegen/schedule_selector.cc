@@ -30,6 +30,8 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   switch (root.opcode()) {
     case xla::HloOpcode::kConcatenate:
       return EmitOne(sequence, EmitConcatenate);
+    case xla::HloOpcode::kFft:
+      return EmitOne(sequence, EmitFft);
     case xla::HloOpcode::kRngGetAndUpdateState:
       return EmitRngState(sequence);
     case xla::HloOpcode::kReduce:

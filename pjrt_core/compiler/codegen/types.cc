@@ -131,7 +131,7 @@ int64_t StorageBytes(PrimitiveType type) {
   return std::max<int64_t>(1, xla::primitive_util::BitWidth(type) / 8);
 }
 
-int64_t StorageAlignment(PrimitiveType type) { return StorageBytes(ComponentType(type)); }
+int64_t StorageAlignment(PrimitiveType type) { return std::min<int64_t>(8, StorageBytes(type)); }
 
 Value* FromStorage(Value* stored, PrimitiveType type, const Target& target, IRBuilderBase& b) {
   if (type == xla::PRED) return b.CreateICmpNE(stored, b.getInt8(0));

@@ -8,6 +8,7 @@
 #include "absl/numeric/bits.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/compiler/codegen/fft_queries.h"
 #include "pjrt_core/compiler/passes/fourier_matrix.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -25,6 +26,8 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
+// Up to this length one product with a whole matrix; above it a length is split when it can be.
+constexpr int64_t kLargestWhole = 256;
 // Up to here what cannot be split is one product, too: of f32 such a matrix has 16 MB.
 constexpr int64_t kLargestMatrix = 2048;
 
@@ -317,7 +320,7 @@ class Transform {
 }  // namespace
 
 bool FftExpander::InstructionMatchesPattern(HloInstruction* instruction) {
-  return instruction->opcode() == HloOpcode::kFft;
+  return instruction->opcode() == HloOpcode::kFft && !IsFftKernel(*instruction, target_);
 }
 
 absl::StatusOr<HloInstruction*> FftExpander::ExpandInstruction(HloInstruction* instruction) {

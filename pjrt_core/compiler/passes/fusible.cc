@@ -25,6 +25,7 @@ bool IsFusible(const HloInstruction& instruction) {
     case HloOpcode::kDot:
     case HloOpcode::kDynamicSlice:
     case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kFft:
     case HloOpcode::kGather:
     case HloOpcode::kIota:
     case HloOpcode::kPad:
@@ -50,6 +51,7 @@ bool IsFusibleProducer(const HloInstruction& instruction) {
     case HloOpcode::kReduceWindow:
     case HloOpcode::kDynamicUpdateSlice:
     case HloOpcode::kConvolution:
+    case HloOpcode::kFft:
       return false;
     case HloOpcode::kConstant:
       return xla::ShapeUtil::IsEffectiveScalar(instruction.shape());

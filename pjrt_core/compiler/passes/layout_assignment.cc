@@ -104,11 +104,26 @@ absl::Status LayoutAssignment::ConstrainToBlocks(const xla::HloInstruction* dot)
   return SetInstructionLayout(WithLayout(dot->shape(), *layout), dot);
 }
 
+absl::Status LayoutAssignment::ConstrainToLines(const xla::HloInstruction* fft) {
+  const int64_t rank = fft->shape().dimensions().size();
+  xla::Layout operand_layout = xla::LayoutUtil::MakeDescendingLayout(rank);
+  if (const xla::HloInstruction* operand = fft->operand(0);
+      operand->opcode() == xla::HloOpcode::kTranspose) {
+    for (int64_t d = 0; d < rank; ++d) {
+      operand_layout.set_minor_to_major(rank - 1 - operand->dimensions(d), d);
+    }
+    ONEXPU_RETURN_IF_ERROR(SetArrayOperandLayout(operand_layout, fft, 0));
+  }
+  const xla::Layout layout = LayoutForTransposes(*fft).value_or(operand_layout);
+  return SetInstructionLayout(WithLayout(fft->shape(), layout), fft);
+}
+
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
     if (IsMatmul(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
     if (IsBlockedDot(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToBlocks(call));
+    if (call->opcode() == xla::HloOpcode::kFft) ONEXPU_RETURN_IF_ERROR(ConstrainToLines(call));
     if (!IsConvolutionCall(*call)) continue;
     const xla::ConvolutionDimensionNumbers& roles = call->convolution_dimension_numbers();
     const xla::Layout source =

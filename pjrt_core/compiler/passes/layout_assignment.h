@@ -27,6 +27,8 @@ class LayoutAssignment : public xla::LayoutAssignment {
   absl::Status ConstrainToTranspose(const xla::HloInstruction* product);
   // What a kernel of blocks reads and writes side by side.
   absl::Status ConstrainToBlocks(const xla::HloInstruction* dot);
+  // A transform whose dimension a transpose brought to the end: where that dimension was.
+  absl::Status ConstrainToLines(const xla::HloInstruction* fft);
 };
 
 }  // namespace onexpu::compiler

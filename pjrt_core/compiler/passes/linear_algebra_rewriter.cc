@@ -15,8 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "pjrt_core/compiler/codegen/hlo_queries.h"
-#include "pjrt_core/compiler/passes/fft_expander.h"
+#include "pjrt_core/compiler/codegen/fft_queries.h"
 #include "pjrt_core/compiler/passes/matrix_guards.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
@@ -36,17 +35,10 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Up to these sizes kernels of our own win. Microseconds on the CPU device with 2 cores, ours
-// against the library's with its launches: rfft of 64 elements 23 : 40, of 256 75 : 50; in a loop
-// of 20 steps, each with two 2-D transforms, of 256 elements 240 : 1700, of 1024 3200 : 1700;
-// cholesky of one 4 x 4 matrix 43 : 45, of a thousand 8 x 8 ones 1900 : 320; solves of a thousand 8
-// x 8 systems with 1 right-hand side 150 : 150, with 8 810 : 240; qr of an 8 x 8 matrix 82 : 150;
-// eigenvalues of a 4 x 4 matrix 107 : 100, of an 8 x 8 one 910 : 100.
-constexpr int64_t kSmallTransform = 128;        // elements of a whole batch
-constexpr int64_t kSmallTransformInLoop = 512;  // a call keeps a loop from being one kernel
-// Multiply-adds of a transform in a loop by products with whole matrices, which are kernels on a
-// CPU. Microseconds of a 2-D transform there and back, ours against the library's: 32 x 32 19 :
-// 155, 64 x 64 42 : 303, 128 x 128 242 : 240, 64 transforms of 256 255 : 137.
-constexpr int64_t kSmallTransformProducts = 4 << 20;
+// against the library's with its launches: cholesky of one 4 x 4 matrix 43 : 45, of a thousand 8 x
+// 8 ones 1900 : 320; solves of a thousand 8 x 8 systems with 1 right-hand side 150 : 150, with 8
+// 810 : 240; qr of an 8 x 8 matrix 82 : 150; eigenvalues of a 4 x 4 matrix 107 : 100, of an 8 x 8
+// one 910 : 100.
 constexpr int64_t kSmallCholesky = 4;  // rows
 constexpr int64_t kSmallQr = 8;        // rows or columns, the lesser number
 constexpr int64_t kSmallEigh = 4;      // rows
@@ -94,18 +86,48 @@ program::FftKind KindOf(xla::FftType type) {
   }
 }
 
-bool IsWorthALibrary(const HloInstruction& fft, const Target& target) {
-  const int64_t elements = std::max(xla::ShapeUtil::ElementsIn(fft.shape()),
-                                    xla::ShapeUtil::ElementsIn(fft.operand(0)->shape()));
-  if (!IsInLoop(*fft.parent())) return elements > kSmallTransform;
-  if (elements <= kSmallTransformInLoop) return false;
-  if (target.gpu_schedules) return true;
-  int64_t products = 0;
-  for (const int64_t length : fft.fft_length()) {
-    if (length > kLargestWhole) return true;  // it is split, into products of few rows
-    products += 4 * elements * length;
+// Along one dimension, `dimension`, which changes places with the last one for it.
+absl::StatusOr<HloInstruction*> AlongOne(HloInstruction* fft, HloInstruction* operand,
+                                         int64_t dimension, int64_t length, xla::FftType type) {
+  std::vector<int64_t> order(operand->shape().dimensions().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[dimension], order.back());
+  const bool moves = dimension + 1 != static_cast<int64_t>(order.size());
+  if (moves) {
+    ONEXPU_ASSIGN_OR_RETURN(operand, xla::MakeTransposeHlo(operand, order));
   }
-  return products > kSmallTransformProducts;
+  xla::Shape shape = operand->shape();
+  if (type == xla::RFFT || type == xla::IRFFT) {
+    shape.set_element_type(fft->shape().element_type());
+    shape.set_dimensions(shape.dimensions().size() - 1,
+                         type == xla::RFFT ? length / 2 + 1 : length);
+  }
+  HloInstruction* result = fft->parent()->AddInstruction(
+      HloInstruction::CreateFft(shape, operand, type, {length}), &fft->metadata());
+  return moves ? xla::MakeTransposeHlo(result, order) : result;
+}
+
+// One transform for each dimension: those are kernels. The half spectrum of real signals comes out
+// of, or goes into, the one along the last dimension.
+absl::Status SplitFft(HloInstruction* fft) {
+  const absl::Span<const int64_t> lengths = fft->fft_length();
+  const int64_t first = fft->shape().dimensions().size() - lengths.size();
+  const int64_t last = fft->shape().dimensions().size() - 1;
+  const xla::FftType type = fft->fft_type();
+  HloInstruction* result = fft->mutable_operand(0);
+  if (type == xla::RFFT) {
+    ONEXPU_ASSIGN_OR_RETURN(result, AlongOne(fft, result, last, lengths.back(), type));
+  }
+  const bool is_real = type == xla::RFFT || type == xla::IRFFT;
+  const bool is_inverse = type == xla::IFFT || type == xla::IRFFT;
+  for (int64_t d = is_real ? last - 1 : last; d >= first; --d) {
+    ONEXPU_ASSIGN_OR_RETURN(
+        result, AlongOne(fft, result, d, lengths[d - first], is_inverse ? xla::IFFT : xla::FFT));
+  }
+  if (type == xla::IRFFT) {
+    ONEXPU_ASSIGN_OR_RETURN(result, AlongOne(fft, result, last, lengths.back(), type));
+  }
+  return fft->parent()->ReplaceInstruction(fft, result);
 }
 
 // The inverse transform of a half spectrum over `dimensions` dimensions, up to the last dimension:
@@ -124,7 +146,7 @@ absl::StatusOr<HloInstruction*> OuterInverse(HloInstruction* fft, int64_t dimens
   return xla::MakeTransposeHlo(transformed, back);
 }
 
-absl::Status RewriteFft(HloInstruction* fft) {
+absl::Status CallFft(HloInstruction* fft) {
   FftConfig config{KindOf(fft->fft_type()), static_cast<int64_t>(fft->fft_length().size())};
   HloInstruction* operand = fft->mutable_operand(0);
   // oneMKL takes the symmetry of the whole half spectrum for granted; XLA ignores only the
@@ -264,11 +286,11 @@ absl::StatusOr<bool> RewriteCustomCall(HloInstruction* call, const Target& targe
 absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
   switch (instruction->opcode()) {
     case HloOpcode::kFft:
-      if (!IsServed(instruction->shape().element_type(), target) ||
-          !IsWorthALibrary(*instruction, target)) {
+      if (!IsServed(instruction->shape().element_type(), target) || IsTinyFft(*instruction)) {
         return false;
       }
-      ONEXPU_RETURN_IF_ERROR(RewriteFft(instruction));
+      ONEXPU_RETURN_IF_ERROR(HasFftKernels(*instruction, target) ? SplitFft(instruction)
+                                                                 : CallFft(instruction));
       return true;
     case HloOpcode::kCholesky:
       if (!IsServed(instruction->shape().element_type(), target) ||

@@ -80,6 +80,17 @@ bool KeepsItsBlocks(const HloInstruction& dot, const HloInstruction& consumer,
   return !FlowsInto(*consumer.fused_parameter(operand_index), breaks_blocks);
 }
 
+// A transform reads each element of a line once, or twice of half a spectrum, though XLA counts it
+// among the operations that read elements again and again.
+bool IsComputedOnceFor(const HloInstruction& consumer, const HloInstruction& producer) {
+  return RootOf(consumer).opcode() == HloOpcode::kFft && producer.IsElementwise() &&
+         producer.user_count() == 1;
+}
+
+bool FeedsTransform(const HloInstruction& value) {
+  return value.user_count() == 1 && RootOf(*value.users()[0]).opcode() == HloOpcode::kFft;
+}
+
 bool IsDataMovement(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kBitcast:
@@ -134,8 +145,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (consumer->operand_count() + producer->operand_count() > kLargestKernelArguments) {
     return FusionDecision::Forbid("too many arguments");
   }
-  // A bitcast alone is no kernel; fused into one it may save nothing, but never costs.
-  if (consumer->opcode() == HloOpcode::kBitcast) {
+  // A bitcast alone is no kernel; fused into one it may save nothing, but never costs. The question
+  // also comes for what a transform will have taken in before its producer's turn.
+  if (consumer->opcode() == HloOpcode::kBitcast && !FeedsTransform(*consumer)) {
     return FusionDecision::Forbid("consumer is a bitcast");
   }
   if (IsBlockedDot(*producer) && !KeepsItsBlocks(*producer, *consumer, operand_index)) {
@@ -145,10 +157,8 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");
   }
-  if (const FusionDecision decision = InstructionFusion::ShouldFuse(consumer, operand_index);
-      !decision) {
-    return decision;
-  }
+  const FusionDecision decision = InstructionFusion::ShouldFuse(consumer, operand_index);
+  if (!decision && !IsComputedOnceFor(*consumer, *producer)) return decision;
   if (consumer->opcode() != HloOpcode::kFusion) return FusionDecision::Allow();
   const auto evaluation = evaluations_.try_emplace(consumer, consumer).first;
   if (evaluation->second.CodeDuplicationTooHigh(producer)) {

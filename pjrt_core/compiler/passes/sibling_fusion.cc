@@ -30,6 +30,7 @@ bool IsPlainLoopRoot(const HloInstruction& root) {
     case HloOpcode::kReduceWindow:
     case HloOpcode::kConvolution:
     case HloOpcode::kDot:
+    case HloOpcode::kFft:
       return false;
     default:
       return true;

@@ -66,7 +66,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::QrExpander>();
   pipeline.AddPass<xla::EighExpander>();
   pipeline.AddPass<xla::TriangularSolveExpander>();
-  pipeline.AddPass<FftExpander>();
+  pipeline.AddPass<FftExpander>(context.target);
   pipeline.AddPass<xla::RngExpander>();
   pipeline.AddPass<xla::RngBitGeneratorExpander>(xla::RandomAlgorithm::RNG_PHILOX);
   pipeline.AddPass<xla::BitcastDtypesExpander>();

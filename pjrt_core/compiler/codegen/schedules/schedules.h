@@ -21,6 +21,9 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 // the kind, or something else is better.
 absl::StatusOr<bool> EmitDots(KernelSequence& sequence);
 
+// kFft over the last dimension, of the lengths and types of IsFftKernel, on a CPU.
+absl::StatusOr<LaunchDimensions> EmitFft(FusionContext& kernel);
+
 // Tiles, for a root that reads memory along another dimension than it writes, through elementwise
 // operations alone.
 // EmitLoop for any other.

@@ -1,0 +1,285 @@
+// Fourier transforms along one dimension: a work-item transforms a line, or two real ones as one
+// complex, and neighbouring work-items have neighbouring lines. A line lies in local memory, each
+// work-item's in a column of its own, so that no barrier is needed; the first step reads the
+// operand, the last one writes the result (Cooley and Tukey 1965, decimation in time, mixed radix).
+#include <cmath>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/Support/MathExtras.h"
+#include "pjrt_core/compiler/codegen/complex_math.h"
+#include "pjrt_core/compiler/codegen/fft_queries.h"
+#include "pjrt_core/compiler/codegen/fourier_butterfly.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+using xla::HloInstruction;
+
+class FftKernel {
+ public:
+  explicit FftKernel(FusionContext& kernel)
+      : kernel_(kernel),
+        math_(kernel.index_math()),
+        fft_(kernel.root()),
+        length_(fft_.fft_length()[0]),
+        radices_(FftRadices(length_)),
+        is_real_(fft_.fft_type() == xla::RFFT || fft_.fft_type() == xla::IRFFT),
+        is_inverse_(fft_.fft_type() == xla::IFFT || fft_.fft_type() == xla::IRFFT),
+        line_shape_(fft_.shape()),
+        real_type_(xla::primitive_util::IsComplexType(fft_.shape().element_type())
+                       ? xla::primitive_util::ComplexComponentType(fft_.shape().element_type())
+                       : fft_.shape().element_type()) {
+    line_shape_.set_dimensions(line_shape_.dimensions().size() - 1, 1);
+  }
+
+  absl::StatusOr<LaunchDimensions> Emit() {
+    const int64_t lines = xla::ShapeUtil::ElementsIn(line_shape_);
+    const int64_t count = is_real_ ? xla::CeilOfRatio<int64_t>(lines, 2) : lines;
+    Value* number = math_.ToIndexType(kernel_.GlobalId());
+    column_ = LocalId(kernel_);
+    if (radices_.size() > 1 || fft_.fft_type() == xla::RFFT) {
+      re_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
+      im_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
+    }
+    if (radices_.size() > 1) factors_ = MakeFactors();
+    TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().CreateICmpSLT(number, math_.Constant(count)), [&] {
+      first_line_ = math_.Delinearize(number, line_shape_).values();
+      if (is_real_) {
+        Value* second = math_.Add(number, count);
+        // A last line without a partner is its own.
+        if (lines % 2 != 0) second = math_.Minimum(second, lines - 1);
+        second_line_ = math_.Delinearize(second, line_shape_).values();
+      }
+      return Transform();
+    }));
+    const uint64_t global = xla::RoundUpTo(count, kFftLines);
+    return LaunchDimensions{{global}, {uint64_t{kFftLines}}};
+  }
+
+ private:
+  absl::Status Transform() {
+    TF_RETURN_IF_ERROR(FirstStep());
+    int64_t done = radices_[0];
+    for (size_t i = 1; i < radices_.size(); ++i) {
+      TF_RETURN_IF_ERROR(Step(done, radices_[i], i + 1 == radices_.size()));
+      done *= radices_[i];
+    }
+    return fft_.fft_type() == xla::RFFT ? Separate() : absl::OkStatus();
+  }
+
+  // Blocks of the first radix, whose elements lie far from each other in the operand: the digits of
+  // a block's number, last radix first, are those of its first element's number in reverse.
+  absl::Status FirstStep() {
+    const int64_t radix = radices_[0];
+    const std::vector<int64_t> digits(radices_.rbegin(), radices_.rend() - 1);
+    return kernel_.ForEach(digits, [&](absl::Span<Value* const> counters) -> absl::Status {
+      Value* block = math_.LinearizeRowMajor(counters, digits);
+      Value* first = math_.Constant(0);
+      for (size_t i = digits.size(); i-- > 0;) {
+        first = math_.Add(math_.Mul(first, digits[i]), counters[i]);
+      }
+      std::vector<Complex> x;
+      for (int64_t j = 0; j < radix; ++j) {
+        TF_ASSIGN_OR_RETURN(Complex element, Read(math_.Add(first, j * (length_ / radix))));
+        x.push_back(element);
+      }
+      return WriteAll(Butterfly(x, is_inverse_), math_.Mul(block, radix), 1,
+                      /*is_last=*/radices_.size() == 1);
+    });
+  }
+
+  // Joins `radix` transforms of length `done` to one, in place.
+  absl::Status Step(int64_t done, int64_t radix, bool is_last) {
+    const int64_t blocks = length_ / (done * radix);
+    const std::vector<int64_t> positions = {done};
+    return kernel_.ForEach(positions, [&](absl::Span<Value* const> position) -> absl::Status {
+      std::vector<Complex> factors;
+      for (int64_t j = 1; j < radix; ++j)
+        factors.push_back(Factor(math_.Mul(position[0], j * blocks)));
+      const auto join = [&](Value* first) -> absl::Status {
+        std::vector<Complex> x;
+        for (int64_t j = 0; j < radix; ++j) {
+          const Complex element = ReadLocal(math_.Add(first, j * done));
+          x.push_back(j == 0 ? element : Times(element, factors[j - 1]));
+        }
+        return WriteAll(Butterfly(x, is_inverse_), first, done, is_last);
+      };
+      if (blocks == 1) return join(position[0]);
+      const std::vector<int64_t> numbers = {blocks};
+      return kernel_.ForEach(numbers, [&](absl::Span<Value* const> block) {
+        return join(math_.Add(math_.Mul(block[0], done * radix), position[0]));
+      });
+    });
+  }
+
+  // Two spectra of real lines from that of the first plus i times the second: each is its own
+  // conjugate mirrored.
+  absl::Status Separate() {
+    const std::vector<int64_t> numbers = {length_ / 2 + 1};
+    return kernel_.ForEach(numbers, [&](absl::Span<Value* const> k) -> absl::Status {
+      Value* mirrored = math_.Rem(math_.Sub(math_.Constant(length_), k[0]), length_);
+      const Complex z = ReadLocal(k[0]);
+      const Complex mirror = ReadLocal(mirrored);
+      const Complex first = {(z.re + mirror.re) * 0.5, (z.im - mirror.im) * 0.5};
+      const Complex second = {(z.im + mirror.im) * 0.5, (mirror.re - z.re) * 0.5};
+      TF_RETURN_IF_ERROR(kernel_.Store(0, At(first_line_, k[0]), Join(first)));
+      return kernel_.Store(0, At(second_line_, k[0]), Join(second));
+    });
+  }
+
+  // The element of the line that is transformed, from the operand.
+  absl::StatusOr<Complex> Read(Value* element) {
+    if (fft_.fft_type() == xla::IRFFT) return ReadHalfSpectra(element);
+    TF_ASSIGN_OR_RETURN(Value * first, Operand(first_line_, element));
+    if (!is_real_) return Split(first);
+    TF_ASSIGN_OR_RETURN(Value * second, Operand(second_line_, element));
+    return Complex{{first, kernel_.b()}, {second, kernel_.b()}};
+  }
+
+  // The first line's spectrum plus i times the second's. Of the elements beyond the middle the
+  // mirrored are in memory; the imaginary part of what is its own mirror cannot be, and is ignored.
+  absl::StatusOr<Complex> ReadHalfSpectra(Value* element) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    Value* beyond = b.CreateICmpSGT(element, math_.Constant(length_ / 2));
+    Value* present = b.CreateSelect(beyond, math_.Sub(math_.Constant(length_), element), element);
+    Value* is_real = b.CreateICmpEQ(element, math_.Constant(0));
+    if (length_ % 2 == 0) {
+      is_real = b.CreateOr(is_real, b.CreateICmpEQ(element, math_.Constant(length_ / 2)));
+    }
+    const auto whole = [&](const std::vector<Value*>& line) -> absl::StatusOr<Complex> {
+      TF_ASSIGN_OR_RETURN(Value * value, Operand(line, present));
+      const Complex half = Split(value);
+      const Real im = Select(beyond, -half.im, half.im);
+      return Complex{half.re, Select(is_real, im.Constant(0), im)};
+    };
+    TF_ASSIGN_OR_RETURN(const Complex first, whole(first_line_));
+    TF_ASSIGN_OR_RETURN(const Complex second, whole(second_line_));
+    return first + TimesI(second);
+  }
+
+  absl::StatusOr<Value*> Operand(const std::vector<Value*>& line, Value* element) {
+    return kernel_.Element(*fft_.operand(0), At(line, element));
+  }
+
+  absl::Status WriteAll(const std::vector<Complex>& values, Value* first, int64_t stride,
+                        bool is_last) {
+    for (size_t k = 0; k < values.size(); ++k) {
+      Value* element = math_.Add(first, static_cast<int64_t>(k) * stride);
+      if (is_last && fft_.fft_type() != xla::RFFT) {
+        TF_RETURN_IF_ERROR(WriteResult(element, values[k]));
+      } else {
+        WriteLocal(element, values[k]);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteResult(Value* element, Complex value) {
+    if (is_inverse_) value = value * value.re.Constant(1.0 / static_cast<double>(length_));
+    if (!is_real_) return kernel_.Store(0, At(first_line_, element), Join(value));
+    TF_RETURN_IF_ERROR(kernel_.Store(0, At(first_line_, element), value.re.value()));
+    return kernel_.Store(0, At(second_line_, element), value.im.value());
+  }
+
+  // The work-item's own column last, by itself: so neighbours are seen to be neighbours.
+  Value* LocalPointer(const Array& array, Value* element) {
+    llvm::Type* type = ComputeType(real_type_, kernel_.llvm_context());
+    Value* line = kernel_.ElementPointer(array, math_.Widen(math_.Mul(element, kFftLines)));
+    return kernel_.b().CreateInBoundsGEP(type, line, column_);
+  }
+  Complex ReadLocal(Value* element) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    llvm::Type* type = ComputeType(real_type_, kernel_.llvm_context());
+    return {{b.CreateLoad(type, LocalPointer(re_, element)), b},
+            {b.CreateLoad(type, LocalPointer(im_, element)), b}};
+  }
+  void WriteLocal(Value* element, const Complex& value) {
+    kernel_.b().CreateStore(value.re.value(), LocalPointer(re_, element));
+    kernel_.b().CreateStore(value.im.value(), LocalPointer(im_, element));
+  }
+
+  // e^(-+2 pi i j / length) for each j, real and imaginary parts side by side.
+  llvm::GlobalVariable* MakeFactors() {
+    llvm::Type* type = ComputeType(real_type_, kernel_.llvm_context());
+    std::vector<llvm::Constant*> values;
+    for (int64_t j = 0; j < length_; ++j) {
+      const double angle =
+          2 * llvm::numbers::pi * static_cast<double>(j) / static_cast<double>(length_);
+      values.push_back(llvm::ConstantFP::get(type, std::cos(angle)));
+      values.push_back(
+          llvm::ConstantFP::get(type, is_inverse_ ? std::sin(angle) : -std::sin(angle)));
+    }
+    auto* array_type = llvm::ArrayType::get(type, values.size());
+    auto* table = new llvm::GlobalVariable(
+        kernel_.module(), array_type, /*isConstant=*/true, llvm::GlobalValue::InternalLinkage,
+        llvm::ConstantArray::get(array_type, values), kernel_.kernel().getName() + "_factors",
+        nullptr, llvm::GlobalValue::NotThreadLocal, kConstantAddressSpace);
+    table->setAlignment(llvm::Align(64));
+    return table;
+  }
+  Complex Factor(Value* number) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    llvm::Type* type = ComputeType(real_type_, kernel_.llvm_context());
+    Value* place = math_.Widen(math_.Mul(number, 2));
+    const auto load = [&](Value* at) -> Real {
+      return {b.CreateLoad(type, b.CreateInBoundsGEP(type, factors_, at)), b};
+    };
+    return {load(place), load(b.CreateAdd(place, b.getInt64(1)))};
+  }
+
+  static Complex Times(const Complex& x, const Complex& y) {
+    return {Fma(x.re, y.re, -(x.im * y.im)), Fma(x.re, y.im, x.im * y.re)};
+  }
+
+  Complex Split(Value* value) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    return {{b.CreateExtractValue(value, 0), b}, {b.CreateExtractValue(value, 1), b}};
+  }
+  Value* Join(const Complex& value) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    Value* pair =
+        llvm::PoisonValue::get(ComputeType(fft_.shape().element_type(), kernel_.llvm_context()));
+    return b.CreateInsertValue(b.CreateInsertValue(pair, value.re.value(), 0), value.im.value(), 1);
+  }
+
+  static Index At(std::vector<Value*> line, Value* element) {
+    line.back() = element;
+    return Index(std::move(line));
+  }
+
+  FusionContext& kernel_;
+  IndexMath& math_;
+  const HloInstruction& fft_;
+  const int64_t length_;
+  const std::vector<int64_t> radices_;  // first step first
+  const bool is_real_;                  // two lines are transformed as one
+  const bool is_inverse_;
+  xla::Shape line_shape_;  // of the first elements of all lines
+  const xla::PrimitiveType real_type_;
+  Array re_, im_;  // [length, lines]
+  llvm::GlobalVariable* factors_ = nullptr;
+  Value* column_ = nullptr;  // i64
+  std::vector<Value*> first_line_, second_line_;
+};
+
+}  // namespace
+
+absl::StatusOr<LaunchDimensions> EmitFft(FusionContext& kernel) { return FftKernel(kernel).Emit(); }
+
+}  // namespace onexpu::compiler
