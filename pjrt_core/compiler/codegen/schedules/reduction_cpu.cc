@@ -4,6 +4,7 @@
 // that may not reorder reducers.)
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/accumulators.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
@@ -188,6 +189,81 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
                            /*piece_stride=*/shape.rows, /*row_stride=*/1);
 }
 
+// ---- The same with few results side by side: several elements of each in a vector ----
+
+absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstruction& reduce,
+                               const ReductionShape& shape) {
+  constexpr int64_t kWorth = 4096;  // elements of a result; less costs more than a thread gains
+  const int64_t width = shape.minor_kept;
+  const int64_t together = kLanes / width;  // elements of each result in a vector
+  const int64_t tiles = shape.rows / width;
+  const int64_t wanted = xla::CeilOfRatio(WantedPieces(sequence.target()), tiles);
+  const int64_t piece = xla::RoundUpTo(
+      std::max(xla::CeilOfRatio(shape.length, wanted), std::min(kWorth, shape.length)), together);
+  const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
+  const bool whole = pieces == 1;
+  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
+                      sequence.Begin(whole ? "" : "_pieces"));
+  ReductionKernel steps(*kernel, reduce, shape);
+  IndexMath& math = steps.math();
+  llvm::IRBuilder<>& b = kernel->b();
+  Value* wide_lane = LocalId(*kernel);
+  Value* lane = math.ToIndexType(wide_lane);
+  Value* column = math.Rem(lane, width);
+  Value* behind = math.Div(lane, width);
+  Value* group = math.ToIndexType(GroupId(*kernel));
+  Value* tile = math.Rem(group, tiles);
+  Value* number = math.Div(group, tiles);
+  Value* row = math.Add(math.Mul(tile, width), column);
+  Value* first = math.Mul(number, piece);
+  Value* end = math.Minimum(math.Add(first, piece), shape.length);
+  const auto element = [&](Value* base) {
+    // Lanes lie side by side wherever they begin.
+    Value* begin = b.CreateNSWAdd(b.CreateNSWMul(math.Widen(tile), b.getInt64(shape.length)),
+                                  math.Widen(base));
+    Value* place = b.CreateNSWAdd(b.CreateNSWMul(begin, b.getInt64(width)), wide_lane);
+    return steps.Element(row, math.Add(base, behind), shape.reduces_middle ? place : nullptr);
+  };
+
+  // Lanes beyond the last whole set of results have nothing.
+  const std::vector<Array> local = steps.LocalArrays(kLanes);
+  Value* takes_part = b.CreateAnd(b.CreateICmpSLT(lane, math.Constant(together * width)),
+                                  b.CreateICmpSLT(math.Add(first, behind), end));
+  TF_RETURN_IF_ERROR(kernel->If(takes_part, [&]() -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values initial, element(first));
+    Accumulators sums(*kernel, reduce, initial);
+    const auto add = [&](Value* base) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, element(base));
+      return sums.Add(values);
+    };
+    // The same trips for every lane, so that none of them needs a mask.
+    Value* trips = math.Div(b.CreateSub(end, first), together);
+    Value* rest = math.Add(first, math.Mul(trips, together));
+    TF_RETURN_IF_ERROR(kernel->For(math.Add(first, together), rest, math.Constant(together), add));
+    // A piece shorter than a vector has had all in its first step.
+    Value* has_rest =
+        b.CreateAnd(b.CreateICmpSGT(rest, first), b.CreateICmpSLT(math.Add(rest, behind), end));
+    TF_RETURN_IF_ERROR(kernel->If(has_rest, [&] { return add(rest); }));
+    const ReductionKernel::Values values = sums.Running();
+    return steps.Store(local, lane, values);
+  }));
+  Barrier(*kernel);
+  TF_RETURN_IF_ERROR(kernel->If(b.CreateICmpSLT(lane, math.Constant(width)), [&]() -> absl::Status {
+    Value* filled = math.Minimum(b.CreateSub(end, first), together);
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                        steps.CombineStored(local, filled, lane, width));
+    if (whole) return steps.Finish(row, values);
+    return steps.Store(steps.ScratchArrays(scratch, shape.rows * pieces),
+                       math.Add(math.Mul(number, shape.rows), row), values);
+  }));
+  const uint64_t items = tiles * pieces * kLanes;
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
+  if (whole) return absl::OkStatus();
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows,
+                           /*row_stride=*/1);
+}
+
 }  // namespace
 
 absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstruction& reduce,
@@ -211,14 +287,15 @@ absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstructi
 
 bool IsReductionForCpu(const ReductionShape& shape) {
   // Short sums side by side are what plain work-items do best.
-  if (shape.minor_kept == 1) return shape.length >= 16;
-  return shape.minor_kept >= 16 && shape.length >= 16;
+  constexpr int64_t kLongEnough = 64;
+  return shape.length >= (shape.minor_kept == 1 || shape.minor_kept >= kLanes ? 16 : kLongEnough);
 }
 
 absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                  const ReductionShape& shape) {
-  return shape.minor_kept > 1 ? EmitColumns(sequence, reduce, shape)
-                              : EmitRows(sequence, reduce, shape);
+  if (shape.minor_kept == 1) return EmitRows(sequence, reduce, shape);
+  return shape.minor_kept < kLanes ? EmitNarrowColumns(sequence, reduce, shape)
+                                   : EmitColumns(sequence, reduce, shape);
 }
 
 }  // namespace onexpu::compiler

@@ -20,6 +20,8 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
   const xla::Shape& input = reduce.operand(0)->shape();
   const int64_t rank = input.dimensions().size();
   reduces_fastest = true;
+  int64_t changes = 0;  // between kept and reduced dimensions, of more than one element
+  bool was_reduced = false;
   for (int64_t i = rank - 1; i >= 0; --i) {
     const int64_t d = input.has_layout() ? input.layout().minor_to_major(i) : rank - 1 - i;
     const bool is_reduced = absl::c_linear_search(reduce.dimensions(), d);
@@ -30,10 +32,14 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
     (is_reduced ? length : rows) *= extent;
     if (extent == 1) continue;
     minor_kept = is_reduced ? 1 : minor_kept * extent;
+    if (is_reduced != was_reduced) ++changes;
+    was_reduced = is_reduced;
   }
+  reduces_middle = changes <= 2;
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Value* element) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Value* element,
+                                                                 Value* place) {
   const Index kept = math().DelinearizeRowMajor(row, shape_.kept_extents);
   const Index reduced = math().DelinearizeRowMajor(element, shape_.reduced_extents);
   std::vector<Value*> index(shape_.kept.size() + shape_.reduced.size());
@@ -42,12 +48,11 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   // Where the reduced dimensions are the fastest ones, the place in memory needs no division.
   llvm::IRBuilder<>& b = kernel_.b();
   const auto wide = [&](Value* value) { return b.CreateSExt(value, b.getInt64Ty()); };
-  const Index at = shape_.reduces_fastest
-                       ? Index(std::move(index),
-                               b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)),
-                                              wide(element)),
-                               reduce_.operand(0)->shape())
-                       : Index(std::move(index));
+  if (place == nullptr && shape_.reduces_fastest) {
+    place = b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)), wide(element));
+  }
+  const Index at = place != nullptr ? Index(std::move(index), place, reduce_.operand(0)->shape())
+                                    : Index(std::move(index));
   return ReducedElements(kernel_, reduce_, at);
 }
 

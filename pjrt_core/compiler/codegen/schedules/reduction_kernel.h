@@ -30,6 +30,7 @@ struct ReductionShape {
   int64_t length = 1;      // elements of one result: the product of reduced_extents
   int64_t minor_kept = 1;  // results that lie side by side: 1 when the fastest dimension is reduced
   bool reduces_fastest = false;  // all reduced dimensions are faster than all kept ones
+  bool reduces_middle = false;   // ... than all kept ones but the minor_kept results
   int64_t values = 1;            // of each element (several for a variadic reduction)
 };
 
@@ -45,8 +46,10 @@ class ReductionKernel {
   IndexMath& math() { return kernel_.index_math(); }
   const ReductionShape& shape() const { return shape_; }
 
-  // The element number `element` of the result number `row`.
-  absl::StatusOr<Values> Element(llvm::Value* row, llvm::Value* element);
+  // The element number `element` of the result number `row`. `place` (i64), when it is known, is
+  // its place in memory.
+  absl::StatusOr<Values> Element(llvm::Value* row, llvm::Value* element,
+                                 llvm::Value* place = nullptr);
 
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
 
