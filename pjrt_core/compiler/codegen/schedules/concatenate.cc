@@ -1,8 +1,10 @@
+// A concatenation by rows: what lies together in the result from one operand to the next is a row,
+// and neighbouring work-items copy neighbours of it.
 #include <vector>
 
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
-#include "xla/layout_util.h"
 #include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::compiler {
@@ -10,47 +12,87 @@ namespace {
 
 using llvm::Value;
 
-// Copies element `id` of the operands first to last - 1, numbered one operand after the other;
-// halves the range by branches that work-groups take as a whole.
-absl::Status EmitOperands(FusionContext& kernel, Value* id,
-                          const std::vector<int64_t>& first_element,
-                          const std::vector<int64_t>& first_position, int64_t first, int64_t last) {
-  llvm::IRBuilder<>& b = kernel.b();
-  const xla::HloInstruction& concatenate = kernel.root();
-  if (last - first > 1) {
-    const int64_t middle = (first + last) / 2;
-    return kernel.IfElse(
-        b.CreateICmpULT(id, b.getInt64(first_element[middle])),
-        [&] { return EmitOperands(kernel, id, first_element, first_position, first, middle); },
-        [&] { return EmitOperands(kernel, id, first_element, first_position, middle, last); });
+class ConcatenateKernel {
+ public:
+  explicit ConcatenateKernel(FusionContext& kernel)
+      : kernel_(kernel), concatenate_(kernel.root()), shape_(kernel.results()[0].shape) {
+    // Along a row lie the concatenated dimension and those that are faster.
+    int64_t inner = 1;
+    for (const int64_t dimension : shape_.layout().minor_to_major()) {
+      if (dimension == concatenate_.concatenate_dimension()) break;
+      inner *= shape_.dimensions(dimension);
+    }
+    for (const xla::HloInstruction* operand : concatenate_.operands()) {
+      const int64_t extent = operand->shape().dimensions(concatenate_.concatenate_dimension());
+      first_columns_.push_back(first_columns_.back() + extent * inner);
+      first_positions_.push_back(first_positions_.back() + extent);
+    }
   }
-  const xla::HloInstruction& operand = *concatenate.operand(first);
-  if (xla::ShapeUtil::IsZeroElementArray(operand.shape())) return absl::OkStatus();
-  IndexMath& math = kernel.index_math();
-  xla::Shape shape = operand.shape();
-  *shape.mutable_layout() = kernel.results()[0].shape.layout();
-  const Index index = math.Delinearize(b.CreateNSWSub(id, b.getInt64(first_element[first])), shape);
-  TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(operand, index));
-  std::vector<Value*> position = index.values();
-  const int64_t dimension = concatenate.concatenate_dimension();
-  position[dimension] = math.Add(position[dimension], first_position[first]);
-  return kernel.Store(0, Index(std::move(position)), value);
-}
+
+  absl::StatusOr<LaunchDimensions> Emit() {
+    const int64_t columns = first_columns_.back();
+    const int64_t rows = xla::ShapeUtil::ElementsIn(shape_) / columns;
+    llvm::IRBuilder<>& b = kernel_.b();
+    const LaunchDimensions launch =
+        ChooseRowLaunch(rows, columns, WorkItemCost::kElement, kernel_.target());
+    Value* row = kernel_.GlobalId(1);
+    Value* column = kernel_.GlobalId(0);
+    Value* inside = b.getTrue();
+    if (launch.global[0] != static_cast<uint64_t>(rows)) {
+      inside = b.CreateICmpULT(row, b.getInt64(rows));
+    }
+    if (launch.global[1] != static_cast<uint64_t>(columns)) {
+      inside = b.CreateAnd(inside, b.CreateICmpULT(column, b.getInt64(columns)));
+    }
+    TF_RETURN_IF_ERROR(kernel_.If(
+        inside, [&] { return EmitOperands(row, column, 0, concatenate_.operand_count()); }));
+    return launch;
+  }
+
+ private:
+  // Copies from the operands first to last - 1; halves the range by branches that neighbours mostly
+  // take together.
+  absl::Status EmitOperands(Value* row, Value* column, int64_t first, int64_t last) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    if (last - first > 1) {
+      const int64_t middle = (first + last) / 2;
+      return kernel_.IfElse(
+          b.CreateICmpULT(column, b.getInt64(first_columns_[middle])),
+          [&] { return EmitOperands(row, column, first, middle); },
+          [&] { return EmitOperands(row, column, middle, last); });
+    }
+    const xla::HloInstruction& operand = *concatenate_.operand(first);
+    if (xla::ShapeUtil::IsZeroElementArray(operand.shape())) return absl::OkStatus();
+    IndexMath& math = kernel_.index_math();
+    xla::Shape shape = operand.shape();
+    *shape.mutable_layout() = shape_.layout();
+    const int64_t width = first_columns_[first + 1] - first_columns_[first];
+    // In 64 bits, the column last: so neighbours are seen to be neighbours.
+    const auto place = [&](int64_t columns, int64_t offset) {
+      Value* begin = b.CreateNSWMul(row, b.getInt64(columns));
+      return b.CreateNSWAdd(b.CreateNSWSub(begin, b.getInt64(offset)), column);
+    };
+    const Index index = math.Delinearize(place(width, first_columns_[first]), shape);
+    TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(operand, index));
+    std::vector<Value*> position = index.values();
+    const int64_t dimension = concatenate_.concatenate_dimension();
+    position[dimension] = math.Add(position[dimension], first_positions_[first]);
+    return kernel_.Store(0, Index(std::move(position), place(first_columns_.back(), 0), shape_),
+                         value);
+  }
+
+  FusionContext& kernel_;
+  const xla::HloInstruction& concatenate_;
+  const xla::Shape& shape_;
+  // Of each operand, and one for the end: in a row, and along the concatenated dimension.
+  std::vector<int64_t> first_columns_ = {0};
+  std::vector<int64_t> first_positions_ = {0};
+};
 
 }  // namespace
 
 absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel) {
-  const xla::HloInstruction& concatenate = kernel.root();
-  std::vector<int64_t> first_element = {0};
-  std::vector<int64_t> first_position = {0};
-  for (const xla::HloInstruction* operand : concatenate.operands()) {
-    first_element.push_back(first_element.back() + xla::ShapeUtil::ElementsIn(operand->shape()));
-    first_position.push_back(first_position.back() +
-                             operand->shape().dimensions(concatenate.concatenate_dimension()));
-  }
-  return kernel.PerWorkItem(first_element.back(), WorkItemCost::kElement, [&](Value* id) {
-    return EmitOperands(kernel, id, first_element, first_position, 0, concatenate.operand_count());
-  });
+  return ConcatenateKernel(kernel).Emit();
 }
 
 }  // namespace onexpu::compiler

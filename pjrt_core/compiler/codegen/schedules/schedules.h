@@ -13,8 +13,7 @@ namespace onexpu::compiler {
 // and updates in place, get kernels of their own.
 absl::Status EmitLoop(KernelSequence& sequence);
 
-// One element per work-item in the order of the operands, so that each operand is read as it lies
-// in memory. For a root that is one kConcatenate.
+// One element per work-item, along the rows of the result. For a root that is one kConcatenate.
 absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 
 // Blocks of rows for dots with elementwise work on them, on a CPU. False when there is nothing of
