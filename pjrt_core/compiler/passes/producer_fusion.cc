@@ -14,6 +14,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
 #include "xla/service/instruction_fusion.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
@@ -108,6 +109,40 @@ bool IsDataMovement(const HloInstruction& instruction) {
   }
 }
 
+// Whether computing `producer` again for each of its readers would take in ever more: it reads
+// several arrays, of which some would be computed there, too. The sums of a residual network are
+// such: without an end, each layer's readers would add up all layers before it. Not so the rounds
+// of a random generator: each reads both halves of the one before, and would be kernels of its own.
+// And of little that is read again, a launch costs more.
+bool GrowsWithEveryReader(const HloInstruction& producer) {
+  constexpr int64_t kLittle = 128 << 10;  // bytes
+  if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer) ||
+      xla::primitive_util::IsIntegralType(producer.shape().element_type()) ||
+      xla::ShapeUtil::ByteSizeOf(producer.shape()) < kLittle) {
+    return false;
+  }
+  const int64_t elements = xla::ShapeUtil::ElementsIn(producer.shape());
+  int64_t arrays = 0;
+  bool is_computed = false;
+  for (const HloInstruction* operand : producer.unique_operands()) {
+    while (IsDataMovement(*operand) && operand->operand_count() == 1) operand = operand->operand(0);
+    if (2 * xla::ShapeUtil::ElementsIn(operand->shape()) < elements ||
+        operand->opcode() == HloOpcode::kIota) {
+      continue;
+    }
+    ++arrays;
+    is_computed = is_computed || IsFusibleProducer(*operand);
+  }
+  return arrays > 1 && is_computed;
+}
+
+// Reads memory along another dimension than its reader writes it; a concatenation's schedule has no
+// tiles for that.
+bool IsTransposedPart(const HloInstruction& producer, const HloInstruction& consumer) {
+  return RootOf(consumer).opcode() == HloOpcode::kConcatenate &&
+         (producer.opcode() == HloOpcode::kTranspose || producer.opcode() == HloOpcode::kCopy);
+}
+
 // The operand whose memory an in-place operation changes must stay memory.
 bool IsUpdatedOperand(const HloInstruction& consumer, int64_t operand_index) {
   if (consumer.opcode() == HloOpcode::kDynamicUpdateSlice) return operand_index == 0;
@@ -154,6 +189,12 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
     return FusionDecision::Forbid("the dot would lose its schedule");
   }
   const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
+  if (!is_tiny && IsTransposedPart(*producer, *consumer)) {
+    return FusionDecision::Forbid("a transposition wants tiles");
+  }
+  if (!is_tiny && GrowsWithEveryReader(*producer)) {
+    return FusionDecision::Forbid("would be computed again, with all before it, for every reader");
+  }
   if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");
   }
