@@ -10,6 +10,7 @@
 #include "pjrt_core/runtime/host_layout.h"
 #include "pjrt_core/runtime/target_description.h"
 #include "pjrt_core/thunks/command_throttle.h"
+#include "pjrt_core/thunks/host_call.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -63,11 +64,20 @@ absl::Status DeviceProgram::CreateThunks() {
                             modules_[kernel->module_()]->Kernel(kernel->entry_point()->str()));
     kernels.push_back(std::move(built));
   }
+  std::function<absl::StatusOr<sycl::kernel>()> host_call_kernel;
+  if (device_.is_cpu()) {
+    host_call_kernel = [&]() -> absl::StatusOr<sycl::kernel> {
+      ONEXPU_ASSIGN_OR_RETURN(auto module, device_.kernels().Load(HostCall::Module()));
+      modules_.push_back(module);
+      return module->Kernel(HostCall::kEntryPoint);
+    };
+  }
   const LoadContext context{.program = source_->container,
                             .device = &device_,
                             .queue = device_.compute().queue(),
                             .kernels = kernels,
-                            .handlers = device_.client()->handlers()};
+                            .handlers = device_.client()->handlers(),
+                            .host_call_kernel = std::move(host_call_kernel)};
   ONEXPU_ASSIGN_OR_RETURN(thunks_, ThunkSequence::Create(*program().thunks(), context));
   blocking_ = program().blocking() || thunks_.blocks();
   return absl::OkStatus();

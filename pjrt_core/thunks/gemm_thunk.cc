@@ -55,6 +55,12 @@ dnnl::memory::desc Transposed(const dnnl::memory::desc& desc) {
   return desc.permute_axes(permutation);
 }
 
+// An addend is copied to the result, or is there.
+bool MayCall(const program::GemmThunk& gemm) {
+  return gemm.addend() == nullptr || gemm.beta() == 0.f ||
+         SameLayout(*gemm.addend(), *gemm.result());
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& thunk,
@@ -70,6 +76,19 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     }
     result->zero_fill_ = *gemm.result()->slice();
     return std::unique_ptr<Thunk>(std::move(result));
+  }
+
+  if (load.host_call_kernel != nullptr && MayCall(gemm)) {
+    if (std::optional<Sgemm> sgemm = Sgemm::Create(gemm)) {
+      ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
+      result->call_.reset(new Call{*sgemm, HostCall(std::move(kernel))});
+      result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *gemm.result()->slice()};
+      if (gemm.addend() != nullptr && gemm.beta() != 0.f &&
+          !SameMemory(*gemm.addend(), *gemm.result())) {
+        result->addend_copy_.emplace(*gemm.addend()->slice(), *gemm.result()->slice());
+      }
+      return std::unique_ptr<Thunk>(std::move(result));
+    }
   }
 
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
@@ -137,18 +156,24 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
     if (zero_fill_.has_value()) {
       context.queue.memset(context.allocations.Resolve(*zero_fill_), 0, zero_fill_->size());
     }
-    if (primitive_ == nullptr) return absl::OkStatus();
+    if (primitive_ == nullptr && call_ == nullptr) return absl::OkStatus();
     if (addend_copy_.has_value()) {
       context.queue.memcpy(context.allocations.Resolve(addend_copy_->second),
                            context.allocations.Resolve(addend_copy_->first),
                            addend_copy_->second.size());
+    }
+    context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
+    if (call_ != nullptr) {
+      call_->host_call.Submit(
+          context.queue, Sgemm::Run, &call_->sgemm, context.allocations.Resolve(slices_[0]),
+          context.allocations.Resolve(slices_[1]), context.allocations.Resolve(slices_[2]));
+      return absl::OkStatus();
     }
     absl::InlinedVector<void*, 6> addresses;
     for (const program::Slice& slice : slices_)
       addresses.push_back(context.allocations.Resolve(slice));
     if (scratch_bytes_ > 0) addresses.push_back(context.scratch);
     primitive_->Execute(addresses);
-    context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     return absl::OkStatus();
   });
 }

@@ -1,4 +1,5 @@
-// Runs one oneDNN matmul with its epilogue on the device queue.
+// Runs one oneDNN matmul with its epilogue on the device queue: as a primitive, or on a CPU,
+// without an epilogue, as a call of oneDNN's BLAS, which needs no host task.
 //
 // Thread-safe after creation. Owns the primitive; borrows the operands' device memory.
 #ifndef PJRT_CORE_THUNKS_GEMM_THUNK_H_
@@ -13,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/thunks/dnnl_arguments.h"
+#include "pjrt_core/thunks/host_call.h"
+#include "pjrt_core/thunks/sgemm.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -32,10 +35,16 @@ class GemmThunk final : public Thunk {
  private:
   using Thunk::Thunk;
 
-  // Null when the result is empty.
+  struct Call {
+    Sgemm sgemm;
+    HostCall host_call;
+  };
+
+  // Both null when the result is empty.
   std::unique_ptr<DnnlArguments> primitive_;
+  std::unique_ptr<const Call> call_;
   absl::InlinedVector<program::Slice, 5>
-      slices_;  // of the primitive's arguments, before the scratchpad
+      slices_;  // of the operands, the result, and what else the primitive takes
   std::optional<std::pair<program::Slice, program::Slice>>
       addend_copy_;                          // addend -> result, before the primitive
   std::optional<program::Slice> zero_fill_;  // no products to sum: the result is 0

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +64,8 @@ struct LoadContext {
   sycl::queue& queue;  // for engines and contexts; nothing is submitted while loading
   absl::Span<const sycl::kernel> kernels;  // by index into Program.kernels
   const HandlerRegistry& handlers;
+  // The kernel of HostCall (host_call.h); null for devices that have none.
+  std::function<absl::StatusOr<sycl::kernel>()> host_call_kernel;
   mutable std::shared_ptr<DnnlContext>
       dnnl;  // made by the first library thunk, shared by the others (dnnl_context.h)
 };

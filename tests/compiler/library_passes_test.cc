@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/passes/convolution_rewriter.h"
 #include "pjrt_core/compiler/passes/epilogue_fusion.h"
@@ -29,21 +30,26 @@ class LibraryPassesTest : public ::testing::Test {
   std::vector<HloInstruction*> Run(absl::string_view body) {
     module_ = ParseModule(absl::StrCat("HloModule m\nENTRY e {\n", body, "\n}\n"));
     if (module_ == nullptr) return {};
-    Target target;
-    target.has_bf16 = true;
-    target.gpu_schedules = gpu_schedules_;
+    const Target target = MakeTarget();
     EXPECT_TRUE(MatmulRewriter(target).Run(module_.get()).ok());
     EXPECT_TRUE(ConvolutionRewriter(target).Run(module_.get()).ok());
-    EXPECT_TRUE(EpilogueFusion(/*layout_sensitive=*/false).Run(module_.get()).ok());
+    EXPECT_TRUE(EpilogueFusion(target, /*layout_sensitive=*/false).Run(module_.get()).ok());
     EXPECT_TRUE(xla::HloDCE().Run(module_.get()).ok());
     return Instructions(*module_, HloOpcode::kCustomCall);
   }
   // And what runs again when there are layouts: those of the text.
   std::vector<HloInstruction*> RunWithLayouts(absl::string_view body) {
     Run(body);
-    EXPECT_TRUE(EpilogueFusion(/*layout_sensitive=*/true).Run(module_.get()).ok());
+    const Target target = MakeTarget();
+    EXPECT_TRUE(EpilogueFusion(target, /*layout_sensitive=*/true).Run(module_.get()).ok());
     EXPECT_TRUE(xla::HloDCE().Run(module_.get()).ok());
     return Instructions(*module_, HloOpcode::kCustomCall);
+  }
+  Target MakeTarget() const {
+    Target target;
+    target.has_bf16 = true;
+    target.gpu_schedules = gpu_schedules_;
+    return target;
   }
   size_t Count(HloOpcode opcode) { return Instructions(*module_, opcode).size(); }
 
@@ -122,6 +128,7 @@ TEST_F(LibraryPassesTest, HalfPrecisionIsWidenedWhereThereAreNoPrimitives) {
 }
 
 TEST_F(LibraryPassesTest, ScaleBiasAndReluBehindAReshapeJoinTheMatmul) {
+  gpu_schedules_ = true;
   const auto calls = Run(R"(
     x = f32[1024,128] parameter(0)
     w = f32[128,256] parameter(1)
@@ -144,7 +151,37 @@ TEST_F(LibraryPassesTest, ScaleBiasAndReluBehindAReshapeJoinTheMatmul) {
   EXPECT_EQ(module_->entry_computation()->root_instruction()->opcode(), HloOpcode::kReshape);
 }
 
+// Of `rows` rows, with a scale and a bias.
+std::string ScaledDot(int64_t rows) {
+  return absl::Substitute(R"(
+    x = f32[$0,128] parameter(0)
+    w = f32[128,256] parameter(1)
+    b = f32[256] parameter(2)
+    d = f32[$0,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    half = f32[] constant(0.5)
+    halves = f32[$0,256] broadcast(half), dimensions={}
+    m = f32[$0,256] multiply(d, halves)
+    bb = f32[$0,256] broadcast(b), dimensions={1}
+    ROOT a = f32[$0,256] add(m, bb))",
+                          rows);
+}
+
+TEST_F(LibraryPassesTest, AMiddlingProductOnACpuTakesItsScaleAlone) {
+  const auto calls = Run(ScaledDot(1024));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(MatmulEpilogue(*calls[0]).alpha, 0.5f);
+  EXPECT_FALSE(MatmulEpilogue(*calls[0]).has_bias);
+  EXPECT_EQ(Count(HloOpcode::kAdd), 1u);
+}
+
+TEST_F(LibraryPassesTest, ALargeProductOnACpuTakesItsBias) {
+  const auto calls = Run(ScaledDot(8192));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_TRUE(MatmulEpilogue(*calls[0]).has_bias);
+}
+
 TEST_F(LibraryPassesTest, AValueThatOthersReadStays) {
+  gpu_schedules_ = true;
   const auto calls = Run(R"(
     x = f32[1024,128] parameter(0)
     w = f32[128,256] parameter(1)
@@ -159,6 +196,7 @@ TEST_F(LibraryPassesTest, AValueThatOthersReadStays) {
 }
 
 TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
+  gpu_schedules_ = true;
   const auto calls = RunWithLayouts(R"(
     x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
@@ -183,6 +221,7 @@ TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
 }
 
 TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {
+  gpu_schedules_ = true;
   const auto calls = RunWithLayouts(R"(
     x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
@@ -196,6 +235,7 @@ TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {
 
 // oneDNN's clip turns NaN into a number.
 TEST_F(LibraryPassesTest, AClampStaysAKernel) {
+  gpu_schedules_ = true;
   const auto calls = RunWithLayouts(R"(
     x = f32[1024,128]{1,0} parameter(0)
     w = f32[128,256]{1,0} parameter(1)
@@ -211,6 +251,7 @@ TEST_F(LibraryPassesTest, AClampStaysAKernel) {
 }
 
 TEST_F(LibraryPassesTest, ABroadcastAlongRowsIsNoBias) {
+  gpu_schedules_ = true;
   const auto calls = Run(R"(
     x = f32[1024,128] parameter(0)
     w = f32[128,1024] parameter(1)

@@ -59,10 +59,30 @@ HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
       xla::ShapeUtil::MakeShape(vector->shape().element_type(), {dimensions[sized]}), vector));
 }
 
+// On a CPU a product without an epilogue is called in a command of its own kind
+// (thunks/host_call.h), which saves some 100 us of a primitive's host task: more than a kernel for
+// the epilogue costs, up to here. Multiply-adds.
+constexpr int64_t kFewForEpilogue = 128 << 20;
+
+bool IsBetterBare(const HloInstruction& call, const Target& target) {
+  if (target.gpu_schedules || !IsMatmul(call) || call.shape().element_type() != xla::F32 ||
+      call.operand(0)->shape().element_type() != xla::F32) {
+    return false;
+  }
+  const absl::StatusOr<MatmulConfig> config = MatmulConfigOf(call);
+  if (!config.ok()) return false;
+  for (int64_t d = 0; d < config->batch_dimensions; ++d) {
+    if (call.shape().dimensions(d) != 1) return false;
+  }
+  return xla::ShapeUtil::ElementsIn(call.shape()) *
+             call.operand(0)->shape().dimensions(config->lhs_contracting) <=
+         kFewForEpilogue;
+}
+
 class Fuser {
  public:
-  Fuser(HloInstruction* call, bool layout_sensitive)
-      : call_(call), layout_sensitive_(layout_sensitive) {}
+  Fuser(HloInstruction* call, const Target& target, bool layout_sensitive)
+      : call_(call), target_(target), layout_sensitive_(layout_sensitive) {}
 
   // Absorbs users until one does not fit. Returns whether any did.
   absl::StatusOr<bool> Run() {
@@ -128,6 +148,7 @@ class Fuser {
     if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
     HloInstruction* user = view->users().front();
     if (layout_sensitive_ && !xla::ShapeUtil::Equal(user->shape(), view->shape())) return false;
+    if (IsBetterBare(*call_, target_) && user->opcode() != HloOpcode::kMultiply) return false;
     const int64_t bias_dimension =
         IsMatmul(*call_) ? static_cast<int64_t>(view->shape().dimensions().size()) - 1 : feature_;
     switch (user->opcode()) {
@@ -250,6 +271,7 @@ class Fuser {
   }
 
   HloInstruction* call_;
+  const Target& target_;
   const bool layout_sensitive_;
   HloInstruction* addend_ = nullptr;
   HloInstruction* bias_ = nullptr;
@@ -269,7 +291,7 @@ absl::StatusOr<bool> EpilogueFusion::RunImpl(
       if (IsMatmul(*instruction) || IsConvolutionCall(*instruction)) calls.push_back(instruction);
     }
     for (HloInstruction* call : calls) {
-      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, Fuser(call, layout_sensitive_).Run());
+      ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, Fuser(call, target_, layout_sensitive_).Run());
       changed = changed || absorbed;
     }
   }

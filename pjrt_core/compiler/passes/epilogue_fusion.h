@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_interface.h"
 
@@ -16,7 +17,8 @@ namespace onexpu::compiler {
 // what follows an addend had to wait for it.
 class EpilogueFusion : public xla::HloModulePass {
  public:
-  explicit EpilogueFusion(bool layout_sensitive) : layout_sensitive_(layout_sensitive) {}
+  EpilogueFusion(const Target& target, bool layout_sensitive)
+      : target_(target), layout_sensitive_(layout_sensitive) {}
   absl::string_view name() const override { return "epilogue-fusion"; }
 
  protected:
@@ -25,6 +27,7 @@ class EpilogueFusion : public xla::HloModulePass {
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
 
  private:
+  const Target& target_;
   const bool layout_sensitive_;
 };
 

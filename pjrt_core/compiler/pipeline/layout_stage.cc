@@ -29,7 +29,7 @@ void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
   fixed_point.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/true));
   fixed_point.AddPass<xla::HloDCE>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
-  pipeline.AddPass<EpilogueFusion>(/*layout_sensitive=*/true);
+  pipeline.AddPass<EpilogueFusion>(context.target, /*layout_sensitive=*/true);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<xla::ReduceDecomposer>();
   pipeline.AddPass<xla::ConditionalCanonicalizer>();

@@ -15,7 +15,7 @@ void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipelin
   pipeline.AddPass<MatmulRewriter>(context.target);
   pipeline.AddPass<ConvolutionRewriter>(context.target);
   pipeline.AddPass<xla::HloDCE>();
-  pipeline.AddPass<EpilogueFusion>(/*layout_sensitive=*/false);
+  pipeline.AddPass<EpilogueFusion>(context.target, /*layout_sensitive=*/false);
   pipeline.AddPass<xla::HloDCE>();
 }
 

@@ -1,0 +1,132 @@
+// Products of matrices in every order of rows and columns, against a float64 sum.
+#include "pjrt_core/thunks/sgemm.h"
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "pjrt_core/program/program_generated.h"
+
+namespace onexpu {
+namespace {
+
+// Elements between which lie some that nobody may touch.
+struct Matrix {
+  Matrix(int64_t rows, int64_t columns, bool by_rows, int64_t gap)
+      : rows(rows),
+        columns(columns),
+        row_stride(by_rows ? columns + gap : 1),
+        column_stride(by_rows ? 1 : rows + gap),
+        elements(rows * columns + gap * (by_rows ? rows : columns) + 1, NAN) {}
+
+  float& At(int64_t row, int64_t column) {
+    return elements[row * row_stride + column * column_stride];
+  }
+  std::unique_ptr<program::TensorT> Tensor() const {
+    auto tensor = std::make_unique<program::TensorT>();
+    tensor->slice = std::make_unique<program::Slice>(0, 0, elements.size() * sizeof(float));
+    tensor->element_type = program::ElementType::F32;
+    tensor->dimensions = {1, rows, columns};
+    // Of a dimension of one element: anything.
+    tensor->strides = {7, rows == 1 ? 1 : row_stride, columns == 1 ? 1 : column_stride};
+    return tensor;
+  }
+
+  int64_t rows, columns, row_stride, column_stride;
+  std::vector<float> elements;
+};
+
+class Gemm {
+ public:
+  explicit Gemm(const program::GemmThunkT& thunk) {
+    builder_.Finish(program::GemmThunk::Pack(builder_, &thunk));
+  }
+  const program::GemmThunk& operator*() const {
+    return *flatbuffers::GetRoot<program::GemmThunk>(builder_.GetBufferPointer());
+  }
+
+ private:
+  flatbuffers::FlatBufferBuilder builder_;
+};
+
+void Check(int64_t m, int64_t k, int64_t n, int orders, float beta) {
+  SCOPED_TRACE(testing::Message() << m << " x " << k << " x " << n << ", orders " << orders);
+  Matrix lhs(m, k, orders & 1, 3), rhs(k, n, orders & 2, 0), result(m, n, orders & 4, 5);
+  std::mt19937 engine(1);
+  std::normal_distribution<float> normal;
+  for (Matrix* matrix : {&lhs, &rhs, &result}) {
+    // Without an addend nothing of the result's memory may be read.
+    if (matrix == &result && beta == 0) continue;
+    for (int64_t i = 0; i < matrix->rows; ++i) {
+      for (int64_t j = 0; j < matrix->columns; ++j) matrix->At(i, j) = normal(engine);
+    }
+  }
+  Matrix before = result;
+  program::GemmThunkT thunk;
+  thunk.lhs = lhs.Tensor();
+  thunk.rhs = rhs.Tensor();
+  thunk.result = result.Tensor();
+  thunk.alpha = 0.5f;
+  thunk.beta = beta;
+  if (beta != 0) thunk.addend = result.Tensor();
+  const Gemm gemm(thunk);
+  const std::optional<Sgemm> sgemm = Sgemm::Create(*gemm);
+  ASSERT_TRUE(sgemm.has_value());
+  Sgemm::Run(&*sgemm, lhs.elements.data(), rhs.elements.data(), result.elements.data());
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = beta == 0 ? 0 : double{beta} * before.At(i, j);
+      for (int64_t p = 0; p < k; ++p) sum += 0.5 * lhs.At(i, p) * rhs.At(p, j);
+      // At most one rounding for each product, of terms below five.
+      ASSERT_NEAR(result.At(i, j), sum, 6e-8 * 12 * (k + 1)) << i << ", " << j;
+      result.At(i, j) = NAN;
+    }
+  }
+  for (const float element : result.elements) ASSERT_TRUE(std::isnan(element));
+}
+
+TEST(SgemmTest, EveryOrderOfEveryMatrix) {
+  for (int orders = 0; orders < 8; ++orders) {
+    for (const float beta : {0.f, 1.f, -2.f}) {
+      Check(33, 17, 50, orders, beta);
+      Check(1, 40, 9, orders, beta);
+      Check(21, 40, 1, orders, beta);
+      Check(5, 1, 7, orders, beta);
+      Check(1, 1, 1, orders, beta);
+    }
+  }
+}
+
+TEST(SgemmTest, WhatItCannotDo) {
+  const auto make = [] {
+    program::GemmThunkT thunk;
+    thunk.lhs = Matrix(4, 5, true, 0).Tensor();
+    thunk.rhs = Matrix(5, 6, true, 0).Tensor();
+    thunk.result = Matrix(4, 6, true, 0).Tensor();
+    thunk.alpha = 1;
+    return thunk;
+  };
+  EXPECT_TRUE(Sgemm::Create(*Gemm(make())).has_value());
+  program::GemmThunkT thunk = make();
+  thunk.activation = program::Activation::Relu;
+  EXPECT_FALSE(Sgemm::Create(*Gemm(thunk)).has_value());
+  thunk = make();
+  thunk.bias = Matrix(1, 6, true, 0).Tensor();
+  EXPECT_FALSE(Sgemm::Create(*Gemm(thunk)).has_value());
+  thunk = make();
+  thunk.lhs->element_type = program::ElementType::BF16;
+  EXPECT_FALSE(Sgemm::Create(*Gemm(thunk)).has_value());
+  thunk = make();
+  thunk.lhs->strides = {40, 10, 2};
+  EXPECT_FALSE(Sgemm::Create(*Gemm(thunk)).has_value());
+  thunk = make();
+  for (auto* tensor : {&thunk.lhs, &thunk.rhs, &thunk.result}) (*tensor)->dimensions[0] = 2;
+  EXPECT_FALSE(Sgemm::Create(*Gemm(thunk)).has_value());
+}
+
+}  // namespace
+}  // namespace onexpu
