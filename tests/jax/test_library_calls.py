@@ -68,7 +68,9 @@ def test_products_with_dimensions_of_one_element(xpu, formula, dtype) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_residual_connections_join_the_product(xpu, cpu, dtype) -> None:
-    x, w, bias = normal((128, 512), dtype), normal((512, 512), dtype), normal((512,), dtype)
+    # On a CPU smaller products of f32 are called without an epilogue.
+    rows = 1024 if dtype == "float32" else 128
+    x, w, bias = normal((rows, 512), dtype), normal((512, 512), dtype), normal((512,), dtype)
 
     def block(x, w, bias):
         for _ in range(3):
@@ -98,6 +100,51 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
     assert "copy" not in text and " transpose(" not in text
 
 
+@pytest.mark.parametrize("formula", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->nm", "mk,kn->nm"])
+@pytest.mark.parametrize("sizes", [(257, 300, 251), (1, 5000, 4000), (5000, 4000, 1), (4000, 1, 5000), (600, 9, 4000)])
+def test_plain_products(xpu, formula, sizes) -> None:
+    """What is called as BLAS on a CPU: both orders of each operand and of the result, a scale."""
+    extent = dict(zip("mkn", sizes, strict=True))
+    a, b = (normal([extent[i] for i in operand]) for operand in formula.split("->")[0].split(","))
+    actual = jax.jit(lambda a, b: jnp.einsum(formula, a, b) * 0.5)(*jax.device_put((a, b), xpu))
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    terms = np.einsum(formula, abs(a), abs(b)).max() / 2
+    assert_sums_of_products(actual, np.einsum(formula, a, b) / 2, terms)
+
+
+def test_plain_products_of_not_numbers(xpu) -> None:
+    x, w = normal((300, 400)), normal((400, 256))
+    x[7, 3], x[9, 1], w[2, 5] = np.nan, np.inf, -np.inf
+    product = jax.jit(jnp.matmul)
+    actual = np.asarray(product(*jax.device_put((x, w), xpu)))
+    with np.errstate(invalid="ignore"):
+        expected = x.astype(np.float64) @ w.astype(np.float64)
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(actual[~finite], expected[~finite])
+    assert np.isfinite(actual[finite]).all()
+    # The memory of a result that was NaN is written without being read.
+    x[7, 3] = x[9, 1] = w[2, 5] = 0
+    again = np.asarray(product(*jax.device_put((x, w), xpu)))
+    assert np.isfinite(again).all()
+
+
+def test_library_calls_of_every_kind_keep_the_order_of_a_program(xpu, cpu) -> None:
+    """Kernels, calls of BLAS, and primitives, which are host tasks on a CPU: each reads the one before."""
+    x, w, k = normal((4, 16, 16, 64)), normal((512, 512)) / 23, normal((3, 3, 64, 64)) / 24
+
+    def step(_, x):
+        x = _convolve(jnp.tanh(x), k)
+        return (x.reshape(128, 512) @ w @ w).reshape(x.shape)
+
+    loop = jax.jit(lambda x: lax.fori_loop(0, 30, step, x))
+    expected = np.asarray(loop(jax.device_put(x, cpu)))
+    for _ in range(3):  # as runs meet each other in the queue
+        actual = [loop(jax.device_put(x, xpu)) for _ in range(4)]
+        for result in actual:
+            # 30 steps of three sums each, kept near one.
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+
+
 def test_a_residual_connection_joins_the_convolution(xpu, cpu) -> None:
     x, w, bias = normal((2, 9, 11, 16)), normal((3, 3, 16, 16)) / 12, normal((16,))
 
@@ -114,7 +161,7 @@ def test_a_clip_behind_a_library_call_keeps_nan(xpu, cpu, convolution) -> None:
         x, w = normal((2, 9, 11, 16)), normal((3, 3, 16, 16)) / 4
         product = _convolve
     else:
-        x, w = normal((128, 512)), normal((512, 512))
+        x, w = normal((128, 512)), normal((512, 512)) / 22
         product = jnp.matmul
     x[(1,) * x.ndim] = np.nan
     clamp = lambda y: lax.clamp(np.float32(0), y, np.float32(6))  # noqa: E731

@@ -52,6 +52,54 @@ def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(lambda x: x.sum(axis)), _array(shape, dtype), ulps=4 * shape[axis] ** 0.5 + 64)
 
 
+@pytest.mark.parametrize("shape", [(64, 2), (65, 8), (20003, 3), (100000, 8), (3, 5001, 5), (9, 64, 15), (2, 40, 3, 7)])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "int32", "complex64"])
+def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
+    axes = (0, 2) if len(shape) == 4 else (len(shape) - 2,)
+    count = np.prod([shape[axis] for axis in axes])
+    x = _array(shape, dtype)
+    check(xpu, cpu, jax.jit(lambda x: (x * x).sum(axes)), x, ulps=4 * count**0.5 + 64)
+    if dtype == "float32":
+        # Of rows that lie otherwise, of several values at once, and of what is not a number, which JAX's
+        # CPU backend loses here.
+        check(xpu, cpu, jax.jit(lambda x: jnp.swapaxes(x, 0, -1).sum(-1)), x, ulps=4 * count**0.5 + 64)
+        x.flat[x.size // 2] = np.nan
+        most, least = jax.jit(lambda x: (x.max(axes), jnp.argmin(x, axes[0])))(jax.device_put(x, xpu))
+        np.testing.assert_array_equal(np.asarray(most), x.max(axes))
+        np.testing.assert_array_equal(np.asarray(least), x.argmin(axes[0]))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "bfloat16", "float32", "complex64"])
+@pytest.mark.parametrize("shape", [(5,), (3, 70), (4, 5, 6), (2, 33, 65), (1, 1, 9), (40, 3, 1)])
+def test_concatenations(xpu, cpu, dtype, shape) -> None:
+    for axis in range(len(shape)):
+        for extents in ((1, 2), (3, 0, 5), (17, 4, 30, 1), (64,)):
+            parts = [_array((*shape[:axis], extent, *shape[axis + 1 :]), dtype) for extent in extents]
+            check(xpu, cpu, jax.jit(lambda *parts, axis=axis: jnp.concatenate(parts, axis)), *parts)
+            # With work before it, and operands and results that lie otherwise.
+            flipped = [part.T for part in parts]
+            other = len(shape) - 1 - axis
+            check(xpu, cpu, jax.jit(lambda *parts, axis=axis: jnp.concatenate([part.T for part in parts], axis)), *flipped)
+            check(xpu, cpu, jax.jit(lambda *parts, axis=other: jnp.concatenate([part == part for part in parts], axis).T), *flipped)
+
+
+def test_sums_that_many_read_are_computed_once(xpu, cpu) -> None:
+    """A residual network: no reader of a layer adds up all the layers before it."""
+    x = _array((256, 256), "float32")
+    scales = np.linspace(0.1, 0.9, 12).astype(np.float32)
+
+    def network(x, scales):
+        means = []
+        for i in range(12):
+            x = x + jnp.tanh(x) * scales[i]
+            means.append((x.sum(), (x * x).sum(0), x.max(1)))
+        return means
+
+    check(xpu, cpu, jax.jit(network), x, scales, ulps=2048)  # sums of 65536
+    text = jax.jit(network).lower(*jax.device_put((x, scales), xpu)).compile().as_text()
+    assert max(fused.count(" tanh(") for fused in text.split("\n\n")) <= 2
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
     x = _array((4, 300), dtype)

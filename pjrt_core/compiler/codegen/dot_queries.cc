@@ -9,13 +9,11 @@
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
-namespace {
-
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// What every turn of the loop around it finds unchanged.
 bool IsLoopInvariant(const HloInstruction& value) {
+  if (value.opcode() == HloOpcode::kTranspose) return IsLoopInvariant(*value.operand(0));
   if (value.opcode() != HloOpcode::kGetTupleElement ||
       value.operand(0)->opcode() != HloOpcode::kParameter) {
     return false;
@@ -27,8 +25,6 @@ bool IsLoopInvariant(const HloInstruction& value) {
   return next.opcode() == HloOpcode::kGetTupleElement && next.operand(0) == value.operand(0) &&
          next.tuple_index() == value.tuple_index();
 }
-
-}  // namespace
 
 int64_t Products(const HloInstruction& dot) {
   int64_t products = xla::ShapeUtil::ElementsIn(dot.shape());

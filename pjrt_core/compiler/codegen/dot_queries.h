@@ -21,6 +21,9 @@ inline constexpr int64_t kFewestColumns = 8;
 // Multiply-adds.
 int64_t Products(const xla::HloInstruction& dot);
 
+// Whether every turn of the loop around it finds `value`, or what it transposes, unchanged.
+bool IsLoopInvariant(const xla::HloInstruction& value);
+
 // Whether `instruction` is a dot or a fusion with one.
 bool ContainsDot(const xla::HloInstruction& instruction);
 

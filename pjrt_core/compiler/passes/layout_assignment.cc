@@ -92,6 +92,26 @@ absl::Status LayoutAssignment::ConstrainToTranspose(const xla::HloInstruction* p
   return SetInstructionLayout(WithLayout(product->shape(), *layout), product);
 }
 
+absl::Status LayoutAssignment::ConstrainInvariantOperands(const xla::HloInstruction* product) {
+  ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*product));
+  for (int64_t number = 0; number < 2; ++number) {
+    const xla::HloInstruction& operand = *product->operand(number);
+    const int64_t batch = config.batch_dimensions;
+    if (static_cast<int64_t>(operand.shape().dimensions().size()) != batch + 2 ||
+        !IsLoopInvariant(operand)) {
+      continue;
+    }
+    const int64_t contracted = number == 0 ? config.lhs_contracting : config.rhs_contracting;
+    const int64_t free = 2 * batch + 1 - contracted;
+    const int64_t columns = number == 0 ? contracted : free;
+    std::vector<int64_t> minor_to_major = {columns, 2 * batch + 1 - columns};
+    for (int64_t d = batch - 1; d >= 0; --d) minor_to_major.push_back(d);
+    ONEXPU_RETURN_IF_ERROR(
+        SetArrayOperandLayout(xla::LayoutUtil::MakeLayout(minor_to_major), product, number));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LayoutAssignment::ConstrainToBlocks(const xla::HloInstruction* dot) {
   const std::optional<DotColumns> columns = ColumnsOf(*dot);
   ONEXPU_RETURN_IF_ERROR(
@@ -121,7 +141,10 @@ absl::Status LayoutAssignment::ConstrainToLines(const xla::HloInstruction* fft) 
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
-    if (IsMatmul(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
+    if (IsMatmul(*call)) {
+      ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
+      ONEXPU_RETURN_IF_ERROR(ConstrainInvariantOperands(call));
+    }
     if (IsBlockedDot(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToBlocks(call));
     if (call->opcode() == xla::HloOpcode::kFft) ONEXPU_RETURN_IF_ERROR(ConstrainToLines(call));
     if (!IsConvolutionCall(*call)) continue;

@@ -1,5 +1,6 @@
 #include "pjrt_core/compiler/passes/matmul_rewriter.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -26,10 +27,16 @@ using xla::HloInstruction;
 // Multiply-adds below which a loop in a kernel beats the call of a primitive: kFewProducts. In the
 // body of a loop more, because a call there also keeps the loop from becoming one kernel.
 constexpr int64_t kSmallProductsInLoop = 128 << 10;
-// On a CPU a kernel of blocks (codegen/dot_block.h) is as fast as long as its operands stay in the
-// caches, takes the work around it in, and starts in a tenth of the time: there oneDNN's calls are
-// host tasks, of 50 to 100 us each.
+// On a CPU a kernel of blocks (codegen/dot_block.h) takes the work around it in, and starts in a
+// tenth of the time of oneDNN's primitives, which are host tasks of 50 to 100 us each: it wins as
+// long as its operands stay in the caches. One matrix times another in f32 is no primitive but a
+// call (thunks/host_call.h) of 3 us. Microseconds, kernel against call: 16 x 128 x 128 5 : 6, 128 x
+// 128 x 128 44 : 23, 20 x 256 x 1024 160 : 67; with few rows 1 x 256 x 256 5 : 5, 1 x 512 x 512 28
+// : 11, 4 x 256 x 1024 67 : 26.
 constexpr int64_t kSmallProductsOnCpu = 16 << 20;
+constexpr int64_t kSmallCalledProducts = 512 << 10;
+constexpr int64_t kSmallCalledProductsOfFewRows = 128 << 10;
+constexpr int64_t kFewRows = 4;
 
 bool IsCanonical(const HloInstruction& dot) {
   const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
@@ -42,8 +49,26 @@ bool IsCanonical(const HloInstruction& dot) {
          dot.operand(1)->shape().dimensions().size() <= batch + 2;
 }
 
+// Multiply-adds up to which a kernel of blocks is better.
+int64_t SmallProductsOnCpu(const HloInstruction& dot) {
+  const bool is_single = dot.shape().element_type() == xla::F32 &&
+                         dot.operand(0)->shape().element_type() == xla::F32 &&
+                         dot.operand(1)->shape().element_type() == xla::F32;
+  const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
+  for (const int64_t d : dot.dot_dimension_numbers().lhs_batch_dimensions()) {
+    if (dot.operand(0)->shape().dimensions(d) != 1) return kSmallProductsOnCpu;
+  }
+  if (!is_single) return kSmallProductsOnCpu;
+  return xla::ShapeUtil::ElementsIn(dot.shape()) <= kFewRows * columns
+             ? kSmallCalledProductsOfFewRows
+             : kSmallCalledProducts;
+}
+
 bool IsForBlocks(const HloInstruction& dot, const Target& target) {
-  if (target.gpu_schedules || Products(dot) > kSmallProductsOnCpu) return false;
+  if (target.gpu_schedules || dot.shape().dimensions().empty() ||
+      Products(dot) > SmallProductsOnCpu(dot)) {
+    return false;
+  }
   const std::optional<DotColumns> columns = ColumnsOf(dot);
   return columns.has_value() && dot.shape().dimensions().back() >= kFewestColumns &&
          LieSideBySide(dot, *columns);
