@@ -65,7 +65,8 @@ absl::Status DeviceProgram::CreateThunks() {
     kernels.push_back(std::move(built));
   }
   std::function<absl::StatusOr<sycl::kernel>()> host_call_kernel;
-  if (device_.is_cpu()) {
+  // A GPU's schedules on the CPU device are there to see what a GPU would run: primitives.
+  if (device_.is_cpu() && program().target()->schedules() == program::ScheduleSet::Cpu) {
     host_call_kernel = [&]() -> absl::StatusOr<sycl::kernel> {
       ONEXPU_ASSIGN_OR_RETURN(auto module, device_.kernels().Load(HostCall::Module()));
       modules_.push_back(module);
