@@ -204,3 +204,22 @@ def onexpu_cc_test(
         deps = deps + ["@gtest_system//:gtest_main"] + (["@tensorflow_wheel//:xla"] if xla else []),
         **kwargs
     )
+
+def embedded_spirv(name, src, out, llc_flags = "", validate = True):
+    """LLVM IR as SPIR-V in a list of bytes, to be included in an array.
+
+    Args:
+      name: the rule.
+      src: the IR.
+      out: the file of numbers.
+      llc_flags: options of LLVM's SPIR-V back end.
+      validate: False for what spirv-val does not know.
+    """
+    check = "spirv-val $@.spv && " if validate else ""
+    native.genrule(
+        name = name,
+        srcs = [src],
+        outs = [out],
+        cmd = "llc-22 %s --filetype=obj $< -o $@.spv && %s" % (llc_flags, check) +
+              "od -An -v -tu1 $@.spv | sed 's/ *\\([0-9][0-9]*\\)/\\1,/g' > $@",
+    )

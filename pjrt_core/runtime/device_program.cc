@@ -1,6 +1,8 @@
 #include "pjrt_core/runtime/device_program.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,10 +69,13 @@ absl::Status DeviceProgram::CreateThunks() {
   std::function<absl::StatusOr<sycl::kernel>()> host_call_kernel;
   // A GPU's schedules on the CPU device are there to see what a GPU would run: primitives.
   if (device_.is_cpu() && program().target()->schedules() == program::ScheduleSet::Cpu) {
-    host_call_kernel = [&]() -> absl::StatusOr<sycl::kernel> {
+    host_call_kernel =
+        [this, made = std::optional<sycl::kernel>()]() mutable -> absl::StatusOr<sycl::kernel> {
+      if (made.has_value()) return *made;
       ONEXPU_ASSIGN_OR_RETURN(auto module, device_.kernels().Load(HostCall::Module()));
-      modules_.push_back(module);
-      return module->Kernel(HostCall::kEntryPoint);
+      ONEXPU_ASSIGN_OR_RETURN(made, module->Kernel(HostCall::kEntryPoint));
+      modules_.push_back(std::move(module));
+      return *made;
     };
   }
   const LoadContext context{.program = source_->container,

@@ -55,8 +55,8 @@ dnnl::memory::desc Transposed(const dnnl::memory::desc& desc) {
   return desc.permute_axes(permutation);
 }
 
-// An addend is copied to the result, or is there.
-bool MayCall(const program::GemmThunk& gemm) {
+// BLAS adds to what is in the result: an addend is there, or is copied there.
+bool AddendFitsResult(const program::GemmThunk& gemm) {
   return gemm.addend() == nullptr || gemm.beta() == 0.f ||
          SameLayout(*gemm.addend(), *gemm.result());
 }
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     return std::unique_ptr<Thunk>(std::move(result));
   }
 
-  if (load.host_call_kernel != nullptr && MayCall(gemm)) {
+  if (load.host_call_kernel != nullptr && AddendFitsResult(gemm)) {
     if (std::optional<Sgemm> sgemm = Sgemm::Create(gemm)) {
       ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
       result->call_.reset(new Call{*sgemm, HostCall(std::move(kernel))});

@@ -115,17 +115,12 @@ def test_plain_products(xpu, formula, sizes) -> None:
 def test_plain_products_of_not_numbers(xpu) -> None:
     x, w = normal((300, 400)), normal((400, 256))
     x[7, 3], x[9, 1], w[2, 5] = np.nan, np.inf, -np.inf
-    product = jax.jit(jnp.matmul)
-    actual = np.asarray(product(*jax.device_put((x, w), xpu)))
+    actual = np.asarray(jax.jit(jnp.matmul)(*jax.device_put((x, w), xpu)))
     with np.errstate(invalid="ignore"):
         expected = x.astype(np.float64) @ w.astype(np.float64)
     finite = np.isfinite(expected)
     np.testing.assert_array_equal(actual[~finite], expected[~finite])
     assert np.isfinite(actual[finite]).all()
-    # The memory of a result that was NaN is written without being read.
-    x[7, 3] = x[9, 1] = w[2, 5] = 0
-    again = np.asarray(product(*jax.device_put((x, w), xpu)))
-    assert np.isfinite(again).all()
 
 
 def test_library_calls_of_every_kind_keep_the_order_of_a_program(xpu, cpu) -> None:

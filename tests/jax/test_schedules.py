@@ -97,7 +97,9 @@ def test_sums_that_many_read_are_computed_once(xpu, cpu) -> None:
 
     check(xpu, cpu, jax.jit(network), x, scales, ulps=2048)  # sums of 65536
     text = jax.jit(network).lower(*jax.device_put((x, scales), xpu)).compile().as_text()
-    assert max(fused.count(" tanh(") for fused in text.split("\n\n")) <= 2
+    fused = [part for part in text.split("\n\n") if part.lstrip().startswith("%fused")]
+    # A layer and its increment; of smaller arrays, where a launch costs more, it is 14.
+    assert max(part.count(" parameter(") for part in fused) <= 3
 
 
 @pytest.mark.parametrize("dtype", FLOATS)

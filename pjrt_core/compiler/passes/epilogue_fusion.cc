@@ -59,25 +59,10 @@ HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
       xla::ShapeUtil::MakeShape(vector->shape().element_type(), {dimensions[sized]}), vector));
 }
 
-// On a CPU a product without an epilogue is called in a command of its own kind
-// (thunks/host_call.h), which saves some 100 us of a primitive's host task: more than a kernel for
-// the epilogue costs, up to here. Multiply-adds.
+// A product that is called as BLAS has no epilogue but a scale. That saves some 100 us of a
+// primitive's host task (thunks/host_call.h): more than a kernel for the epilogue costs, up to
+// here. Multiply-adds.
 constexpr int64_t kFewForEpilogue = 128 << 20;
-
-bool IsBetterBare(const HloInstruction& call, const Target& target) {
-  if (target.gpu_schedules || !IsMatmul(call) || call.shape().element_type() != xla::F32 ||
-      call.operand(0)->shape().element_type() != xla::F32) {
-    return false;
-  }
-  const absl::StatusOr<MatmulConfig> config = MatmulConfigOf(call);
-  if (!config.ok()) return false;
-  for (int64_t d = 0; d < config->batch_dimensions; ++d) {
-    if (call.shape().dimensions(d) != 1) return false;
-  }
-  return xla::ShapeUtil::ElementsIn(call.shape()) *
-             call.operand(0)->shape().dimensions(config->lhs_contracting) <=
-         kFewForEpilogue;
-}
 
 class Fuser {
  public:
@@ -94,6 +79,10 @@ class Fuser {
     } else {
       ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*call_));
       epilogue_ = config.epilogue;
+      takes_scale_alone_ = IsCalledAsBlas(*call_, config.batch_dimensions, target_) &&
+                           xla::ShapeUtil::ElementsIn(call_->shape()) *
+                                   call_->operand(0)->shape().dimensions(config.lhs_contracting) <=
+                               kFewForEpilogue;
       const auto rank = static_cast<int64_t>(call_->shape().dimensions().size());
       const auto rhs_rank = static_cast<int64_t>(call_->operand(1)->shape().dimensions().size());
       // A matrix times a vector has no columns.
@@ -148,7 +137,7 @@ class Fuser {
     if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
     HloInstruction* user = view->users().front();
     if (layout_sensitive_ && !xla::ShapeUtil::Equal(user->shape(), view->shape())) return false;
-    if (IsBetterBare(*call_, target_) && user->opcode() != HloOpcode::kMultiply) return false;
+    if (takes_scale_alone_ && user->opcode() != HloOpcode::kMultiply) return false;
     const int64_t bias_dimension =
         IsMatmul(*call_) ? static_cast<int64_t>(view->shape().dimensions().size()) - 1 : feature_;
     switch (user->opcode()) {
@@ -277,6 +266,7 @@ class Fuser {
   HloInstruction* bias_ = nullptr;
   Epilogue epilogue_;
   int64_t feature_ = -1;
+  bool takes_scale_alone_ = false;
 };
 
 }  // namespace

@@ -26,6 +26,19 @@ xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
   return lhs == rhs && HasPrimitives(lhs, target) ? lhs : xla::F32;
 }
 
+bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,
+                    const Target& target) {
+  if (target.gpu_schedules || product.shape().element_type() != xla::F32 ||
+      product.operand(0)->shape().element_type() != xla::F32 ||
+      product.operand(1)->shape().element_type() != xla::F32) {
+    return false;
+  }
+  for (int64_t d = 0; d < batch_dimensions; ++d) {
+    if (product.shape().dimensions(d) != 1) return false;
+  }
+  return true;
+}
+
 xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value) {
   if (value->shape().element_type() == type) return value;
   return value->parent()->AddInstruction(xla::HloInstruction::CreateConvert(

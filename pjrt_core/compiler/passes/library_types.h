@@ -1,6 +1,8 @@
-// Which element types oneDNN computes with on a target. Pure functions.
+// What oneDNN computes with on a target, and how. Pure functions.
 #ifndef PJRT_CORE_COMPILER_PASSES_LIBRARY_TYPES_H_
 #define PJRT_CORE_COMPILER_PASSES_LIBRARY_TYPES_H_
+
+#include <cstdint>
 
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -12,6 +14,12 @@ namespace onexpu::compiler {
 // exactly, or PRIMITIVE_TYPE_INVALID when no library has it.
 xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
                                const Target& target);
+
+// Whether `product`, a kDot or an onednn-matmul whose result begins with `batch_dimensions`
+// dimensions of a batch, is called as BLAS (thunks/sgemm.h): one f32 matrix times another, on a
+// CPU.
+bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,
+                    const Target& target);
 
 // `value` in another element type; itself when it has that already.
 xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value);

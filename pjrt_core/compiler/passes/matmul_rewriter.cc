@@ -50,15 +50,11 @@ bool IsCanonical(const HloInstruction& dot) {
 }
 
 // Multiply-adds up to which a kernel of blocks is better.
-int64_t SmallProductsOnCpu(const HloInstruction& dot) {
-  const bool is_single = dot.shape().element_type() == xla::F32 &&
-                         dot.operand(0)->shape().element_type() == xla::F32 &&
-                         dot.operand(1)->shape().element_type() == xla::F32;
-  const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
-  for (const int64_t d : dot.dot_dimension_numbers().lhs_batch_dimensions()) {
-    if (dot.operand(0)->shape().dimensions(d) != 1) return kSmallProductsOnCpu;
+int64_t SmallProductsOnCpu(const HloInstruction& dot, const Target& target) {
+  if (!IsCalledAsBlas(dot, dot.dot_dimension_numbers().lhs_batch_dimensions_size(), target)) {
+    return kSmallProductsOnCpu;
   }
-  if (!is_single) return kSmallProductsOnCpu;
+  const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
   return xla::ShapeUtil::ElementsIn(dot.shape()) <= kFewRows * columns
              ? kSmallCalledProductsOfFewRows
              : kSmallCalledProducts;
@@ -66,7 +62,7 @@ int64_t SmallProductsOnCpu(const HloInstruction& dot) {
 
 bool IsForBlocks(const HloInstruction& dot, const Target& target) {
   if (target.gpu_schedules || dot.shape().dimensions().empty() ||
-      Products(dot) > SmallProductsOnCpu(dot)) {
+      Products(dot) > SmallProductsOnCpu(dot, target)) {
     return false;
   }
   const std::optional<DotColumns> columns = ColumnsOf(dot);
