@@ -164,7 +164,7 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
   if (!binary.has_value()) {
     ONEXPU_ASSIGN_OR_RETURN(const ClProgram built,
                             ProgramFromSpirv(context.get(), device.get(), spirv));
-    binary = BinaryOf(built.get());
+    binary = BinaryOf(built.get(), device.get());
   }
   Count(&Counts::built);
   // The CPU driver keeps some megabytes of its compiler's state with a program that it built

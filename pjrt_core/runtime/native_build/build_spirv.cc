@@ -68,7 +68,7 @@ ResponseCode BuildSpirv(const std::string& spirv, const std::string& device, std
     *output = std::string(program.status().message());
     return ResponseCode::kInvalidInput;
   }
-  const std::vector<uint8_t> binary = BinaryOf(program->get());
+  const std::vector<uint8_t> binary = BinaryOf(program->get(), found->second.device);
   output->assign(binary.begin(), binary.end());
   return ResponseCode::kOk;
 }

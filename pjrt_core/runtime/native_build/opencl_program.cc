@@ -1,7 +1,9 @@
 #include "pjrt_core/runtime/native_build/opencl_program.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -53,16 +55,28 @@ absl::StatusOr<ClProgram> ProgramFromSpirv(cl_context context, cl_device_id devi
   return program;
 }
 
-std::vector<uint8_t> BinaryOf(cl_program program) {
-  size_t size = 0;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof(size), &size, nullptr) !=
+std::vector<uint8_t> BinaryOf(cl_program program, cl_device_id device) {
+  // A program has an entry for each device of its context, built for it or not.
+  cl_uint count = 0;
+  if (clGetProgramInfo(program, CL_PROGRAM_NUM_DEVICES, sizeof(count), &count, nullptr) !=
       CL_SUCCESS) {
     return {};
   }
-  std::vector<uint8_t> binary(size);
-  unsigned char* bytes = binary.data();
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof(bytes), &bytes, nullptr) !=
-      CL_SUCCESS) {
+  std::vector<cl_device_id> devices(count);
+  std::vector<size_t> sizes(count);
+  if (clGetProgramInfo(program, CL_PROGRAM_DEVICES, count * sizeof(cl_device_id), devices.data(),
+                       nullptr) != CL_SUCCESS ||
+      clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, count * sizeof(size_t), sizes.data(),
+                       nullptr) != CL_SUCCESS) {
+    return {};
+  }
+  const size_t entry = std::find(devices.begin(), devices.end(), device) - devices.begin();
+  if (entry == devices.size()) return {};
+  std::vector<uint8_t> binary(sizes[entry]);
+  std::vector<unsigned char*> places(count, nullptr);  // null: not wanted
+  places[entry] = binary.data();
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, count * sizeof(unsigned char*), places.data(),
+                       nullptr) != CL_SUCCESS) {
     return {};
   }
   return binary;

@@ -33,8 +33,8 @@ ClProgram ProgramFromBinary(cl_context context, cl_device_id device,
 absl::StatusOr<ClProgram> ProgramFromSpirv(cl_context context, cl_device_id device,
                                            absl::Span<const uint8_t> spirv);
 
-// The native code of a built program; empty when the driver has none.
-std::vector<uint8_t> BinaryOf(cl_program program);
+// The native code of a program that was built for this device; empty when the driver has none.
+std::vector<uint8_t> BinaryOf(cl_program program, cl_device_id device);
 
 }  // namespace onexpu
 
