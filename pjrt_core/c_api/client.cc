@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -15,6 +16,8 @@
 
 namespace onexpu::c_api {
 namespace {
+
+constexpr absl::string_view kNumCpuDevicesOption = "num_cpu_devices";
 
 // Who called: the framework whose library the return address lies in.
 Origin OriginOfCaller(const void* return_address) {
@@ -32,8 +35,15 @@ Origin OriginOfCaller(const void* return_address) {
 }
 
 absl::Status CreateUnknown(PJRT_Client_Create_Args& args) {
-  ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<PJRT_Client> client,
-                          PJRT_Client::Create(Origin::kUnknown));
+  const absl::Span<const PJRT_NamedValue> values(args.create_options, args.num_options);
+  const int64_t num_cpu_devices = FindInteger(values, kNumCpuDevicesOption).value_or(1);
+  if (num_cpu_devices < 1 || num_cpu_devices > std::numeric_limits<int>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ", kNumCpuDevicesOption, "=", num_cpu_devices));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(
+      std::unique_ptr<PJRT_Client> client,
+      PJRT_Client::Create(Origin::kUnknown, {static_cast<int>(num_cpu_devices)}));
   args.client = client.release();
   return absl::OkStatus();
 }
@@ -156,9 +166,10 @@ PJRT_Client::PJRT_Client(std::shared_ptr<onexpu::Client> core_client, onexpu::Or
   topology = std::make_unique<PJRT_TopologyDescription>(*core);
 }
 
-absl::StatusOr<std::unique_ptr<PJRT_Client>> PJRT_Client::Create(onexpu::Origin origin) {
+absl::StatusOr<std::unique_ptr<PJRT_Client>> PJRT_Client::Create(
+    onexpu::Origin origin, const onexpu::ClientOptions& options) {
   ONEXPU_RETURN_IF_ERROR(onexpu::c_api::RegisterBuiltinHandlers());
-  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<onexpu::Client> core, onexpu::Client::Get());
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<onexpu::Client> core, onexpu::Client::Get(options));
   return std::unique_ptr<PJRT_Client>(new PJRT_Client(std::move(core), origin));
 }
 

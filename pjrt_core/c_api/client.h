@@ -21,7 +21,8 @@
 
 struct PJRT_Client {
   static void BindApi(PJRT_Api* api);
-  static absl::StatusOr<std::unique_ptr<PJRT_Client>> Create(onexpu::Origin origin);
+  static absl::StatusOr<std::unique_ptr<PJRT_Client>> Create(
+      onexpu::Origin origin, const onexpu::ClientOptions& options = {});
 
   // This client's handle of a device or memory space of the core.
   PJRT_Device* Find(const onexpu::Device* device) const;

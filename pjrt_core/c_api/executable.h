@@ -35,6 +35,9 @@ class ExecutableMetadata {
   const program::Container& container() const { return *container_; }
   const program::Program& program() const { return container_->program(); }
 
+  // The devices that run the Program together.
+  int num_participants() const { return program().num_replicas() * program().num_partitions(); }
+
   std::vector<PJRT_Buffer_Type> output_types;
   std::vector<int64_t> output_dimensions;  // of all outputs, one after the other
   std::vector<size_t> output_ranks;

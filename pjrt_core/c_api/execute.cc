@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -49,9 +50,7 @@ absl::Status CheckDevices(const PJRT_LoadedExecutable_Execute_Args& args) {
   return absl::OkStatus();
 }
 
-// Runs on one device and fills its row of the output lists.
-absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, Device* device,
-                       const ExecuteOptions& options) {
+absl::StatusOr<Arguments> ArgumentsOf(const PJRT_LoadedExecutable_Execute_Args& args, size_t row) {
   Arguments arguments;
   arguments.reserve(args.num_args);
   for (size_t i = 0; i < args.num_args; ++i) {
@@ -61,14 +60,44 @@ absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t ro
     }
     arguments.push_back(argument->buffer);
   }
-  const bool want_done = args.device_complete_events != nullptr;
-  ONEXPU_ASSIGN_OR_RETURN(ExecuteResult result,
-                          args.executable->program->Execute(arguments, device, options, want_done));
+  return arguments;
+}
+
+// Fills a device's row of the output lists.
+void FillRow(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, ExecuteResult result) {
   PJRT_Client* client = args.executable->client;
   for (size_t i = 0; i < result.results.size(); ++i) {
     args.output_lists[row][i] = new PJRT_Buffer(client, std::move(result.results[i]));
   }
-  if (want_done) args.device_complete_events[row] = new PJRT_Event{std::move(result.done)};
+  if (args.device_complete_events != nullptr) {
+    args.device_complete_events[row] = new PJRT_Event{std::move(result.done)};
+  }
+}
+
+absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, Device* device,
+                       const ExecuteOptions& options) {
+  ONEXPU_ASSIGN_OR_RETURN(const Arguments arguments, ArgumentsOf(args, row));
+  ONEXPU_ASSIGN_OR_RETURN(ExecuteResult result,
+                          args.executable->program->Execute(
+                              arguments, device, options, args.device_complete_events != nullptr));
+  FillRow(args, row, std::move(result));
+  return absl::OkStatus();
+}
+
+// The replicas and partitions of one Program.
+absl::Status ExecuteOnAll(const PJRT_LoadedExecutable_Execute_Args& args,
+                          const ExecuteOptions& options) {
+  std::vector<Arguments> arguments;
+  std::vector<absl::Span<const std::shared_ptr<Buffer>>> rows;
+  arguments.reserve(args.num_devices);
+  for (size_t row = 0; row < args.num_devices; ++row) {
+    ONEXPU_ASSIGN_OR_RETURN(Arguments of_row, ArgumentsOf(args, row));
+    rows.push_back(arguments.emplace_back(std::move(of_row)));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(std::vector<ExecuteResult> results,
+                          args.executable->program->ExecuteOnAll(
+                              rows, options, args.device_complete_events != nullptr));
+  for (size_t row = 0; row < results.size(); ++row) FillRow(args, row, std::move(results[row]));
   return absl::OkStatus();
 }
 
@@ -95,6 +124,7 @@ absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   const PJRT_ExecuteOptions caller_options = ReadStruct(*args.options);
   ONEXPU_ASSIGN_OR_RETURN(const ExecuteOptions options,
                           ToOptions(caller_options, *args.executable->client));
+  if (args.executable->metadata->num_participants() > 1) return ExecuteOnAll(args, options);
   for (size_t row = 0; row < args.num_devices; ++row) {
     const PJRT_Device* device =
         args.execute_device != nullptr ? args.execute_device : args.executable->devices[row];

@@ -60,4 +60,15 @@ absl::string_view FindString(absl::Span<const PJRT_NamedValue> values, absl::str
   return {};
 }
 
+std::optional<int64_t> FindInteger(absl::Span<const PJRT_NamedValue> values,
+                                   absl::string_view name) {
+  for (const PJRT_NamedValue& value : values) {
+    if (value.type == PJRT_NamedValue_kInt64 &&
+        absl::string_view(value.name, value.name_size) == name) {
+      return value.int64_value;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace onexpu::c_api

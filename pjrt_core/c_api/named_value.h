@@ -5,7 +5,9 @@
 #ifndef PJRT_CORE_C_API_NAMED_VALUE_H_
 #define PJRT_CORE_C_API_NAMED_VALUE_H_
 
+#include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +39,9 @@ class NamedValues {
 // Reads a caller's value; the string of a named string option, or "" when there is none of that
 // name.
 absl::string_view FindString(absl::Span<const PJRT_NamedValue> values, absl::string_view name);
+// The integer of that name, if there is one.
+std::optional<int64_t> FindInteger(absl::Span<const PJRT_NamedValue> values,
+                                   absl::string_view name);
 
 }  // namespace onexpu::c_api
 

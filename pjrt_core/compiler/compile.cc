@@ -50,10 +50,11 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   const ModuleDumper dumper(module);
   dumper.DumpModule("before_optimizations");
 
-  const ModuleShardings shardings = CollectShardings(module);
+  ModuleShardings shardings = CollectShardings(module);
   const Target target = ToTarget(*description);
   const InPlaceAliasInfo alias_info;
   ONEXPU_RETURN_IF_ERROR(RunPipeline(target, alias_info, module));
+  if (module.config().num_partitions() > 1) shardings = CollectPartitionedShardings(module);
   dumper.DumpModule("after_optimizations");
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<xla::BufferAssignment> assignment,
                           AssignBuffers(alias_info, module));

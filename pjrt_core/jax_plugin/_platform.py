@@ -43,7 +43,14 @@ def register_plugin(path: pathlib.Path, priority: int) -> None:
     priority : int
         Among JAX's backends; the highest is the default device.
     """
-    xla_bridge.register_plugin(PLATFORM, priority=priority, library_path=str(path))
+    xla_bridge.register_plugin(PLATFORM, priority=priority, library_path=str(path), options=_client_options)
+
+
+def _client_options() -> dict[str, int]:
+    # Where the device is a CPU, JAX's option for CPU devices is meant for it as well: several
+    # devices on a laptop. It is read when the backend is made, so that users may set it before.
+    number = xla_bridge.num_cpu_devices.value
+    return {"num_cpu_devices": number} if number > 0 else {}
 
 
 class _CachedBackend:

@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint64_t kSpirvHeaderBytes = 20;
+constexpr int64_t kMostParticipants = int64_t{1} << 20;
 
 absl::Status VerifyBlob(const Blob& blob, absl::Span<const uint8_t> blobs, const char* where) {
   if (blob.offset() > blobs.size() || blob.size() > blobs.size() - blob.offset()) {
@@ -150,6 +151,9 @@ absl::Status VerifyKernels(const Program& program) {
 absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blobs) {
   if (program.num_replicas() < 1 || program.num_partitions() < 1) {
     return VerifyError("program", "has no replica or partition");
+  }
+  if (int64_t{program.num_replicas()} * program.num_partitions() > kMostParticipants) {
+    return VerifyError("program", "has more replicas and partitions than anybody has devices");
   }
   ONEXPU_RETURN_IF_ERROR(VerifyTarget(*program.target()));
   ONEXPU_RETURN_IF_ERROR(VerifyAllocations(program, blobs));

@@ -8,6 +8,7 @@
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/program/verify_collectives.h"
 #include "pjrt_core/program/verify_linear_algebra.h"
 #include "pjrt_core/program/verify_memory.h"
 
@@ -73,6 +74,10 @@ class ThunkVerifier {
         return Sequence(*thunk.kind_as_CallThunk()->body(), depth + 1);
       case ThunkKind::CustomCallThunk:
         return CustomCall(*thunk.kind_as_CustomCallThunk(), where);
+      case ThunkKind::CollectiveThunk:
+        return VerifyCollective(program_, *thunk.kind_as_CollectiveThunk(), where);
+      case ThunkKind::ParticipantIdThunk:
+        return VerifyParticipantId(program_, *thunk.kind_as_ParticipantIdThunk(), where);
       case ThunkKind::NONE:
         break;
     }

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,15 +33,29 @@ std::string Builder() {
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
+// A context wants each of its devices once.
+std::vector<sycl::device> Distinct(const std::vector<sycl::device>& devices) {
+  std::vector<sycl::device> distinct;
+  for (const sycl::device& device : devices) {
+    if (std::find(distinct.begin(), distinct.end(), device) == distinct.end()) {
+      distinct.push_back(device);
+    }
+  }
+  return distinct;
+}
+
 class ProcessClient final : public Client {
  public:
-  static absl::StatusOr<std::unique_ptr<ProcessClient>> Create() {
+  static absl::StatusOr<std::unique_ptr<ProcessClient>> Create(const ClientOptions& wanted) {
     ONEXPU_ASSIGN_OR_RETURN(const ScheduleChoice schedules, ScheduleChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
-    ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found, DiscoverDevices());
+    ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
+                            NumCpuDevicesFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found,
+                            DiscoverDevices(num_cpu_devices.value_or(wanted.num_cpu_devices)));
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
-      const sycl::context context(found);
+      const sycl::context context(Distinct(found));
       for (const sycl::device& device : found) {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
@@ -79,7 +95,6 @@ class ProcessClient final : public Client {
       ONEXPU_ASSIGN_OR_RETURN(Device * device, LookupDevice(id));
       devices.push_back(static_cast<SyclDevice*>(device));
     }
-    if (devices.empty()) devices.push_back(owned_.front().get());
     return LoadProgram(program, std::move(devices));
   }
 
@@ -130,13 +145,13 @@ void StopAtExit() {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Client>> Client::Get() {
+absl::StatusOr<std::shared_ptr<Client>> Client::Get(const ClientOptions& options) {
   ONEXPU_RETURN_IF_ERROR(CheckNotForked());
   Singleton& singleton = TheSingleton();
   absl::MutexLock lock(&singleton.mutex);
   if (std::shared_ptr<Client> client = singleton.handle.lock()) return client;
   if (singleton.client == nullptr) {
-    ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<ProcessClient> created, ProcessClient::Create());
+    ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<ProcessClient> created, ProcessClient::Create(options));
     singleton.client = created.release();
     InstallForkGuard();
     std::atexit(StopAtExit);
@@ -149,7 +164,8 @@ absl::StatusOr<std::shared_ptr<Client>> Client::Get() {
 
 absl::Status Client::Probe() {
   ONEXPU_RETURN_IF_ERROR(CheckNotForked());
-  return DiscoverDevices().status();
+  ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices, NumCpuDevicesFromEnvironment());
+  return DiscoverDevices(num_cpu_devices.value_or(1)).status();
 }
 
 }  // namespace onexpu

@@ -22,12 +22,17 @@ namespace onexpu {
 class LoadedProgram;
 class HandlerRegistry;
 
+struct ClientOptions {
+  // The CPU device counts as that many devices. ONEXPU_NUM_CPU_DEVICES comes before it.
+  int num_cpu_devices = 1;
+};
+
 class Client {
  public:
-  // The process's client, made at the first call. NOT_FOUND when there is no SYCL device: the
-  // message says what was searched and what to install. FAILED_PRECONDITION in a fork()ed child of
-  // a process that already used it.
-  static absl::StatusOr<std::shared_ptr<Client>> Get();
+  // The process's client, made at the first call, which is the one whose options count. NOT_FOUND
+  // when there is no SYCL device: the message says what was searched and what to install.
+  // FAILED_PRECONDITION in a fork()ed child of a process that already used it.
+  static absl::StatusOr<std::shared_ptr<Client>> Get(const ClientOptions& options = {});
 
   // Whether Get() would find a device, without creating queues. Cheap enough for plugin discovery.
   static absl::Status Probe();

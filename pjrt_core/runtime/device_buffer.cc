@@ -110,9 +110,9 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::CopyOn(SyclDevice& d
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> copy,
                           submission.Allocate(memory->kind(), bytes));
   const char* source = submission.Read(contents);
-  const SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
+  SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
   Definition definition = submission.Submit(
-      options, [destination = copy->address(), source, bytes](sycl::queue& queue) {
+      std::move(options), [destination = copy->address(), source, bytes](sycl::queue& queue) {
         if (bytes > 0) queue.memcpy(destination, source, bytes);
         return absl::OkStatus();
       });

@@ -20,6 +20,8 @@ namespace onexpu {
 namespace {
 
 constexpr char kCpuDriver[] = "libintelocl.so";
+// Each has queues and threads of its own.
+constexpr int kMostCpuDevices = 256;
 constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
 
 // The directory of the oneAPI libraries: libsycl's. Empty when it cannot be told.
@@ -74,12 +76,16 @@ std::vector<sycl::device> Tiles(const sycl::device& gpu) {
 }
 
 absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int parts) {
-  if (parts == 1) return std::vector<sycl::device>{cpu};
+  if (parts < 1 || parts > kMostCpuDevices) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: ", parts,
+                     " CPU devices were asked for (ONEXPU_NUM_CPU_DEVICES, or "
+                     "JAX's jax_num_cpu_devices); there can be 1 to ",
+                     kMostCpuDevices));
+  }
   const uint32_t units = cpu.get_info<sycl::info::device::max_compute_units>();
-  if (static_cast<uint32_t>(parts) > units) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts,
-                                                   ", but the CPU device has only ", units,
-                                                   " compute units to share out"));
+  if (parts == 1 || static_cast<uint32_t>(parts) > units) {
+    return std::vector<sycl::device>(parts, cpu);
   }
   std::vector<sycl::device> devices;
   absl::Status status = CatchLibraryErrors([&] {
@@ -88,9 +94,8 @@ absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int
     return absl::OkStatus();
   });
   if (!status.ok() || devices.size() != static_cast<size_t>(parts)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ONEXPU_NUM_CPU_DEVICES=", parts,
-                     ": the CPU device cannot be partitioned: ", status.message()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: the CPU device cannot be partitioned into ", parts, ": ", status.message()));
   }
   return devices;
 }
@@ -118,9 +123,8 @@ void PrepareCpuDriver() {
   if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
 }
 
-absl::StatusOr<std::vector<sycl::device>> DiscoverDevices() {
+absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices) {
   ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
-  ONEXPU_ASSIGN_OR_RETURN(const int parts, NumCpuDevicesFromEnvironment());
   PrepareCpuDriver();
 
   std::vector<sycl::device> gpus;
@@ -155,7 +159,8 @@ absl::StatusOr<std::vector<sycl::device>> DiscoverDevices() {
     }
     return tiles;
   }
-  if (choice != DeviceChoice::kGpu && !cpus.empty()) return Partition(cpus.front(), parts);
+  if (choice != DeviceChoice::kGpu && !cpus.empty())
+    return Partition(cpus.front(), num_cpu_devices);
   return NothingFound(choice, seen);
 }
 

@@ -12,10 +12,11 @@
 
 namespace onexpu {
 
-// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL), whole or in
-// ONEXPU_NUM_CPU_DEVICES parts. All of one platform. NOT_FOUND says what was searched and what to
-// install.
-absl::StatusOr<std::vector<sycl::device>> DiscoverDevices();
+// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL) as
+// `num_cpu_devices` devices: parts of it, or itself as often where it has fewer compute units. All
+// of one platform; one device may be in the list several times. NOT_FOUND says what was searched
+// and what to install.
+absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices);
 
 // Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration
 // names a dead path. Leaves a variable that the user has set alone. Keeps the driver's compiler

@@ -14,6 +14,7 @@
 #include "pjrt_core/thunks/command_throttle.h"
 #include "pjrt_core/thunks/host_call.h"
 #include "pjrt_core/thunks/library_errors.h"
+#include "pjrt_core/thunks/rendezvous.h"
 
 namespace onexpu {
 namespace {
@@ -43,11 +44,11 @@ struct DeviceProgram::Execution {
 };
 
 absl::StatusOr<std::shared_ptr<DeviceProgram>> DeviceProgram::Create(
-    std::shared_ptr<const Source> source, SyclDevice& device) {
+    std::shared_ptr<const Source> source, SyclDevice& device, uint32_t participant) {
   const auto& target =
       *flatbuffers::GetRoot<program::TargetDescription>(device.target_description().data());
   ONEXPU_RETURN_IF_ERROR(CheckTarget(*source->container.program().target(), target));
-  std::shared_ptr<DeviceProgram> result(new DeviceProgram(std::move(source), device));
+  std::shared_ptr<DeviceProgram> result(new DeviceProgram(std::move(source), device, participant));
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->CreateThunks(); }));
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->FillMemory(); }));
   return result;
@@ -80,6 +81,7 @@ absl::Status DeviceProgram::CreateThunks() {
   }
   const LoadContext context{.program = source_->container,
                             .device = &device_,
+                            .participant = participant_,
                             .queue = device_.compute().queue(),
                             .kernels = kernels,
                             .handlers = device_.client()->handlers(),
@@ -297,27 +299,76 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
   Execution execution;
   Submission submission(device_);
   absl::MutexLock lock(&device_.submission_mutex());
+  return Launch(submission, execution, arguments, options, want_done, /*rendezvous=*/nullptr);
+}
+
+absl::StatusOr<std::vector<ExecuteResult>> DeviceProgram::ExecuteTogether(
+    absl::Span<const std::shared_ptr<DeviceProgram>> programs,
+    absl::Span<const absl::Span<const std::shared_ptr<Buffer>>> rows, const ExecuteOptions& options,
+    bool want_done) {
+  for (size_t i = 0; i < programs.size(); ++i) {
+    ONEXPU_RETURN_IF_ERROR(programs[i]->CheckArguments(rows[i]));
+  }
+  const auto rendezvous = std::make_shared<Rendezvous>(static_cast<int>(programs.size()));
+  // They go after the locks, which are taken in the order of the devices' ids.
+  std::vector<Execution> executions(programs.size());
+  std::vector<Submission> submissions;
+  std::vector<std::unique_ptr<absl::MutexLock>> locks;
+  std::vector<SyclDevice*> devices;
+  for (const auto& program : programs) {
+    submissions.emplace_back(program->device_);
+    devices.push_back(&program->device_);
+  }
+  std::sort(devices.begin(), devices.end(),
+            [](const SyclDevice* a, const SyclDevice* b) { return a->id() < b->id(); });
+  for (SyclDevice* device : devices) {
+    locks.push_back(std::make_unique<absl::MutexLock>(&device->submission_mutex()));
+  }
+  std::vector<ExecuteResult> results;
+  for (size_t i = 0; i < programs.size(); ++i) {
+    absl::StatusOr<ExecuteResult> result =
+        programs[i]->Launch(submissions[i], executions[i], rows[i], options, want_done, rendezvous);
+    if (!result.ok()) {
+      // Those that have been launched end when they look for this one.
+      rendezvous->Leave(programs[i]->participant_, result.status());
+      return result.status();
+    }
+    results.push_back(*std::move(result));
+  }
+  return results;
+}
+
+absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
+    Submission& submission, Execution& execution,
+    absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
+    bool want_done, const std::shared_ptr<Rendezvous>& rendezvous) {
   ONEXPU_RETURN_IF_ERROR(AcquireArguments(arguments, options, execution));
   for (const Execution::Argument& argument : execution.arguments) {
     if (absl::Status poison = argument.contents.definition.poison(); !poison.ok()) {
       for (Execution::Argument& donated : execution.arguments) {
         if (donated.is_donated) donated.buffer->Delete();
       }
+      if (rendezvous != nullptr) rendezvous->Leave(participant_, poison);
       return PoisonedResults(poison, want_done);
     }
   }
   ONEXPU_RETURN_IF_ERROR(AllocateMemory(submission, execution));
   ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
 
-  const SubmitOptions submit_options{.blocking = blocking_,
-                                     .estimated_nanoseconds = weight_.nanoseconds(),
-                                     .weight = &weight_,
-                                     .keep_alive = shared_from_this()};
+  SubmitOptions submit_options{.blocking = blocking_,
+                               .estimated_nanoseconds = weight_.nanoseconds(),
+                               .weight = &weight_,
+                               .keep_alive = shared_from_this()};
+  if (rendezvous != nullptr) {
+    submit_options.on_submitted = [rendezvous, this](const absl::Status& status) {
+      rendezvous->Leave(participant_, status);
+    };
+  }
   Definition definition = submission.Submit(
-      submit_options,
-      [this, addresses = std::move(execution.addresses), versions = std::move(execution.versions),
-       scratch = execution.scratch, user_data = options.ffi_user_data,
-       run_id = options.launch_id](sycl::queue& queue) {
+      std::move(submit_options),
+      [this, rendezvous, addresses = std::move(execution.addresses),
+       versions = std::move(execution.versions), scratch = execution.scratch,
+       user_data = options.ffi_user_data, run_id = options.launch_id](sycl::queue& queue) {
         CommandThrottle throttle(queue);
         const ExecuteContext context{.queue = queue,
                                      .allocations = AllocationTable(addresses),
@@ -328,7 +379,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
                                      .statistics = device_.statistics(),
                                      .ffi_user_data = user_data,
                                      .run_id = run_id,
-                                     .throttle = blocking_ ? &throttle : nullptr};
+                                     .throttle = blocking_ ? &throttle : nullptr,
+                                     .rendezvous = rendezvous.get()};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

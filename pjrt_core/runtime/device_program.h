@@ -5,6 +5,7 @@
 #ifndef PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
 #define PJRT_CORE_RUNTIME_DEVICE_PROGRAM_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -21,6 +22,8 @@
 
 namespace onexpu {
 
+class Rendezvous;
+
 class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
  public:
   // What the devices of a LoadedProgram share.
@@ -29,22 +32,33 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
     ProgramPlan plan;
   };
 
-  // Builds kernels, creates thunks, uploads constants.
+  // Builds kernels, creates thunks, uploads constants. `participant` is the device's number among
+  // those that run the Program together.
   static absl::StatusOr<std::shared_ptr<DeviceProgram>> Create(std::shared_ptr<const Source> source,
-                                                               SyclDevice& device);
+                                                               SyclDevice& device,
+                                                               uint32_t participant);
 
   SyclDevice& device() const { return device_; }
 
   absl::StatusOr<ExecuteResult> Execute(absl::Span<const std::shared_ptr<Buffer>> arguments,
                                         const ExecuteOptions& options, bool want_done);
 
+  // All participants at once, each with its row of arguments, as one step of the queues' order:
+  // what is submitted to any two of the devices comes before on both or after on both, so that
+  // launchers which wait for each other always meet.
+  static absl::StatusOr<std::vector<ExecuteResult>> ExecuteTogether(
+      absl::Span<const std::shared_ptr<DeviceProgram>> programs,
+      absl::Span<const absl::Span<const std::shared_ptr<Buffer>>> rows,
+      const ExecuteOptions& options, bool want_done);
+
  private:
   struct Execution;
 
-  DeviceProgram(std::shared_ptr<const Source> source, SyclDevice& device)
+  DeviceProgram(std::shared_ptr<const Source> source, SyclDevice& device, uint32_t participant)
       : source_(std::move(source)),
         plan_(source_->plan),
         device_(device),
+        participant_(participant),
         weight_(plan_.estimated_nanoseconds) {}
 
   const program::Program& program() const { return source_->container.program(); }
@@ -61,10 +75,16 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
                                                    const Definition& definition) const;
   ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;
+  // `rendezvous` is null for a run on one device.
+  absl::StatusOr<ExecuteResult> Launch(Submission& submission, Execution& execution,
+                                       absl::Span<const std::shared_ptr<Buffer>> arguments,
+                                       const ExecuteOptions& options, bool want_done,
+                                       const std::shared_ptr<Rendezvous>& rendezvous);
 
   const std::shared_ptr<const Source> source_;
   const ProgramPlan& plan_;
   SyclDevice& device_;
+  const uint32_t participant_;
   Timeline::Weight weight_;
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;

@@ -69,9 +69,9 @@ absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment() {
   return static_cast<ScheduleChoice>(*choice);
 }
 
-absl::StatusOr<int> NumCpuDevicesFromEnvironment() {
+absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment() {
   const std::string value = Variable("ONEXPU_NUM_CPU_DEVICES");
-  if (value.empty()) return 1;
+  if (value.empty()) return std::optional<int>();
   int number;
   if (!absl::SimpleAtoi(value, &number) || number < 1) {
     return BadValue("ONEXPU_NUM_CPU_DEVICES", value, "a positive number");

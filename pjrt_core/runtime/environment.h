@@ -14,12 +14,12 @@ namespace onexpu {
 enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
 
-// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_NUM_CPU_DEVICES (1 when unset), ONEXPU_MEMORY_LIMIT
+// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_NUM_CPU_DEVICES (nothing when unset), ONEXPU_MEMORY_LIMIT
 // (bytes, or with a suffix K, M, G). INVALID_ARGUMENT names the variable, its value and what it
 // takes.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
-absl::StatusOr<int> NumCpuDevicesFromEnvironment();
+absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 
 // ONEXPU_CACHE_DIR, else $XDG_CACHE_HOME/onexpu, else ~/.cache/onexpu; empty when there is no home.

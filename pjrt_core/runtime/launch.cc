@@ -120,8 +120,8 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
   ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
 
   SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
-  const SubmitOptions options{.blocking = call->site.blocking(),
-                              .estimated_nanoseconds = EstimateNanoseconds(operands, result_types)};
+  SubmitOptions options{.blocking = call->site.blocking(),
+                        .estimated_nanoseconds = EstimateNanoseconds(operands, result_types)};
   std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
   std::vector<std::shared_ptr<Buffer>> results;
 
@@ -151,8 +151,9 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
                             submission.Read(static_cast<const DeviceBuffer&>(*operands[i])));
   }
   Definition definition = submission.Submit(
-      options, [call, device, &statistics = sycl_device.statistics(),
-                run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
+      std::move(options),
+      [call, device, &statistics = sycl_device.statistics(),
+       run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
         const FfiInvocation invocation{
             .queue = queue, .device = device, .statistics = statistics, .run_id = run_id};
         absl::Status outcome = call->site.Call(call->operands, call->results, invocation);

@@ -46,6 +46,13 @@ class LoadedProgram {
                                                 Device* device, const ExecuteOptions& options,
                                                 bool want_done) = 0;
 
+  // The same on all devices of a Program that they run together, arguments and results by device:
+  // in the order of devices(), with `rows` of one length. Programs of one replica and partition run
+  // on each device by itself.
+  virtual absl::StatusOr<std::vector<ExecuteResult>> ExecuteOnAll(
+      absl::Span<const absl::Span<const std::shared_ptr<Buffer>>> rows,
+      const ExecuteOptions& options, bool want_done) = 0;
+
   virtual void Delete() = 0;
   virtual bool IsDeleted() const = 0;
 };

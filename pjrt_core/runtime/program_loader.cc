@@ -33,6 +33,24 @@ class LoadedProgramImpl final : public LoadedProgram {
     return program->Execute(arguments, options, want_done);
   }
 
+  absl::StatusOr<std::vector<ExecuteResult>> ExecuteOnAll(
+      absl::Span<const absl::Span<const std::shared_ptr<Buffer>>> rows,
+      const ExecuteOptions& options, bool want_done) override {
+    ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+    std::vector<std::shared_ptr<DeviceProgram>> programs;
+    {
+      absl::ReaderMutexLock lock(&mutex_);
+      programs = programs_;
+    }
+    if (programs.empty()) return DeletedError();
+    if (rows.size() != programs.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "onexpu: program '", program().program().name()->c_str(), "' runs on ", programs.size(),
+          " devices together and was given arguments for ", rows.size()));
+    }
+    return DeviceProgram::ExecuteTogether(programs, rows, options, want_done);
+  }
+
   void Delete() override {
     std::vector<std::shared_ptr<DeviceProgram>> released;
     absl::MutexLock lock(&mutex_);
@@ -45,12 +63,14 @@ class LoadedProgramImpl final : public LoadedProgram {
   }
 
  private:
+  absl::Status DeletedError() const {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: program '", program().program().name()->c_str(), "' has been deleted"));
+  }
+
   absl::StatusOr<std::shared_ptr<DeviceProgram>> ProgramOn(Device* device) const {
     absl::ReaderMutexLock lock(&mutex_);
-    if (programs_.empty()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "onexpu: program '", program().program().name()->c_str(), "' has been deleted"));
-    }
+    if (programs_.empty()) return DeletedError();
     if (device == nullptr) return programs_.front();
     for (const auto& program : programs_) {
       if (&program->device() == device) return program;
@@ -67,6 +87,28 @@ class LoadedProgramImpl final : public LoadedProgram {
   std::vector<std::shared_ptr<DeviceProgram>> programs_ ABSL_GUARDED_BY(mutex_);
 };
 
+// A device of its own for each participant.
+absl::Status CheckTogether(const program::Container& container,
+                           absl::Span<SyclDevice* const> devices) {
+  const program::Program& program = container.program();
+  const size_t wanted = static_cast<size_t>(program.num_replicas()) * program.num_partitions();
+  if (devices.size() != wanted) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: program '", program.name()->c_str(), "' of ", program.num_replicas(),
+                     " replicas and ", program.num_partitions(), " partitions cannot run on ",
+                     devices.size(), " devices"));
+  }
+  for (size_t i = 0; i < devices.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (devices[i] != devices[j]) continue;
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: program '", program.name()->c_str(),
+                                                     "' is assigned to ",
+                                                     devices[i]->debug_string(), " twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
@@ -76,10 +118,22 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Get());
   auto source = std::make_shared<const DeviceProgram::Source>(
       DeviceProgram::Source{std::move(container), std::move(plan)});
+  const bool devices_are_default = devices.empty();
+  const uint32_t replicas = source->container.program().num_replicas();
+  const uint32_t partitions = source->container.program().num_partitions();
+  const uint32_t participants = replicas * partitions;
+  for (Device* device : client->devices()) {
+    if (!devices_are_default || devices.size() == participants) break;
+    devices.push_back(static_cast<SyclDevice*>(device));
+  }
+  if (participants > 1) ONEXPU_RETURN_IF_ERROR(CheckTogether(source->container, devices));
   std::vector<std::shared_ptr<DeviceProgram>> programs;
-  for (SyclDevice* device : devices) {
+  programs.reserve(devices.size());
+  for (uint32_t i = 0; i < devices.size(); ++i) {
+    // The devices come by partitions, each with its replicas; participants are counted by replicas.
+    const uint32_t participant = participants == 1 ? 0 : i % replicas * partitions + i / replicas;
     ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceProgram> program,
-                            DeviceProgram::Create(source, *device));
+                            DeviceProgram::Create(source, *devices[i], participant));
     programs.push_back(std::move(program));
   }
   return std::make_shared<LoadedProgramImpl>(std::move(client), std::move(source),

@@ -13,6 +13,7 @@
 
 namespace onexpu {
 
+// On these devices, by partition and replica; on the first ones when there are none.
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
                                                            std::vector<SyclDevice*> devices);
 

@@ -105,7 +105,7 @@ absl::Status Submission::Prepare(sycl::queue& queue) {
   return absl::OkStatus();
 }
 
-void Submission::Run(Ticket ticket, std::shared_ptr<const void> keep_alive,
+void Submission::Run(Ticket ticket, SubmitOptions options,
                      absl::FunctionRef<absl::Status(sycl::queue&)> body) {
   Timeline& compute = device_.compute();
   sycl::queue& queue = compute.queue();
@@ -121,7 +121,8 @@ void Submission::Run(Ticket ticket, std::shared_ptr<const void> keep_alive,
     return absl::OkStatus();
   });
   if (status.ok()) status = std::move(asked);
-  compute.Commit(ticket, std::move(last), std::move(status), std::move(keep_alive));
+  if (options.on_submitted != nullptr) options.on_submitted(status);
+  compute.Commit(ticket, std::move(last), std::move(status), std::move(options.keep_alive));
 }
 
 }  // namespace onexpu

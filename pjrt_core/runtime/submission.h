@@ -22,6 +22,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/any_invocable.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -38,6 +39,8 @@ struct SubmitOptions {
       0;  // of device time; what is small is waited for without a thread hop
   Timeline::Weight* weight = nullptr;      // learns from experience; owned by keep_alive
   std::shared_ptr<const void> keep_alive;  // until the work is complete
+  // Told how handing the work to the queue went, before anybody may know that it did. May be null.
+  absl::AnyInvocable<void(const absl::Status&)> on_submitted;
 };
 
 class Submission {
@@ -80,7 +83,7 @@ class Submission {
   Timeline::Reservation Reserve(const SubmitOptions& options);
   void DependOn(TicketRef ticket);
   bool GoesInline(const SubmitOptions& options) const;
-  void Run(Ticket ticket, std::shared_ptr<const void> keep_alive,
+  void Run(Ticket ticket, SubmitOptions options,
            absl::FunctionRef<absl::Status(sycl::queue&)> body);
   absl::Status Prepare(sycl::queue& queue);
 
@@ -99,13 +102,13 @@ Definition Submission::Submit(SubmitOptions options, Body body) {
   Definition definition{
       {&device_.compute(), reservation.ticket}, std::move(reservation.done), NewContentVersion()};
   if (GoesInline(options)) {
-    Run(reservation.ticket, std::move(options.keep_alive), body);
+    Run(reservation.ticket, std::move(options), body);
     return definition;
   }
   auto work = [submission = std::move(*this), ticket = reservation.ticket,
-               keep_alive = std::move(options.keep_alive), body = std::move(body)]() mutable {
+               options = std::move(options), body = std::move(body)]() mutable {
     submission.device_.set_launcher_ticket(ticket);
-    submission.Run(ticket, std::move(keep_alive), body);
+    submission.Run(ticket, std::move(options), body);
   };
   device_.launcher().Enqueue(std::move(work));
   return definition;

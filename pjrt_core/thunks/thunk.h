@@ -27,6 +27,7 @@ namespace onexpu {
 class CommandThrottle;
 class Device;
 class DnnlContext;
+class Rendezvous;
 
 // Where a Program's allocations are, this time.
 class AllocationTable {
@@ -55,13 +56,15 @@ struct ExecuteContext {
   const FfiUserData* ffi_user_data = nullptr;
   int64_t run_id = 0;
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
+  Rendezvous* rendezvous = nullptr;     // null for a device that runs alone
 };
 
 // What thunks are created from.
 struct LoadContext {
   const program::Container& program;
   Device* device;
-  sycl::queue& queue;  // for engines and contexts; nothing is submitted while loading
+  uint32_t participant = 0;  // replica * num_partitions + partition
+  sycl::queue& queue;        // for engines and contexts; nothing is submitted while loading
   absl::Span<const sycl::kernel> kernels;  // by index into Program.kernels
   const HandlerRegistry& handlers;
   // The kernel of HostCall (host_call.h); null for devices that have none.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/thunks/call_thunk.h"
 #include "pjrt_core/thunks/cholesky_thunk.h"
+#include "pjrt_core/thunks/collective_thunk.h"
 #include "pjrt_core/thunks/conditional_thunk.h"
 #include "pjrt_core/thunks/convolution_thunk.h"
 #include "pjrt_core/thunks/copy_thunk.h"
@@ -16,6 +17,7 @@
 #include "pjrt_core/thunks/householder_product_thunk.h"
 #include "pjrt_core/thunks/kernel_thunk.h"
 #include "pjrt_core/thunks/lu_thunk.h"
+#include "pjrt_core/thunks/participant_id_thunk.h"
 #include "pjrt_core/thunks/qr_thunk.h"
 #include "pjrt_core/thunks/svd_thunk.h"
 #include "pjrt_core/thunks/thunk.h"
@@ -59,6 +61,9 @@ constexpr Kind kKinds[] = {
     {program::ThunkKind::ConditionalThunk, CreateAs<ConditionalThunk, program::ConditionalThunk>},
     {program::ThunkKind::CallThunk, CreateAs<CallThunk, program::CallThunk>},
     {program::ThunkKind::CustomCallThunk, CreateAs<CustomCallThunk, program::CustomCallThunk>},
+    {program::ThunkKind::CollectiveThunk, CreateAs<CollectiveThunk, program::CollectiveThunk>},
+    {program::ThunkKind::ParticipantIdThunk,
+     CreateAs<ParticipantIdThunk, program::ParticipantIdThunk>},
 };
 
 }  // namespace

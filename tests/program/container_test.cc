@@ -36,7 +36,7 @@ TEST(ContainerTest, ReadsWhatTheWriterWrote) {
   ASSERT_TRUE(container.ok()) << container.status();
   const Program& program = container->program();
   EXPECT_EQ(program.name()->str(), "sample");
-  ASSERT_EQ(program.thunks()->thunks()->size(), 4u);
+  ASSERT_EQ(program.thunks()->thunks()->size(), 6u);
   const auto constant = container->blob(*program.allocations()->Get(3)->constant());
   EXPECT_EQ(std::vector<uint8_t>(constant.begin(), constant.end()), std::vector<uint8_t>(16, 7));
   EXPECT_EQ(reinterpret_cast<uintptr_t>(constant.data()) % kBlobAlignment, 0u);

@@ -75,6 +75,24 @@ CustomCallThunkT MakeCustomCall() {
   return call;
 }
 
+// Among three participants, each of which has four bytes to give.
+CollectiveThunkT MakeCollective() {
+  CollectiveThunkT gather;
+  gather.kind = CollectiveKind::AllGather;
+  gather.source = MakeSlice(0, 0, 4);
+  gather.destination = MakeSlice(2, 4, 12);
+  auto group = std::make_unique<ParticipantGroupT>();
+  group->participants = {2, 0, 1};
+  gather.groups.push_back(std::move(group));
+  return gather;
+}
+
+ParticipantIdThunkT MakeParticipantId() {
+  ParticipantIdThunkT id;
+  id.destination = MakeSlice(2, 0, 4);
+  return id;
+}
+
 }  // namespace
 
 std::unique_ptr<Slice> MakeSlice(uint32_t allocation, uint64_t offset, uint64_t size) {
@@ -134,6 +152,9 @@ ProgramT SampleProgram(Writer& writer) {
   program.thunks->thunks.push_back(MakeThunk("dot.2", MakeGemm()));
   program.thunks->thunks.push_back(MakeThunk("while.3", MakeWhile()));
   program.thunks->thunks.push_back(MakeThunk("custom-call.4", MakeCustomCall()));
+  program.num_partitions = 3;
+  program.thunks->thunks.push_back(MakeThunk("all-gather.5", MakeCollective()));
+  program.thunks->thunks.push_back(MakeThunk("partition-id.6", MakeParticipantId()));
   return program;
 }
 

@@ -13,6 +13,7 @@
 #include "pjrt_core/compiler/emit/library_thunks.h"
 #include "pjrt_core/compiler/emit/linear_algebra_thunks.h"
 #include "pjrt_core/compiler/emit/source_location.h"
+#include "pjrt_core/compiler/passes/collective_call.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -211,11 +212,31 @@ absl::Status ThunkEmitter::EmitCustomCall(const HloInstruction& instruction, Seq
     AppendKind(instruction, std::move(kind), sequence);
     return absl::OkStatus();
   }
+  if (IsCollectiveCall(instruction)) return EmitCollective(instruction, sequence);
+  if (IsParticipantId(instruction)) {
+    program::ParticipantIdThunkT table = ParticipantIdOf(instruction);
+    ONEXPU_ASSIGN_OR_RETURN(const program::Slice slice, memory_.SliceOf(instruction));
+    table.destination = std::make_unique<program::Slice>(slice);
+    Append(instruction, std::move(table), sequence);
+    return absl::OkStatus();
+  }
   if (OnlyKeepsOperands(instruction.custom_call_target())) return absl::OkStatus();
   ONEXPU_ASSIGN_OR_RETURN(
       program::CustomCallThunkT table,
       MakeCustomCall(*xla::Cast<xla::HloCustomCallInstruction>(&instruction), memory_));
   if (WaitsForHost(table.target)) program_.blocking = true;
+  Append(instruction, std::move(table), sequence);
+  return absl::OkStatus();
+}
+
+absl::Status ThunkEmitter::EmitCollective(const HloInstruction& instruction, Sequence& sequence) {
+  ONEXPU_ASSIGN_OR_RETURN(program::CollectiveThunkT table, CollectiveOf(instruction));
+  ONEXPU_ASSIGN_OR_RETURN(const program::Slice source, memory_.SliceOf(*instruction.operand(0)));
+  ONEXPU_ASSIGN_OR_RETURN(const program::Slice destination, memory_.SliceOf(instruction));
+  table.source = std::make_unique<program::Slice>(source);
+  table.destination = std::make_unique<program::Slice>(destination);
+  // The participants wait for each other.
+  program_.blocking = true;
   Append(instruction, std::move(table), sequence);
   return absl::OkStatus();
 }

@@ -43,6 +43,7 @@ class ThunkEmitter {
   absl::Status EmitConditional(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitCall(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitCustomCall(const xla::HloInstruction& instruction, Sequence& sequence);
+  absl::Status EmitCollective(const xla::HloInstruction& instruction, Sequence& sequence);
 
   void AppendLaunch(const xla::HloInstruction& instruction, const KernelLaunch& launch,
                     Sequence& sequence);

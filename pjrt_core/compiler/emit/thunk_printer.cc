@@ -29,6 +29,12 @@ std::string Texts(const std::vector<program::Slice>& slices) {
   });
 }
 
+std::string Text(const std::vector<std::unique_ptr<program::ParticipantGroupT>>& groups) {
+  return absl::StrJoin(groups, ",", [](std::string* out, const auto& group) {
+    absl::StrAppend(out, "{", absl::StrJoin(group->participants, ","), "}");
+  });
+}
+
 class ThunkPrinter {
  public:
   explicit ThunkPrinter(const program::ProgramT& program) : program_(program) {}
@@ -98,6 +104,13 @@ class ThunkPrinter {
                       Text(svd->left), ", right ", Text(svd->right));
     } else if (const auto* call = thunk.kind.AsCustomCallThunk()) {
       absl::StrAppend(&text_, ": ", call->target);
+    } else if (const auto* collective = thunk.kind.AsCollectiveThunk()) {
+      absl::StrAppend(&text_, ": ", program::EnumNameCollectiveKind(collective->kind), " among ",
+                      Text(collective->groups), ", ", Text(*collective->source), " -> ",
+                      Text(*collective->destination));
+    } else if (const auto* id = thunk.kind.AsParticipantIdThunk()) {
+      absl::StrAppend(&text_, ": ", program::EnumNameParticipantNumber(id->number), " -> ",
+                      Text(*id->destination));
     }
     absl::StrAppend(&text_, thunk.source.empty() ? "" : "  // ", thunk.source, "\n");
     Nested(thunk, indent + "  ");

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,12 @@ absl::Status CheckProto(const xla::HloModuleProto& proto) {
   return absl::OkStatus();
 }
 
+// One for all, or one for each argument or result.
+absl::InlinedVector<bool, 1> ToBools(const google::protobuf::RepeatedField<bool>& values) {
+  if (values.empty()) return {false};
+  return absl::InlinedVector<bool, 1>(values.begin(), values.end());
+}
+
 absl::StatusOr<xla::HloModuleConfig> MakeConfig(const xla::HloModuleProto& proto,
                                                 const xla::CompileOptionsProto& options,
                                                 const xla::DebugOptions& debug_options) {
@@ -58,6 +65,11 @@ absl::StatusOr<xla::HloModuleConfig> MakeConfig(const xla::HloModuleProto& proto
   if (build.num_replicas() > 0) config.set_replica_count(build.num_replicas());
   if (build.num_partitions() > 0) config.set_num_partitions(build.num_partitions());
   config.set_use_spmd_partitioning(build.use_spmd_partitioning());
+  config.set_use_shardy_partitioner(build.use_shardy_partitioner());
+  config.set_allow_spmd_sharding_propagation_to_parameters(
+      ToBools(build.allow_spmd_sharding_propagation_to_parameters()));
+  config.set_allow_spmd_sharding_propagation_to_output(
+      ToBools(build.allow_spmd_sharding_propagation_to_output()));
   config.mutable_entry_computation_layout()->SetToDefaultLayout();
   return config;
 }
@@ -148,10 +160,10 @@ absl::Status CheckModule(const xla::HloModule& module) {
         CheckEntryShape(layout.parameter_shape(i), absl::StrCat("argument ", i)));
   }
   ONEXPU_RETURN_IF_ERROR(CheckEntryShape(layout.result_shape(), "a result"));
-  if (module.config().num_partitions() > 1) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: a program of ",
-                                                 module.config().num_partitions(),
-                                                 " partitions (module ", module.name(), ")"));
+  if (module.config().num_partitions() > 1 && !module.config().use_spmd_partitioning()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: a program of ", module.config().num_partitions(), " partitions (module ",
+        module.name(), ") whose compile options do not say use_spmd_partitioning"));
   }
   return absl::OkStatus();
 }

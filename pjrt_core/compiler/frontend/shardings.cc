@@ -25,6 +25,16 @@ void Append(const xla::HloInstruction& instruction, std::vector<std::string>& sh
   }
 }
 
+void AppendLeaves(const xla::HloSharding& sharding, std::vector<std::string>& shardings) {
+  if (!sharding.IsTuple()) {
+    shardings.push_back(sharding.ToProto().SerializeAsString());
+    return;
+  }
+  for (const xla::HloSharding& element : sharding.tuple_elements()) {
+    shardings.push_back(element.ToProto().SerializeAsString());
+  }
+}
+
 }  // namespace
 
 ModuleShardings CollectShardings(const xla::HloModule& module) {
@@ -34,6 +44,19 @@ ModuleShardings CollectShardings(const xla::HloModule& module) {
     Append(*parameter, shardings.parameters);
   }
   Append(*entry.root_instruction(), shardings.results);
+  return shardings;
+}
+
+ModuleShardings CollectPartitionedShardings(const xla::HloModule& module) {
+  ModuleShardings shardings;
+  if (module.has_spmd_parameters_shardings()) {
+    for (const xla::HloSharding& sharding : module.spmd_parameters_shardings()) {
+      AppendLeaves(sharding, shardings.parameters);
+    }
+  }
+  if (module.has_spmd_output_sharding()) {
+    AppendLeaves(module.spmd_output_sharding(), shardings.results);
+  }
   return shardings;
 }
 

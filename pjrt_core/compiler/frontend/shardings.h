@@ -19,6 +19,9 @@ struct ModuleShardings {
 
 ModuleShardings CollectShardings(const xla::HloModule& module);
 
+// Those that the partitioner settled.
+ModuleShardings CollectPartitionedShardings(const xla::HloModule& module);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_FRONTEND_SHARDINGS_H_

@@ -4,10 +4,10 @@
 // contracting dimension; gather, scatter, sort and reduce-window stay whole, for code generation
 // has schedules for them.
 
+#include "pjrt_core/compiler/passes/collective_expander.h"
 #include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
 #include "pjrt_core/compiler/passes/placement_annotations.h"
-#include "pjrt_core/compiler/passes/single_participant_collectives.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -55,7 +55,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::SubByteNormalization>(xla::SubByteNormalization::REMOVE_ELEMENT_SIZE);
   pipeline.AddPass<xla::ShardingRemover>();
   pipeline.AddPass<PlacementAnnotations>();
-  pipeline.AddPass<SingleParticipantCollectives>();
+  pipeline.AddPass<CollectiveExpander>();
   pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::CallInliner>();
   pipeline.AddPass<xla::ZeroSizedHloElimination>();

@@ -39,6 +39,9 @@ absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
   const StageContext context{target, alias_info};
   using Pipeline = xla::HloPassPipeline;
   ONEXPU_RETURN_IF_ERROR(VerifyInput(module));
+  ONEXPU_RETURN_IF_ERROR(RunStage("partitioning", module, [&](Pipeline& pipeline) {
+    AddPartitioningPasses(module, pipeline);
+  }));
   ONEXPU_RETURN_IF_ERROR(RunStage(
       "expansion", module, [&](Pipeline& pipeline) { AddExpansionPasses(context, pipeline); }));
   ONEXPU_RETURN_IF_ERROR(RunStage("simplification", module, [&](Pipeline& pipeline) {

@@ -15,6 +15,7 @@ struct StageContext {
   const xla::AliasInfo& alias_info;
 };
 
+void AddPartitioningPasses(const xla::HloModule& module, xla::HloPassPipeline& pipeline);
 void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipeline);
 void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& pipeline);
 void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline);

@@ -1,0 +1,124 @@
+#include "pjrt_core/thunks/collective_thunk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "pjrt_core/program/status_macros.h"
+
+namespace onexpu {
+namespace {
+
+// The last command of the queue as others see it.
+Rendezvous::Message MessageOf(sycl::queue& queue, const char* address) {
+  return {address, queue.ext_oneapi_get_last_event()};
+}
+
+// The queue goes on when the others' work before their messages is done.
+void WaitOnQueue(sycl::queue& queue, absl::Span<const Rendezvous::Message> messages, size_t own) {
+  std::vector<sycl::event> events;
+  for (size_t i = 0; i < messages.size(); ++i) {
+    if (i != own && messages[i].event.has_value()) events.push_back(*messages[i].event);
+  }
+  if (!events.empty()) queue.ext_oneapi_submit_barrier(events);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> CollectiveThunk::Create(
+    const program::Thunk& thunk, const program::CollectiveThunk& collective,
+    const LoadContext& load) {
+  std::unique_ptr<CollectiveThunk> result(new CollectiveThunk(thunk, collective));
+  const uint32_t own = load.participant;
+  const bool is_permutation = result->kind_ == program::CollectiveKind::Permute;
+  std::vector<uint32_t>& group = result->group_;
+  for (const program::ParticipantGroup* listed : *collective.groups()) {
+    const auto& members = *listed->participants();
+    if (is_permutation) {
+      group.insert(group.end(), members.begin(), members.end());
+    } else if (std::find(members.begin(), members.end(), own) != members.end()) {
+      group.assign(members.begin(), members.end());
+    }
+  }
+  if (is_permutation) {
+    std::sort(group.begin(), group.end());
+    group.erase(std::unique(group.begin(), group.end()), group.end());
+    for (const program::ParticipantGroup* pair : *collective.groups()) {
+      if (pair->participants()->Get(1) != own) continue;
+      result->sender_ =
+          std::find(group.begin(), group.end(), pair->participants()->Get(0)) - group.begin();
+    }
+  }
+  const auto found = std::find(group.begin(), group.end(), own);
+  if (found == group.end()) {
+    // Who neither sends nor receives has zeros, and nobody to meet.
+    group.clear();
+    if (is_permutation) return result;
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: participant ", own, " is in no group ", result->where()));
+  }
+  result->place_ = found - group.begin();
+  return result;
+}
+
+void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
+                              absl::Span<const Rendezvous::Message> senders) const {
+  namespace syclex = sycl::ext::oneapi::experimental;
+  const size_t bytes = source_.size();
+  switch (kind_) {
+    case program::CollectiveKind::AllGather:
+      for (size_t i = 0; i < senders.size(); ++i) {
+        syclex::memcpy(queue, destination + i * bytes, senders[i].address, bytes);
+      }
+      return;
+    case program::CollectiveKind::AllToAll: {
+      const size_t part = bytes / senders.size();
+      for (size_t i = 0; i < senders.size(); ++i) {
+        syclex::memcpy(queue, destination + i * part, senders[i].address + place_ * part, part);
+      }
+      return;
+    }
+    case program::CollectiveKind::Broadcast:
+      syclex::memcpy(queue, destination, senders.front().address, bytes);
+      return;
+    case program::CollectiveKind::Permute:
+      if (sender_ >= 0) {
+        syclex::memcpy(queue, destination, senders[sender_].address, bytes);
+      } else {
+        syclex::memset(queue, destination, 0, bytes);
+      }
+      return;
+  }
+}
+
+absl::Status CollectiveThunk::Execute(const ExecuteContext& context) {
+  if (destination_.size() == 0) return absl::OkStatus();
+  sycl::queue& queue = context.queue;
+  char* const destination = static_cast<char*>(context.allocations.Resolve(destination_));
+  if (group_.empty()) {
+    Receive(queue, destination, {});
+    return absl::OkStatus();
+  }
+  if (context.rendezvous == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "onexpu: this program must be run on all of its ", group_.size(), " devices at once"));
+  }
+  const char* const source = static_cast<const char*>(context.allocations.Resolve(source_));
+  ONEXPU_ASSIGN_OR_RETURN(const std::vector<Rendezvous::Message> sent,
+                          context.rendezvous->Meet(key_, Rendezvous::Purpose::kShare, group_,
+                                                   place_, MessageOf(queue, source)));
+  // From here on others may read this participant's memory: it must not go on before they are done,
+  // whatever happens.
+  const absl::Status received = CatchLibraryErrors([&] {
+    WaitOnQueue(queue, sent, place_);
+    Receive(queue, destination, sent);
+    return absl::OkStatus();
+  });
+  ONEXPU_ASSIGN_OR_RETURN(const std::vector<Rendezvous::Message> done,
+                          context.rendezvous->Meet(key_, Rendezvous::Purpose::kFinish, group_,
+                                                   place_, MessageOf(queue, nullptr)));
+  WaitOnQueue(queue, done, place_);
+  return received;
+}
+
+}  // namespace onexpu

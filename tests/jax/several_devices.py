@@ -1,0 +1,371 @@
+"""Programs of several devices against JAX's CPU backend with as many. Run by test_several_devices.py, in a process that has
+eight devices of each; not collected by itself.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jax._src.config import use_shardy_partitioner
+from jax._src.dispatch import runtime_tokens
+from jax.experimental import serialize_executable
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+P = PartitionSpec
+COUNT = 8
+
+
+def mesh(platform: str, shape: tuple[int, ...] = (COUNT,)) -> Mesh:
+    names = ("x", "y", "z")[: len(shape)]
+    devices = jax.devices(platform)
+    assert len(devices) >= COUNT
+    return Mesh(np.array(devices[: int(np.prod(shape))]).reshape(shape), names)
+
+
+def values(shape, dtype=np.float32, seed: int = 0) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    if np.dtype(dtype) == np.bool_:
+        return random.integers(0, 2, shape).astype(bool)
+    if np.issubdtype(np.dtype(dtype), np.integer):
+        return random.integers(1, 5, shape).astype(dtype)
+    if np.issubdtype(np.dtype(dtype), np.complexfloating):
+        return (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
+    return np.array(jnp.asarray(random.standard_normal(shape)).astype(dtype))
+
+
+def agree(actual, wanted, rtol: float = 0.0, atol: float = 0.0) -> None:
+    for one, other in zip(jax.tree.leaves(actual), jax.tree.leaves(wanted), strict=True):
+        assert one.dtype == other.dtype and one.shape == other.shape
+        assert one.sharding.spec == other.sharding.spec
+        np.testing.assert_allclose(
+            np.asarray(one).astype(np.result_type(one.dtype, np.float32)),
+            np.asarray(other).astype(np.result_type(one.dtype, np.float32)), rtol=rtol, atol=atol,
+        )  # fmt: skip
+
+
+def on_both(function, in_specs, out_specs, arrays, shape=(COUNT,), **tolerance) -> None:
+    """A shard map of `function`, on a mesh of each platform."""
+    results = {}
+    for platform in ("xpu", "cpu"):
+        grid = mesh(platform, shape)
+        mapped = jax.jit(
+            jax.shard_map(function, mesh=grid, in_specs=in_specs, out_specs=out_specs, check_vma=False)
+        )
+        placed = [
+            jax.device_put(array, NamedSharding(grid, spec))
+            for array, spec in zip(arrays, in_specs, strict=True)
+        ]
+        results[platform] = mapped(*placed)
+        for leaf in jax.tree.leaves(results[platform]):
+            assert {device.platform for device in leaf.devices()} == {platform}
+    agree(results["xpu"], results["cpu"], **tolerance)
+
+
+# Sums of eight values in another order: three roundings of either.
+SUMS = {"float16": 8e-3, "bfloat16": 6e-2, "float32": 1e-6, "complex64": 1e-6}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "float32", "complex64", "int8", "uint32", "int32"]
+)
+@pytest.mark.parametrize("columns", [1, 7, 40_000])  # the last takes the way of two exchanges
+def test_sums(dtype, columns) -> None:
+    x = values((COUNT, columns), dtype)
+    tolerance = {"rtol": SUMS.get(dtype, 0), "atol": 4 * SUMS.get(dtype, 0)}
+    on_both(lambda x: lax.psum(x, "x"), (P("x"),), P(), [x], **tolerance)
+
+
+@pytest.mark.parametrize(("combine", "reduce"), [(lax.pmax, np.max), (lax.pmin, np.min), (lax.pmean, np.mean)])
+def test_other_combinations(combine, reduce) -> None:
+    """NaN wins everywhere, as in the combiner; the CPU backend's own exchange loses it."""
+    x = values((COUNT * 3, 5))
+    x[1, 1] = np.nan
+    x[2, 2] = np.inf
+    grid = mesh("xpu")
+    mapped = jax.shard_map(lambda x: combine(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P())
+    combined = jax.jit(mapped)(jax.device_put(x, NamedSharding(grid, P("x"))))
+    np.testing.assert_allclose(
+        np.asarray(combined), reduce(x.reshape(COUNT, 3, 5), axis=0), rtol=1e-6, atol=1e-6
+    )
+
+
+def test_combinations_of_integers() -> None:
+    x = values((COUNT, 6), np.int32)
+    on_both(
+        lambda x: (lax.pmax(x, "x"), lax.pmin(x, "x"), lax.psum(x % 2 == 1, "x")),
+        (P("x"),), P(), [x],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "bool", "int8", "complex64"])
+def test_gathering(tiled, axis, dtype) -> None:
+    x = values((COUNT * 2, 3, 4), dtype)
+    on_both(lambda x: lax.all_gather(x, "x", axis=axis, tiled=tiled), (P("x"),), P(), [x])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scattering_sums(axis) -> None:
+    x = values((COUNT * COUNT, COUNT * 2))
+    on_both(
+        lambda x: lax.psum_scatter(x, "x", scatter_dimension=axis, tiled=True), (P("x"),), P("x"), [x],
+        rtol=1e-6, atol=4e-6,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("split", "concat"), [(1, 1), (1, 2), (2, 1), (2, 0)])
+@pytest.mark.parametrize("tiled", [False, True])
+def test_all_to_all(split, concat, tiled) -> None:
+    x = values((COUNT * 3, COUNT, COUNT))
+    on_both(
+        lambda x: lax.all_to_all(x, "x", split_axis=split, concat_axis=concat, tiled=tiled),
+        (P("x"),), P("x"), [x],
+    )  # fmt: skip
+
+
+def test_permuting() -> None:
+    x = values((COUNT * 2, 5))
+    ring = [(i, (i + 1) % COUNT) for i in range(COUNT)]
+    on_both(lambda x: lax.ppermute(x, "x", ring), (P("x"),), P("x"), [x])
+    # Some send nothing, and some receive zeros; one sends to itself.
+    on_both(lambda x: lax.ppermute(x, "x", [(0, 3), (3, 0), (5, 5), (6, 1)]), (P("x"),), P("x"), [x])
+    on_both(lambda x: lax.ppermute(x, "x", []), (P("x"),), P("x"), [x])
+
+
+def test_numbers_of_participants() -> None:
+    on_both(
+        lambda x: x * lax.axis_index("x") + 100 * lax.axis_index("y") + lax.axis_size("y"),
+        (P("x", "y"),), P("x", "y"), [values((4, 2), np.int32)], shape=(4, 2),
+    )  # fmt: skip
+
+
+def test_groups() -> None:
+    x = values((COUNT, 6))
+    groups = [[0, 2, 4, 6], [1, 3, 5, 7]]
+    on_both(
+        lambda x: (
+            lax.psum(x, "x", axis_index_groups=groups),
+            lax.all_gather(x, "x", axis_index_groups=groups, tiled=True),
+        ),
+        (P("x"),), (P("x"), P("x")), [x], rtol=1e-6, atol=1e-6,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("axes", ["x", "y", ("x", "y"), ("y", "x")])
+def test_two_axes(axes) -> None:
+    x = values((8, 6))
+    on_both(
+        lambda x: (lax.psum(x, axes), lax.all_gather(x, axes)), (P("x", "y"),), (P("x", "y"), P(None, "x", "y")),
+        [x], shape=(4, 2), rtol=1e-6, atol=1e-6,
+    )  # fmt: skip
+
+
+def test_empty_and_scalars() -> None:
+    on_both(lambda x: lax.psum(x, "x"), (P("x"),), P(), [values((COUNT, 0))])
+    on_both(lambda x: lax.all_gather(x, "x"), (P("x"),), P(), [values((COUNT, 0))])
+    on_both(lambda x: lax.psum(x[0], "x"), (P("x"),), P(), [values((COUNT,), np.int32)])
+
+
+def test_collectives_in_loops() -> None:
+    ring = [(i, (i + 1) % COUNT) for i in range(COUNT)]
+
+    def scanned(x):
+        def step(carry, _):
+            carry = lax.ppermute(carry, "x", ring) * 0.5 + lax.pmean(carry, "x")
+            return carry, carry.sum()
+
+        return lax.scan(step, x, length=20)
+
+    def until(x):
+        return lax.while_loop(
+            lambda s: lax.pmax(s.max(), "x") < 100, lambda s: lax.psum(s, "x") / 7 + s, x
+        )
+
+    def chosen(x):
+        return lax.cond(lax.psum(x.sum(), "x") > 0, lambda x: lax.psum(x, "x"), lambda x: -x, x)
+
+    x = np.abs(values((COUNT, 9))) + 0.1
+    on_both(scanned, (P("x"),), (P("x"), P()), [x], rtol=1e-5, atol=1e-5)
+    on_both(until, (P("x"),), P("x"), [x], rtol=1e-5)
+    on_both(chosen, (P("x"),), P("x"), [x], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("lhs", "rhs", "result"),
+    [
+        (P("x", None), P(None, "y"), P("x", "y")),
+        (P(None, "x"), P("x", None), P()),
+        (P("x", "y"), P("y", None), P("x", None)),
+        (P(), P("x", "y"), P(None, "y")),
+        (P("x", "y"), P("x", "y"), P("y", "x")),
+    ],
+)
+@pytest.mark.parametrize("partitioner", ["shardy", "gspmd"])
+def test_partitioned_products(lhs, rhs, result, partitioner) -> None:
+    a, b = values((64, 96)), values((96, 32), seed=1)
+    results = {}
+    with use_shardy_partitioner(partitioner == "shardy"):
+        for platform in ("xpu", "cpu"):
+            grid = mesh(platform, (4, 2))
+            place = functools.partial(NamedSharding, grid)
+            product = jax.jit(lambda a, b: jnp.tanh(a @ b), out_shardings=place(result))
+            results[platform] = product(jax.device_put(a, place(lhs)), jax.device_put(b, place(rhs)))
+    agree(results["xpu"], results["cpu"], rtol=1e-5, atol=1e-5)
+
+
+def _loss(weights, x, y):
+    for w, b in weights:
+        x = jnp.tanh(x @ w + b)
+    return jnp.mean((x - y) ** 2)
+
+
+def _step(weights, x, y):
+    loss, gradients = jax.value_and_grad(_loss)(weights, x, y)
+    return jax.tree.map(lambda w, g: w - 0.1 * g, weights, gradients), loss
+
+
+def test_training_in_parallel() -> None:
+    weights = [(values((32, 64)) / 6, np.zeros(64, np.float32)), (values((64, 8), seed=1) / 8, np.zeros(8, np.float32))]
+    x, y = values((64, 32), seed=2), values((64, 8), seed=3)
+    alone = jax.jit(_step)
+    with jax.default_device(jax.devices("cpu")[0]):
+        wanted = weights
+        for _ in range(5):
+            wanted, wanted_loss = alone(wanted, x, y)
+    grid = mesh("xpu", (4, 2))
+    # The batch over one axis, the hidden units over the other.
+    layouts = [(P(None, "y"), P("y")), (P("y", None), P())]
+    place = functools.partial(NamedSharding, grid)
+    state = [tuple(jax.device_put(w, place(s)) for w, s in zip(layer, specs, strict=True))
+             for layer, specs in zip(weights, layouts, strict=True)]  # fmt: skip
+    batch = [jax.device_put(part, place(P("x"))) for part in (x, y)]
+    step = jax.jit(_step, donate_argnums=0)
+    for _ in range(5):
+        donated = state
+        state, loss = step(state, *batch)
+        assert all(w.is_deleted() for w in jax.tree.leaves(donated))
+    np.testing.assert_allclose(float(loss), float(wanted_loss), rtol=1e-5)
+    for one, other in zip(jax.tree.leaves(state), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-4, atol=1e-6)
+
+
+def test_convolution_sort_and_fft_of_shards() -> None:
+    x, kernel = values((8, 16, 16, 3)), values((3, 3, 3, 4), seed=1)
+
+    def work(x, kernel):
+        y = lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return y, jnp.sort(x[..., 0], axis=0), jnp.cumsum(x[:, :, 0, 0], axis=0), jnp.fft.fft(x[:, :, 0, 1])
+
+    results = {}
+    for platform in ("xpu", "cpu"):
+        grid = mesh(platform)
+        placed = jax.device_put(x, NamedSharding(grid, P("x")))
+        results[platform] = jax.jit(work)(placed, jax.device_put(kernel, NamedSharding(grid, P())))
+    for one, other in zip(results["xpu"], results["cpu"], strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-5, atol=2e-5)
+
+
+def test_pmap() -> None:
+    x = values((COUNT, 5))
+    results = [
+        jax.pmap(lambda x: (x / lax.psum(x, "i"), lax.axis_index("i")), axis_name="i", devices=jax.devices(platform))(x)
+        for platform in ("xpu", "cpu")
+    ]
+    for one, other in zip(*results, strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-6)
+
+
+def test_moving_between_shardings() -> None:
+    x = values((16, 24), np.int32)
+    grid = mesh("xpu", (4, 2))
+    specs = [P("x", "y"), P("y", "x"), P(None, ("x", "y")), P(), P(("y", "x")), P("x")]
+    array = jax.device_put(x, NamedSharding(grid, specs[0]))
+    for spec in specs:
+        array = jax.device_put(array, NamedSharding(grid, spec))
+        np.testing.assert_array_equal(np.asarray(array), x)
+    array = jax.device_put(array, jax.devices("xpu")[5])
+    assert array.devices() == {jax.devices("xpu")[5]}
+    np.testing.assert_array_equal(np.asarray(array), x)
+
+
+def test_compiled_programs_say_their_shardings() -> None:
+    grid = mesh("xpu")
+    sharding = NamedSharding(grid, P("x"))
+    argument = jax.ShapeDtypeStruct((16, 4), np.float32, sharding=sharding)
+    compiled = jax.jit(lambda x: (x * 2, x.sum())).lower(argument).compile()
+    assert compiled.input_shardings[0][0].is_equivalent_to(sharding, 2)
+    assert compiled.output_shardings[0].is_equivalent_to(sharding, 2)
+    assert compiled.output_shardings[1].is_fully_replicated
+    assert "onexpu-all-gather" in compiled.as_text()
+
+
+def test_serialised_programs() -> None:
+    grid = mesh("xpu")
+    x = jax.device_put(values((COUNT, 4)), NamedSharding(grid, P("x")))
+    compiled = jax.jit(lambda x: x / x.sum()).lower(x).compile()
+    loaded = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+    np.testing.assert_array_equal(np.asarray(loaded(x)), np.asarray(compiled(x)))
+
+
+def test_an_error_on_one_device_is_everybodys_and_passes() -> None:
+    def fail_on_three(number, x):
+        if number == 3:
+            raise ValueError("the third one is not well")
+        return x
+
+    grid = mesh("xpu")
+
+    @functools.partial(jax.shard_map, mesh=grid, in_specs=P("x"), out_specs=P(), check_vma=False)
+    def failing(x):
+        y = jax.pure_callback(fail_on_three, jax.ShapeDtypeStruct(x.shape, x.dtype), lax.axis_index("x"), x)
+        return lax.psum(y, "x")
+
+    x = jax.device_put(values((COUNT, 4)), NamedSharding(grid, P("x")))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="the third one is not well"):
+        jax.block_until_ready(jax.jit(failing)(x))
+    runtime_tokens.clear()  # which JAX would wait for at the end of the process
+    total = jax.jit(jax.shard_map(lambda x: lax.psum(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P()))(x)
+    np.testing.assert_allclose(np.asarray(total)[0], np.asarray(x).sum(0), rtol=1e-5, atol=1e-5)
+
+
+def test_many_threads_and_overlapping_meshes() -> None:
+    """Launches on devices that overlap, from several threads: each pair of devices sees them in one order."""
+    devices = jax.devices("xpu")
+    meshes = [Mesh(np.array(part), ("x",)) for part in (devices[:4], devices[2:6], devices[::-1], devices[1::2])]
+
+    def work(grid) -> bool:
+        size = grid.devices.size
+        x = jax.device_put(np.arange(size * 3, dtype=np.float32), NamedSharding(grid, P("x")))
+        ring = [(i, (i + 1) % size) for i in range(size)]
+        step = jax.jit(jax.shard_map(
+            lambda x: lax.ppermute(x, "x", ring) + 0 * lax.psum(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P("x"),
+        ))  # fmt: skip
+        for _ in range(size * 10):
+            x = step(x)
+        return np.array_equal(np.asarray(x), np.arange(size * 3))
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(work, meshes * 2))
+
+
+def test_work_on_one_device_goes_on_beside() -> None:
+    grid = mesh("xpu")
+    x = jax.device_put(values((COUNT, 1000)), NamedSharding(grid, P("x")))
+    total = jax.jit(lambda x: x.sum(0))
+    shards = [shard.data for shard in x.addressable_shards]
+    for _ in range(20):
+        wanted = total(x)
+        shards = [shard * 1.5 for shard in shards]
+        x = jax.make_array_from_single_device_arrays(x.shape, x.sharding, shards)
+        # Eight roundings of the largest summand.
+        largest = np.abs(np.asarray(x)).max()
+        np.testing.assert_allclose(
+            np.asarray(total(x)), 1.5 * np.asarray(wanted), rtol=0, atol=8 * 6e-8 * COUNT * largest
+        )
