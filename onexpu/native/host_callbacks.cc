@@ -8,6 +8,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,7 +24,9 @@ namespace {
 namespace ffi = ::xla::ffi;
 namespace py = ::pybind11;
 
-constexpr char kTarget[] = "onexpu_host_callback";
+// The second is the same for a device's own shards: the partitioner knows it by its name.
+constexpr std::string_view kTargets[] = {"onexpu_host_callback",
+                                         "onexpu_host_callback_partitioned"};
 constexpr char kTypeName[] = "onexpu.BoundFunction";
 
 // Registered functions by number. Guarded by the interpreter's lock, which everybody who comes here
@@ -317,13 +320,15 @@ void RegisterHostCallbackTarget(const PJRT_Api& api) {
   ThrowIfError(types->type_register(&type));
   BoundFunction::id.type_id = type.type_id;
 
-  OnexpuHandler handler{};
-  handler.name = kTarget;
-  handler.name_size = sizeof(kTarget) - 1;
-  handler.instantiate = kInstantiate;
-  handler.execute = kExecute;
-  handler.traits = ONEXPU_HANDLER_HOST_OPERANDS;
-  ThrowIfError(LaunchExtension().register_handler(&handler));
+  for (const std::string_view target : kTargets) {
+    OnexpuHandler handler{};
+    handler.name = target.data();
+    handler.name_size = target.size();
+    handler.instantiate = kInstantiate;
+    handler.execute = kExecute;
+    handler.traits = ONEXPU_HANDLER_HOST_OPERANDS;
+    ThrowIfError(LaunchExtension().register_handler(&handler));
+  }
 }
 
 }  // namespace onexpu::native

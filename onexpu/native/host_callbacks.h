@@ -1,4 +1,5 @@
-// Python functions that compiled programs call: the FFI target "onexpu_host_callback".
+// Python functions that compiled programs call: the FFI targets "onexpu_host_callback" and, on
+// the shards of a partitioned program, "onexpu_host_callback_partitioned".
 //
 // The target's attribute `callback` is the number of a registered function. A loaded program takes
 // its own reference to the function, so that work in flight never meets one that has been released.

@@ -29,6 +29,7 @@ from jax._src.sharding_impls import SdyArray, SdyArrayList
 from jax_plugins.onexpu._library import PLATFORM
 
 _TARGET = "onexpu_host_callback"
+_PARTITIONED_TARGET = "onexpu_host_callback_partitioned"  # each device calls with its own shards
 
 
 def register_lowerings() -> None:
@@ -150,7 +151,8 @@ def emit(
         avals_out = [core.abstract_token, *avals_out]
         sharding = _with_token(sharding, bool(ctx.avals_out))
     ctx = dataclasses.replace(ctx, avals_in=avals_in, avals_out=avals_out)
-    op = ffi.build_ffi_lowering_function(_TARGET, has_side_effect=has_side_effect)(
+    target = _PARTITIONED_TARGET if partitioned else _TARGET
+    op = ffi.build_ffi_lowering_function(target, has_side_effect=has_side_effect)(
         ctx, *operands, callback=np.uint64(host_callback.number)
     )
     if sharding is not None:

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -56,13 +57,17 @@ class ProcessClient final : public Client {
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
       const sycl::context context(Distinct(found));
+      // A SYCL device that counts as several builds a kernel once.
+      std::unordered_map<sycl::device, std::shared_ptr<KernelLibrary>> kernels;
+      for (const sycl::device& device : Distinct(found)) {
+        kernels[device] = KernelLibrary::Create(device, context, CacheDirectory(), Builder());
+      }
       for (const sycl::device& device : found) {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
                                     .memory_limit = limit,
                                     .devices_on_host = static_cast<int>(found.size()),
-                                    .cache_directory = CacheDirectory(),
-                                    .builder = Builder()};
+                                    .kernels = kernels[device]};
         ONEXPU_ASSIGN_OR_RETURN(
             std::unique_ptr<SyclDevice> created,
             SyclDevice::Create(client.get(), &client->statistics_, device, context, options));

@@ -75,29 +75,18 @@ std::vector<sycl::device> Tiles(const sycl::device& gpu) {
   return tiles;
 }
 
-absl::StatusOr<std::vector<sycl::device>> Partition(const sycl::device& cpu, int parts) {
-  if (parts < 1 || parts > kMostCpuDevices) {
+// The CPU device as several. Not parts of it (clCreateSubDevices): the OpenCL adapter copies
+// between two devices through the host, and frees what it copied through in a callback of the
+// driver that waits there for commands which the same thread has yet to run.
+absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int number) {
+  if (number < 1 || number > kMostCpuDevices) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", parts,
-                     " CPU devices were asked for (ONEXPU_NUM_CPU_DEVICES, or "
-                     "JAX's jax_num_cpu_devices); there can be 1 to ",
+        absl::StrCat("onexpu: ", number,
+                     " CPU devices were asked for (ONEXPU_NUM_CPU_DEVICES, or JAX's "
+                     "jax_num_cpu_devices); there can be 1 to ",
                      kMostCpuDevices));
   }
-  const uint32_t units = cpu.get_info<sycl::info::device::max_compute_units>();
-  if (parts == 1 || static_cast<uint32_t>(parts) > units) {
-    return std::vector<sycl::device>(parts, cpu);
-  }
-  std::vector<sycl::device> devices;
-  absl::Status status = CatchLibraryErrors([&] {
-    const std::vector<size_t> counts(parts, units / parts);
-    devices = cpu.create_sub_devices<sycl::info::partition_property::partition_by_counts>(counts);
-    return absl::OkStatus();
-  });
-  if (!status.ok() || devices.size() != static_cast<size_t>(parts)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "onexpu: the CPU device cannot be partitioned into ", parts, ": ", status.message()));
-  }
-  return devices;
+  return std::vector<sycl::device>(number, cpu);
 }
 
 // The driver's loop vectoriser (pass vplan-vec of intel-opencl-rt 2026.1.2) ends the process on
@@ -159,8 +148,7 @@ absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices) {
     }
     return tiles;
   }
-  if (choice != DeviceChoice::kGpu && !cpus.empty())
-    return Partition(cpus.front(), num_cpu_devices);
+  if (choice != DeviceChoice::kGpu && !cpus.empty()) return Repeat(cpus.front(), num_cpu_devices);
   return NothingFound(choice, seen);
 }
 

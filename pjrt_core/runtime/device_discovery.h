@@ -12,10 +12,9 @@
 
 namespace onexpu {
 
-// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL) as
-// `num_cpu_devices` devices: parts of it, or itself as often where it has fewer compute units. All
-// of one platform; one device may be in the list several times. NOT_FOUND says what was searched
-// and what to install.
+// Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL), which is in the
+// list `num_cpu_devices` times. All of one platform. NOT_FOUND says what was searched and what to
+// install.
 absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices);
 
 // Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration

@@ -72,7 +72,6 @@ absl::Status SyclDevice::Initialize() {
 
   device_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kDevice, 2 * options_.id);
   pinned_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kPinnedHost, 2 * options_.id + 1);
-  kernels_ = KernelLibrary::Create(device_, context_, options_.cache_directory, options_.builder);
   target_ = DescribeTarget(device_, options_.schedules);
   Describe();
   return absl::OkStatus();

@@ -33,10 +33,9 @@ namespace onexpu {
 struct DeviceOptions {
   int id = 0;
   ScheduleChoice schedules = ScheduleChoice::kAuto;
-  std::optional<size_t> memory_limit;  // bytes; the device's own otherwise
-  int devices_on_host = 1;             // CPU devices that share the host's memory
-  std::string cache_directory;         // of native binaries; empty for none
-  std::string builder;                 // path of onexpu-build; empty for none
+  std::optional<size_t> memory_limit;      // bytes; the device's own otherwise
+  int devices_on_host = 1;                 // CPU devices that share the host's memory
+  std::shared_ptr<KernelLibrary> kernels;  // of the SYCL device
 };
 
 class SyclDevice final : public Device {
@@ -68,7 +67,7 @@ class SyclDevice final : public Device {
   const sycl::context& context() const { return context_; }
   bool is_cpu() const { return is_cpu_; }
   Statistics& statistics() const { return *statistics_; }
-  KernelLibrary& kernels() { return *kernels_; }
+  KernelLibrary& kernels() { return *options_.kernels; }
   DeviceHealth& health() { return health_; }
 
   Timeline& compute() { return *compute_; }
@@ -132,7 +131,6 @@ class SyclDevice final : public Device {
   std::unique_ptr<Timeline> device_to_host_;
   std::unique_ptr<MemoryPool> device_pool_;
   std::unique_ptr<MemoryPool> pinned_pool_;
-  std::unique_ptr<KernelLibrary> kernels_;
 
   absl::Mutex submission_mutex_;
   Launcher launcher_;

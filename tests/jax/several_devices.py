@@ -335,6 +335,26 @@ def test_an_error_on_one_device_is_everybodys_and_passes() -> None:
     np.testing.assert_allclose(np.asarray(total)[0], np.asarray(x).sum(0), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("partitioner", ["shardy", "gspmd"])
+def test_callbacks_of_one_device_and_of_all(partitioner) -> None:
+    """A callback sees the whole array, once; a partitioned one sees each device's shard."""
+    grid = mesh("xpu")
+    array = jax.device_put(np.arange(COUNT * 2), NamedSharding(grid, P("x")))
+    for partitioned, wanted in ((False, {tuple(range(COUNT * 2))}), (True, {(2 * i, 2 * i + 1) for i in range(COUNT)})):
+        seen = []
+
+        @jax.jit
+        def call(x, partitioned=partitioned, seen=seen):
+            jax.debug.callback(lambda x: seen.append(tuple(int(v) for v in x)), x, partitioned=partitioned)
+            return x + 1
+
+        with use_shardy_partitioner(partitioner == "shardy"), jax.set_mesh(grid):
+            result = call(array)
+            jax.effects_barrier()
+        assert len(seen) == len(wanted) and set(seen) == wanted
+        np.testing.assert_array_equal(np.asarray(result), np.arange(COUNT * 2) + 1)
+
+
 def test_many_threads_and_overlapping_meshes() -> None:
     """Launches on devices that overlap, from several threads: each pair of devices sees them in one order."""
     devices = jax.devices("xpu")

@@ -92,7 +92,7 @@ TEST(Devices, BadVariablesAreNamed) {
               HasSubstr("5000 CPU devices were asked for"));
 }
 
-TEST(Devices, PartitionsTheCpu) {
+TEST(Devices, TheCpuCountsAsTwo) {
   const std::string text = InProcess({{"ONEXPU_NUM_CPU_DEVICES", "2"}}, [] {
     auto client = Client::Get().value();
     if (client->devices().size() != 2) return std::string("devices");

@@ -3,6 +3,7 @@
 // propagated, by Shardy where the frontend uses it, and every instruction becomes one on shards,
 // with collectives between them. A module of one partition is left alone.
 
+#include "pjrt_core/compiler/passes/host_callback_partitioner.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -28,6 +29,7 @@ void AddPartitioningPasses(const xla::HloModule& module, xla::HloPassPipeline& p
         config.allow_spmd_sharding_propagation_to_output(),
         config.allow_spmd_sharding_propagation_to_parameters());
   }
+  pipeline.AddPass<HostCallbackPartitioner>();
   pipeline.AddPass<xla::spmd::StatefulRngSpmdPartitioner>(config.num_partitions(),
                                                           config.replica_count());
   pipeline.AddPass<xla::HloDCE>();
