@@ -7,7 +7,6 @@
 #include "pjrt_core/compiler/passes/collective_expander.h"
 #include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
-#include "pjrt_core/compiler/passes/placement_annotations.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -54,7 +53,6 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   // Types narrower than a byte take a byte each, in memory and everywhere.
   pipeline.AddPass<xla::SubByteNormalization>(xla::SubByteNormalization::REMOVE_ELEMENT_SIZE);
   pipeline.AddPass<xla::ShardingRemover>();
-  pipeline.AddPass<PlacementAnnotations>();
   pipeline.AddPass<CollectiveExpander>();
   pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::CallInliner>();

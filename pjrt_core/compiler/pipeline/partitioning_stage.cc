@@ -1,9 +1,10 @@
 // Writes a module for many devices as the part that each of them runs (GSPMD, Xu et al., GSPMD:
 // General and scalable parallelization for ML computation graphs, 2021): annotated shardings are
 // propagated, by Shardy where the frontend uses it, and every instruction becomes one on shards,
-// with collectives between them. A module of one partition is left alone.
+// with collectives between them. A module of one partition only loses its annotations of placement.
 
 #include "pjrt_core/compiler/passes/host_callback_partitioner.h"
+#include "pjrt_core/compiler/passes/placement_annotations.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -16,6 +17,8 @@
 namespace onexpu::compiler {
 
 void AddPartitioningPasses(const xla::HloModule& module, xla::HloPassPipeline& pipeline) {
+  // They say that they have effects, which nobody knows how to partition.
+  pipeline.AddPass<PlacementAnnotations>();
   const xla::HloModuleConfig& config = module.config();
   if (config.num_partitions() == 1) return;
   pipeline.AddPass<xla::CallInliner>();
