@@ -52,6 +52,7 @@ below `bazel info bazel-bin`, which is <output base>/execroot/onexpu/bazel-out/k
 
 load("@oneapi//:paths.bzl", "SITE_PACKAGES", "VENV_LIB")
 load("//bazel:flatbuffers.bzl", _flatbuffer_cc_library = "flatbuffer_cc_library")
+load("//bazel:precompiled_header.bzl", "precompiled_header_copts")
 
 flatbuffer_cc_library = _flatbuffer_cc_library
 
@@ -88,11 +89,12 @@ def onexpu_cc_library(name, **kwargs):
     native.cc_library(name = name, linkstatic = True, **kwargs)
 
 def xla_cc_library(name, deps = [], copts = [], **kwargs):
+    pch = "xla_llvm" if "@llvm22//:llvm" in deps else "xla"
     native.cc_library(
         name = name,
-        copts = _CXX17 + copts,
+        copts = _CXX17 + precompiled_header_copts(pch) + copts,
         linkstatic = True,
-        deps = deps + ["@tensorflow_wheel//:xla_headers"],
+        deps = deps + ["@tensorflow_wheel//:xla_headers", "//bazel/pch:" + pch],
         **kwargs
     )
 
