@@ -85,8 +85,15 @@ def _shared_dep_rpaths(shared_deps):
         directories[label[2:].split(":")[0]] = True
     return _rpath_flags(["$$ORIGIN/%s/%s" % (up, directory) for directory in directories])
 
-def onexpu_cc_library(name, **kwargs):
-    native.cc_library(name = name, linkstatic = True, **kwargs)
+def onexpu_cc_library(name, deps = [], copts = [], **kwargs):
+    pch = "sycl" if "@oneapi//:sycl" in deps else None
+    native.cc_library(
+        name = name,
+        copts = (precompiled_header_copts(pch) if pch else []) + copts,
+        linkstatic = True,
+        deps = deps + (["//bazel/pch:" + pch] if pch else []),
+        **kwargs
+    )
 
 def xla_cc_library(name, deps = [], copts = [], **kwargs):
     pch = "xla_llvm" if "@llvm22//:llvm" in deps else "xla"
@@ -101,9 +108,9 @@ def xla_cc_library(name, deps = [], copts = [], **kwargs):
 def tf_cc_library(name, deps = [], copts = [], **kwargs):
     native.cc_library(
         name = name,
-        copts = _CXX17 + copts,
+        copts = _CXX17 + precompiled_header_copts("tensorflow") + copts,
         linkstatic = True,
-        deps = deps + ["@tensorflow_wheel//:tf_plugin_headers"],
+        deps = deps + ["@tensorflow_wheel//:tf_plugin_headers", "//bazel/pch:tensorflow"],
         **kwargs
     )
 

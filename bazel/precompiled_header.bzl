@@ -47,6 +47,8 @@ def _precompiled_header_impl(ctx):
                     ["-fno-pch-timestamp"] + flags,
         inputs = depset([ctx.file.header] + ctx.files.includes, transitive = [context.headers, toolchain.all_files]),
         outputs = [output],
+        # It names its sources by their absolute paths: another output base must make its own.
+        execution_requirements = {"no-cache": "1"},
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling %s" % ctx.file.header.short_path,
     )

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/child/compile_in_child.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "pjrt_core/compiler/dump/debug_options.h"
 #include "pjrt_core/compiler/dump/dump.h"
@@ -47,6 +48,7 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   ONEXPU_ASSIGN_OR_RETURN(LoadedModule loaded,
                           LoadModule(request.code, request.format, options, debug_options));
   xla::HloModule& module = *loaded.module;
+  if (request.may_use_child && HasUnreducedShardings(module)) return CompileInChild(request);
   const ModuleDumper dumper(module);
   dumper.DumpModule("before_optimizations");
 

@@ -18,6 +18,8 @@ struct CompileRequest {
   absl::string_view compile_options;  // serialized xla.CompileOptionsProto
   absl::string_view target;           // a FlatBuffer of program.TargetDescription
   std::string spirv_worker;
+  // What XLA is known to end the process on is compiled in a child, which may die of it.
+  bool may_use_child = false;
 };
 
 absl::StatusOr<program::AlignedBytes> Compile(const CompileRequest& request);

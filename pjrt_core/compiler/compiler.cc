@@ -28,7 +28,12 @@ struct OwningResult : OnexpuCompileResult {
 absl::StatusOr<AlignedBytes> CompileAsAsked(const CompileRequest& request) {
   const char* mode = std::getenv("ONEXPU_COMPILE");
   const absl::string_view value = mode == nullptr ? "" : mode;
-  if (value.empty() || value == "inline") return onexpu::compiler::Compile(request);
+  if (value.empty()) {
+    CompileRequest careful = request;
+    careful.may_use_child = true;
+    return onexpu::compiler::Compile(careful);
+  }
+  if (value == "inline") return onexpu::compiler::Compile(request);
   if (value == "process") return onexpu::compiler::CompileInChild(request);
   return absl::InvalidArgumentError("onexpu: ONEXPU_COMPILE must be \"inline\" or \"process\"");
 }

@@ -15,7 +15,7 @@ from jax import lax
 from jax._src.config import use_shardy_partitioner
 from jax._src.dispatch import runtime_tokens
 from jax.experimental import serialize_executable
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 P = PartitionSpec
 COUNT = 8
@@ -353,6 +353,30 @@ def test_callbacks_of_one_device_and_of_all(partitioner) -> None:
             jax.effects_barrier()
         assert len(seen) == len(wanted) and set(seen) == wanted
         np.testing.assert_array_equal(np.asarray(result), np.arange(COUNT * 2) + 1)
+
+
+def test_shardings_on_which_shardy_ends_the_process() -> None:
+    """Gradients of a reshard from reduced: TensorFlow's Shardy fails a CHECK, and the process must go on."""
+    grid = jax.make_mesh(
+        (2, 2, 2), ("x", "y", "z"), axis_types=(AxisType.Explicit,) * 3, devices=jax.devices("xpu")[:8]
+    )
+    w = jax.device_put(values((4, 8, 6)), NamedSharding(grid, P(None, None, "z", reduced={"x", "y"})))
+    x = jax.device_put(values((2, 2, 8), seed=1), NamedSharding(grid, P("y")))
+
+    def loss(x, w):
+        product = jax.shard_map(lambda x, w: jnp.einsum("btd,edh->bth", x, w), out_specs=P("y"))
+        return product(x, jax.reshard(w, P())).sum()
+
+    with jax.set_mesh(grid):
+        gradient = jax.jit(jax.grad(loss))(x, w)
+        wanted = np.tile(values((4, 8, 6)).sum((0, 2)), (2, 2, 1))
+        np.testing.assert_allclose(np.asarray(gradient), wanted, rtol=1e-5, atol=1e-5)
+        # The gradient of what is reduced is unreduced.
+        try:
+            jax.block_until_ready(jax.jit(jax.grad(loss, argnums=(0, 1)))(x, w))
+        except jax.errors.JaxRuntimeError as error:
+            assert "the compiler process" in str(error), error
+        assert float(jax.jit(jnp.sum)(x)) == pytest.approx(float(np.asarray(x).sum()), rel=1e-4)
 
 
 def test_many_threads_and_overlapping_meshes() -> None:

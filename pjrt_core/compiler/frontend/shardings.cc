@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_sharding.h"
@@ -45,6 +46,23 @@ ModuleShardings CollectShardings(const xla::HloModule& module) {
   }
   Append(*entry.root_instruction(), shardings.results);
   return shardings;
+}
+
+bool HasUnreducedShardings(const xla::HloModule& module) {
+  const auto speaks_of_it = [](const xla::FrontendAttributes& attributes) {
+    for (const auto& [name, value] : attributes.map()) {
+      if (absl::StrContains(value, "unreduced")) return true;
+    }
+    return false;
+  };
+  if (!module.config().use_shardy_partitioner()) return false;
+  if (speaks_of_it(module.frontend_attributes())) return true;
+  for (const xla::HloComputation* computation : module.computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (speaks_of_it(instruction->frontend_attributes())) return true;
+    }
+  }
+  return false;
 }
 
 ModuleShardings CollectPartitionedShardings(const xla::HloModule& module) {

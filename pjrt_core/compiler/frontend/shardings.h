@@ -19,6 +19,11 @@ struct ModuleShardings {
 
 ModuleShardings CollectShardings(const xla::HloModule& module);
 
+// Whether Shardy's annotations speak of unreduced values. The Shardy of TensorFlow 2.21 fails a
+// CHECK on some reshards of them (explicit_reshards_util.cc); on which, its own passes alone can
+// tell.
+bool HasUnreducedShardings(const xla::HloModule& module);
+
 // Those that the partitioner settled.
 ModuleShardings CollectPartitionedShardings(const xla::HloModule& module);
 
