@@ -10,14 +10,19 @@ DEVELOP ?=
 BENCHMARK ?=
 # Options of pytest, e.g. PYTEST="tests/jax -k donation".
 PYTEST ?= tests
+# How long `make fuzz` takes, set-up excluded.
+FUZZ_SECONDS ?= 600
 
-.PHONY: demo test setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test fuzz setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
 
 test: setup-tests
 	.venv/bin/pytest $(PYTEST)
+
+fuzz: setup-tests
+	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
 
 setup:
 	@$(PYTHON) tools/setup_environment.py

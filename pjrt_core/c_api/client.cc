@@ -136,6 +136,7 @@ absl::Status DefaultDeviceAssignment(PJRT_Client_DefaultDeviceAssignment_Args& a
   if (static_cast<int64_t>(args.default_assignment_size) < wanted) {
     return absl::InvalidArgumentError("onexpu: default_assignment_size is too small");
   }
+  ONEXPU_RETURN_IF_ERROR(Require(args, args.default_assignment, "default_assignment"));
   for (int64_t i = 0; i < wanted; ++i) {
     args.default_assignment[i] = args.client->devices[i]->device->id();
   }

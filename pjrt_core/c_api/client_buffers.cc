@@ -37,6 +37,8 @@ absl::Status BufferFromHostBuffer(PJRT_Client_BufferFromHostBuffer_Args& args) {
   ONEXPU_ASSIGN_OR_RETURN(ArrayShape shape,
                           ToShape(args.type, args.dims, args.num_dims, args.device_layout));
   if (shape.num_bytes() > 0) ONEXPU_RETURN_IF_ERROR(Require(args, args.data, "data"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.byte_strides, args.num_byte_strides, "byte_strides"));
   if (args.num_byte_strides != 0 && args.num_byte_strides != args.num_dims) {
     return absl::InvalidArgumentError(absl::StrCat(
         "onexpu: ", args.num_byte_strides, " byte strides for an array of rank ", args.num_dims));
@@ -76,6 +78,8 @@ absl::Status CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.memory, "memory"));
   ONEXPU_ASSIGN_OR_RETURN(ArrayShape shape, ToShape(args.shape_element_type, args.shape_dims,
                                                     args.shape_num_dims, args.shape_layout));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.error_message, args.error_message_size, "error_message"));
   absl::Status error =
       ToStatus(args.error_code, absl::string_view(args.error_message, args.error_message_size));
   if (error.ok()) {

@@ -63,6 +63,14 @@ absl::Status Require(const Args&, const T* pointer, absl::string_view field) {
       absl::StrCat("onexpu: ", FunctionName<Args>(), ": ", field, " is null"));
 }
 
+// The same for an array, which may be null when it is empty.
+template <typename Args, typename T>
+absl::Status RequireArray(const Args& args, const T* pointer, size_t size,
+                          absl::string_view field) {
+  if (ABSL_PREDICT_TRUE(size == 0)) return absl::OkStatus();
+  return Require(args, pointer, field);
+}
+
 // Nothing is thrown on purpose above the runtime; what is thrown all the same does not cross the C
 // boundary.
 template <typename Function>

@@ -50,6 +50,8 @@ absl::Status Create(PJRT_Event_Create_Args& args) {
 
 absl::Status Set(PJRT_Event_Set_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.event, "event"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.error_message, args.error_message_size, "error_message"));
   if (args.event->event->IsReady()) {
     return absl::FailedPreconditionError("onexpu: PJRT_Event_Set: the event has been set before");
   }

@@ -50,6 +50,22 @@ absl::Status CheckDevices(const PJRT_LoadedExecutable_Execute_Args& args) {
   return absl::OkStatus();
 }
 
+// The rows that are read and written.
+absl::Status CheckLists(const PJRT_LoadedExecutable_Execute_Args& args) {
+  const size_t num_outputs = args.executable->metadata->output_types.size();
+  for (size_t row = 0; row < args.num_devices; ++row) {
+    if (args.num_args > 0) {
+      ONEXPU_RETURN_IF_ERROR(Require(args, args.argument_lists, "argument_lists"));
+      ONEXPU_RETURN_IF_ERROR(Require(args, args.argument_lists[row], "a row of argument_lists"));
+    }
+    if (num_outputs > 0) {
+      ONEXPU_RETURN_IF_ERROR(Require(args, args.output_lists, "output_lists"));
+      ONEXPU_RETURN_IF_ERROR(Require(args, args.output_lists[row], "a row of output_lists"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Arguments> ArgumentsOf(const PJRT_LoadedExecutable_Execute_Args& args, size_t row) {
   Arguments arguments;
   arguments.reserve(args.num_args);
@@ -121,7 +137,11 @@ absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.executable, "executable"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.options, "options"));
   ONEXPU_RETURN_IF_ERROR(CheckDevices(args));
+  ONEXPU_RETURN_IF_ERROR(CheckLists(args));
   const PJRT_ExecuteOptions caller_options = ReadStruct(*args.options);
+  ONEXPU_RETURN_IF_ERROR(RequireArray(caller_options, caller_options.non_donatable_input_indices,
+                                      caller_options.num_non_donatable_input_indices,
+                                      "non_donatable_input_indices"));
   ONEXPU_ASSIGN_OR_RETURN(const ExecuteOptions options,
                           ToOptions(caller_options, *args.executable->client));
   if (args.executable->metadata->num_participants() > 1) return ExecuteOnAll(args, options);

@@ -13,6 +13,9 @@
 namespace onexpu::c_api {
 namespace {
 
+// Room for the last element to be added without an overflow.
+constexpr int64_t kLargestHostArray = int64_t{1} << 62;
+
 Dimensions RowMajorOrder(size_t rank) {
   Dimensions order(rank);
   for (size_t i = 0; i < rank; ++i) order[i] = static_cast<int64_t>(rank - 1 - i);
@@ -36,6 +39,9 @@ absl::StatusOr<Dimensions> FromTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled
                                                  tiled.num_tiles, " tiles on an array of rank ",
                                                  rank, ")"));
   }
+  if (tiled.minor_to_major == nullptr && tiled.minor_to_major_size > 0) {
+    return absl::InvalidArgumentError("onexpu: minor_to_major of a layout is null");
+  }
   Dimensions order(tiled.minor_to_major, tiled.minor_to_major + tiled.minor_to_major_size);
   ONEXPU_RETURN_IF_ERROR(CheckPermutation(order, rank));
   return order;
@@ -44,9 +50,10 @@ absl::StatusOr<Dimensions> FromTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled
 // The order of dimensions in which `strides` is dense.
 absl::StatusOr<Dimensions> FromStrides(absl::Span<const int64_t> strides, const ArrayShape& shape) {
   const size_t rank = shape.dimensions.size();
-  if (strides.size() != rank) {
+  if (strides.size() != rank || (rank > 0 && strides.data() == nullptr)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", strides.size(), " byte strides for an array of rank ", rank));
+        absl::StrCat("onexpu: ", strides.data() == nullptr ? 0 : strides.size(),
+                     " byte strides for an array of rank ", rank));
   }
   ArrayShape ordered = shape;
   ordered.minor_to_major = RowMajorOrder(rank);
@@ -89,6 +96,10 @@ absl::StatusOr<ArrayShape> ToShape(PJRT_Buffer_Type type, const int64_t* dimensi
   if (info == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: PJRT_Buffer_Type ", static_cast<int>(type), " is not supported"));
+  }
+  if (dimensions == nullptr && rank > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: the dimensions of an array of rank ", rank, " are null"));
   }
   ArrayShape shape;
   shape.element_type = info->type;
@@ -136,17 +147,23 @@ absl::StatusOr<HostLayout> ToHostLayout(const PJRT_Buffer_MemoryLayout* layout,
     const PJRT_Buffer_MemoryLayout& whole = *layout;
     if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
       const absl::Span<const int64_t> strides = Strides(whole.strides);
-      if (strides.size() != shape.dimensions.size()) {
-        return absl::InvalidArgumentError(absl::StrCat("onexpu: ", strides.size(),
-                                                       " byte strides for an array of rank ",
-                                                       shape.dimensions.size()));
+      if (strides.size() != shape.dimensions.size() ||
+          (!strides.empty() && strides.data() == nullptr)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("onexpu: ", strides.data() == nullptr ? 0 : strides.size(),
+                         " byte strides for an array of rank ", shape.dimensions.size()));
       }
       int64_t last = 0;
       for (size_t i = 0; i < strides.size(); ++i) {
         if (strides[i] < 0) {
           return absl::InvalidArgumentError("onexpu: a destination with a negative byte stride");
         }
-        last += strides[i] * std::max<int64_t>(shape.dimensions[i] - 1, 0);
+        int64_t reach = std::max<int64_t>(shape.dimensions[i] - 1, 0);
+        if (__builtin_mul_overflow(reach, strides[i], &reach) ||
+            __builtin_add_overflow(last, reach, &last) || last > kLargestHostArray) {
+          return absl::InvalidArgumentError(
+              "onexpu: byte strides of a destination that no memory holds");
+        }
       }
       if (shape.num_elements() > 0) {
         result.num_bytes = last + program::StorageBytes(shape.element_type);

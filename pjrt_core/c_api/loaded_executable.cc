@@ -49,6 +49,8 @@ absl::StatusOr<absl::Span<const uint8_t>> Target(const PJRT_Client& client,
 absl::Status Compile(PJRT_Client_Compile_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.client, "client"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.program, "program"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.compile_options, args.compile_options_size, "compile_options"));
   const absl::string_view serialized(args.compile_options, args.compile_options_size);
   ONEXPU_ASSIGN_OR_RETURN(LoadOptions options, ReadLoadOptions(serialized));
   ONEXPU_ASSIGN_OR_RETURN(absl::Span<const uint8_t> target, Target(*args.client, options));

@@ -1,5 +1,6 @@
 #include "pjrt_core/c_api/target_catalog.h"
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -57,6 +58,8 @@ std::vector<uint8_t> Describe(const Entry& entry) {
 }  // namespace
 
 absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name) {
+  // A message has to be text, whatever the name is.
+  const std::string shown = absl::CHexEscape(name);
   absl::string_view rest = absl::StripPrefix(name, "xpu:");
   CatalogTarget result;
   const size_t colon = rest.find(':');
@@ -64,7 +67,7 @@ absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name) {
     if (!absl::SimpleAtoi(rest.substr(colon + 1), &result.num_devices) || result.num_devices < 1 ||
         result.num_devices > kMostCatalogDevices) {
       return absl::InvalidArgumentError(
-          absl::StrCat("onexpu: '", name, "' does not end in a number of devices"));
+          absl::StrCat("onexpu: '", shown, "' does not end in a number of devices"));
     }
     rest = rest.substr(0, colon);
   }
@@ -77,7 +80,7 @@ absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name) {
     }
     absl::StrAppend(&names, names.empty() ? "" : ", ", entry.name);
   }
-  return absl::NotFoundError(absl::StrCat("onexpu: no topology is named '", name,
+  return absl::NotFoundError(absl::StrCat("onexpu: no topology is named '", shown,
                                           "'; there are xpu (this machine), ", names));
 }
 

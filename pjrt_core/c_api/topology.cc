@@ -66,6 +66,8 @@ absl::StatusOr<std::unique_ptr<PJRT_TopologyDescription>> FromBytes(absl::string
 // "" and "xpu" mean the devices of this machine; other names are looked up in the catalog: "pvc",
 // "xpu:pvc", "pvc:4".
 absl::Status Create(PJRT_TopologyDescription_Create_Args& args) {
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.topology_name, args.topology_name_size, "topology_name"));
   const absl::string_view name(args.topology_name, args.topology_name_size);
   if (name.empty() || name == kPlatformName) {
     ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> core, Client::Get());
@@ -115,6 +117,8 @@ absl::Status Serialize(PJRT_TopologyDescription_Serialize_Args& args) {
 }
 
 absl::Status Deserialize(PJRT_TopologyDescription_Deserialize_Args& args) {
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.serialized_topology, args.serialized_topology_size,
+                                      "serialized_topology"));
   ONEXPU_ASSIGN_OR_RETURN(
       std::unique_ptr<PJRT_TopologyDescription> topology,
       FromBytes(absl::string_view(args.serialized_topology, args.serialized_topology_size)));
@@ -132,6 +136,8 @@ absl::Status Attributes(PJRT_TopologyDescription_Attributes_Args& args) {
 absl::Status Compile(PJRT_Compile_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.topology, "topology"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.program, "program"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.compile_options, args.compile_options_size, "compile_options"));
   ONEXPU_ASSIGN_OR_RETURN(
       std::vector<uint8_t> bytes,
       CompileProgram(*args.program,

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,6 +100,13 @@ absl::StatusOr<program::AlignedBytes> Compile(const CompileRequest& request) {
     return absl::Status(status.code(), absl::StrCat("onexpu: ", status.message()));
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError("onexpu: the compiler ran out of host memory");
+  } catch (const absl::BadStatusOrAccess& access) {
+    // XLA's, where it had not thought of an error.
+    return absl::Status(access.status().code(),
+                        absl::StrCat("onexpu: compiler: ", access.status().message()));
+  } catch (const std::length_error& error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: a list in the module is longer than any memory: ", error.what()));
   } catch (const std::exception& exception) {
     return absl::InternalError(absl::StrCat("onexpu: compiler: ", exception.what()));
   }

@@ -8,6 +8,13 @@
 #include "flatbuffers/flatbuffers.h"
 
 namespace onexpu::compiler {
+namespace {
+
+// No device comes near.
+constexpr uint32_t kLargestCount = 1 << 20;
+constexpr uint64_t kLargestLocalMemory = uint64_t{1} << 30;
+
+}  // namespace
 
 absl::StatusOr<const program::TargetDescription*> ParseTarget(absl::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
@@ -19,6 +26,18 @@ absl::StatusOr<const program::TargetDescription*> ParseTarget(absl::string_view 
   if (target->device_kind() > program::DeviceKind::MAX ||
       target->schedules() > program::ScheduleSet::MAX) {
     return absl::InvalidArgumentError("onexpu: the compile target is of an unknown kind");
+  }
+  // What schedules divide by and multiply with. Zero, in a single field, is one that is absent.
+  bool is_sound = target->compute_units() <= kLargestCount &&
+                  target->max_work_group_size() <= kLargestCount &&
+                  target->local_memory_bytes() <= kLargestLocalMemory;
+  if (target->sub_group_sizes() != nullptr) {
+    for (const uint32_t size : *target->sub_group_sizes()) {
+      is_sound = is_sound && size > 0 && size <= kLargestCount && (size & (size - 1)) == 0;
+    }
+  }
+  if (!is_sound) {
+    return absl::InvalidArgumentError("onexpu: the compile target has sizes that no device has");
   }
   return target;
 }

@@ -18,6 +18,9 @@
 namespace onexpu::program {
 namespace {
 
+// Of all allocations together. Whoever lays them out adds up without an overflow then; no device
+// has a fraction of it.
+constexpr uint64_t kLargestMemory = uint64_t{1} << 60;
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint64_t kSpirvHeaderBytes = 20;
 constexpr int64_t kMostParticipants = int64_t{1} << 20;
@@ -38,7 +41,12 @@ absl::Status VerifyTarget(const TargetDescription& target) {
 }
 
 absl::Status VerifyAllocations(const Program& program, absl::Span<const uint8_t> blobs) {
+  uint64_t memory = 0;
   for (const Allocation* allocation : *program.allocations()) {
+    if (allocation->size() > kLargestMemory || memory > kLargestMemory) {
+      return VerifyError("allocation", "is larger than any memory");
+    }
+    memory += allocation->size();
     if (allocation->kind() > AllocationKind::MAX) {
       return VerifyError("allocation", "unknown kind");
     }
@@ -71,6 +79,19 @@ absl::Status VerifyParameters(const Program& program) {
     if (allocation.kind() != AllocationKind::Parameter || allocation.parameter() != i ||
         parameter.slice()->offset() != 0) {
       return VerifyError("parameter", "does not start an allocation of its own");
+    }
+    // The caller brings as many bytes as its shape has.
+    ONEXPU_ASSIGN_OR_RETURN(const uint64_t bytes, VerifyShape(*parameter.shape(), "parameter"));
+    if (allocation.size() > bytes) {
+      return VerifyError("parameter", "is smaller than its allocation");
+    }
+  }
+  // Nothing would ever give an address to another.
+  for (uint32_t i = 0; i < program.allocations()->size(); ++i) {
+    const Allocation& allocation = *program.allocations()->Get(i);
+    if (allocation.kind() == AllocationKind::Parameter &&
+        program.parameters()->Get(allocation.parameter())->slice()->allocation() != i) {
+      return VerifyError("allocation", "its parameter has another");
     }
   }
   return absl::OkStatus();

@@ -192,7 +192,7 @@ absl::Status ConvolutionBuilder::Build() {
       AppendActivation(convolution_.activation(), convolution_.activation_alpha(), post_ops));
   const bool has_epilogue = convolution_.bias() != nullptr || post_ops.len() > 0;
   if (has_epilogue && convolution_.kind() != program::ConvolutionKind::Forward) {
-    return absl::UnimplementedError("a backward convolution with an epilogue");
+    return absl::UnimplementedError("onexpu: a backward convolution with an epilogue");
   }
   attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes_.set_post_ops(post_ops);
@@ -271,7 +271,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> ConvolutionThunk::Create(
       thunk.op_name() ? thunk.op_name()->str() : "", thunk.source() ? thunk.source()->str() : ""));
   if (IsEmpty(*convolution.source()) || IsEmpty(*convolution.weights()) ||
       IsEmpty(*convolution.destination())) {
-    return absl::UnimplementedError("a convolution of an empty tensor");
+    return absl::UnimplementedError("onexpu: a convolution of an empty tensor");
   }
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DnnlContext> dnnl, DnnlContext::Get(load));
   ONEXPU_RETURN_IF_ERROR(

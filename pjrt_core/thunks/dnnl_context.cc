@@ -34,8 +34,8 @@ absl::StatusOr<dnnl::memory::data_type> ToDnnl(program::ElementType element_type
     case program::ElementType::S32:
       return Type::s32;
     default:
-      return absl::UnimplementedError(
-          absl::StrCat("oneDNN has no ", program::EnumNameElementType(element_type), " tensors"));
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: oneDNN has no ", program::EnumNameElementType(element_type), " tensors"));
   }
 }
 
@@ -47,7 +47,7 @@ absl::StatusOr<dnnl::memory::desc> ToDnnl(const program::Tensor& tensor) {
   for (size_t i = 0; i < dimensions.size(); ++i) {
     if (strides[i] != 0) continue;
     if (dimensions[i] > 1)
-      return absl::UnimplementedError("a broadcast (stride 0) operand of a library call");
+      return absl::UnimplementedError("onexpu: a broadcast (stride 0) operand of a library call");
     strides[i] = 1;
   }
   return dnnl::memory::desc(dimensions, *type, strides);
@@ -90,8 +90,8 @@ absl::Status AppendActivation(program::Activation activation, float alpha,
     case program::Activation::GeluErf:  // oneDNN's gives NaN at infinity
       break;
   }
-  return absl::UnimplementedError(
-      absl::StrCat("the activation ", program::EnumNameActivation(activation), " as an epilogue"));
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: the activation ", program::EnumNameActivation(activation), " as an epilogue"));
 }
 
 bool IsEmpty(const program::Tensor& tensor) {

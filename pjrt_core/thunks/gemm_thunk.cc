@@ -72,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
   if (IsEmpty(*gemm.lhs())) {
     if (gemm.bias() != nullptr || gemm.addend() != nullptr ||
         gemm.activation() != program::Activation::None) {
-      return absl::UnimplementedError("a matmul over no elements with an epilogue");
+      return absl::UnimplementedError("onexpu: a matmul over no elements with an epilogue");
     }
     result->zero_fill_ = *gemm.result()->slice();
     return std::unique_ptr<Thunk>(std::move(result));
@@ -126,7 +126,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     } else {
       if (!SameLayout(*gemm.addend(), *gemm.result())) {
         return absl::UnimplementedError(
-            "a scaled matmul addend of another shape or layout than the result");
+            "onexpu: a scaled matmul addend of another shape or layout than the result");
       }
       if (!in_place) result->addend_copy_.emplace(*gemm.addend()->slice(), *gemm.result()->slice());
       post_ops.append_sum(gemm.beta());

@@ -78,7 +78,7 @@ class Api:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.table.PJRT_Error_Message)(
             ctypes.addressof(message)
         )
-        text = ctypes.string_at(message.message, message.message_size).decode()
+        text = ctypes.string_at(message.message, message.message_size).decode(errors="replace")
         code = self.call("PJRT_Error_GetCode", error=error).code
         self.destroy_error(error)
         return PjrtError(code, text)

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -61,6 +62,21 @@ const Damage kDamages[] = {
      "permutation"},
     {"ParameterInATemporary", [](ProgramT& p) { p.parameters[0]->slice = MakeSlice(2, 0, 16); },
      "allocation of its own"},
+    {"ParameterSmallerThanItsAllocation", [](ProgramT& p) { p.allocations[0]->size = 32; },
+     "smaller than its allocation"},
+    {"TwoAllocationsOfOneParameter",
+     [](ProgramT& p) { p.allocations[2]->kind = AllocationKind::Parameter; },
+     "its parameter has another"},
+    {"AllocationBeyondAnyMemory", [](ProgramT& p) { p.allocations[2]->size = kHuge - 8; },
+     "larger than any memory"},
+    {"AllocationsThatWrapAround",
+     [](ProgramT& p) {
+       for (int i = 0; i < 17; ++i) {
+         p.allocations.push_back(std::make_unique<AllocationT>());
+         p.allocations.back()->size = uint64_t{1} << 60;
+       }
+     },
+     "larger than any memory"},
     {"ResultInATemporary", [](ProgramT& p) { p.results[0]->slice = MakeSlice(2, 0, 16); },
      "no fresh buffer"},
     {"ResultAliasOfNoParameter",

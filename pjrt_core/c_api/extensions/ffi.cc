@@ -17,6 +17,7 @@ namespace onexpu::c_api {
 namespace {
 
 absl::Status RegisterType(PJRT_FFI_Type_Register_Args& args) {
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.type_name, args.type_name_size, "type_name"));
   void (*deleter)(void*) = args.type_info == nullptr ? nullptr : args.type_info->deleter;
   ONEXPU_ASSIGN_OR_RETURN(args.type_id, HandlerRegistry::Process().RegisterType(
                                             absl::string_view(args.type_name, args.type_name_size),
@@ -37,6 +38,8 @@ absl::Status AddUserData(PJRT_FFI_UserData_Add_Args& args) {
 // Only the execute stage: PJRT has no more. The launch extension registers all four.
 absl::Status RegisterHandler(PJRT_FFI_Register_Handler_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.handler, "handler"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.target_name, args.target_name_size, "target_name"));
   FfiHandler handler;
   handler.name = std::string(args.target_name, args.target_name_size);
   handler.execute = reinterpret_cast<XLA_FFI_Handler*>(args.handler);

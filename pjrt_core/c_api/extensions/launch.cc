@@ -70,6 +70,11 @@ absl::StatusOr<LaunchResultType> ToResultType(const OnexpuResultType& type, size
 
 absl::Status LaunchOnBuffers(OnexpuLaunchArgs& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.device, "device"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.handler.name, args.handler.name_size, "handler.name"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.operands, args.num_operands, "operands"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.result_types, args.num_results, "result_types"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.results, args.num_results, "results"));
   ONEXPU_ASSIGN_OR_RETURN(const FfiHandler* handler, FindHandler(args.handler));
   Buffers operands;
   for (size_t i = 0; i < args.num_operands; ++i) {
@@ -96,6 +101,7 @@ absl::Status LaunchOnBuffers(OnexpuLaunchArgs& args) {
 
 absl::Status PrefixView(OnexpuPrefixViewArgs& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.buffer, "buffer"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.dimensions, args.rank, "dimensions"));
   ONEXPU_ASSIGN_OR_RETURN(
       std::shared_ptr<Buffer> view,
       args.buffer->buffer->PrefixView(absl::MakeConstSpan(args.dimensions, args.rank)));
@@ -105,7 +111,8 @@ absl::Status PrefixView(OnexpuPrefixViewArgs& args) {
 
 PJRT_Error* RegisterHandler(const OnexpuHandler* handler) {
   return ToError(WithoutExceptions([&]() -> absl::Status {
-    if (handler == nullptr || handler->name_size == 0 || handler->execute == nullptr) {
+    if (handler == nullptr || handler->name_size == 0 || handler->name == nullptr ||
+        handler->execute == nullptr) {
       return absl::InvalidArgumentError(
           "onexpu: a handler is registered with a name and an execute function");
     }
@@ -117,6 +124,7 @@ absl::Status RegisterSpirvKernel(OnexpuRegisterKernelArgs& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.key, "key"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.entry_point, "entry_point"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.spirv, "spirv"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.scalar_sizes, args.num_scalars, "scalar_sizes"));
   return RegisterKernel(absl::string_view(args.key, args.key_size),
                         absl::string_view(args.entry_point, args.entry_point_size),
                         absl::MakeConstSpan(args.spirv, args.spirv_size),
@@ -125,6 +133,9 @@ absl::Status RegisterSpirvKernel(OnexpuRegisterKernelArgs& args) {
 
 absl::Status CompileSyclSource(OnexpuCompileSyclArgs& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.source, "source"));
+  ONEXPU_RETURN_IF_ERROR(RequireArray(args, args.options, args.num_options, "options"));
+  ONEXPU_RETURN_IF_ERROR(
+      RequireArray(args, args.kernel_names, args.num_kernel_names, "kernel_names"));
   SyclSource source;
   source.source = std::string(args.source, args.source_size);
   source.options.assign(args.options, args.options + args.num_options);

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/frontend/mlir_module.h"
 #include "pjrt_core/compiler/frontend/module_layouts.h"
+#include "pjrt_core/compiler/frontend/prepare_proto.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/layout.h"
@@ -36,20 +37,6 @@ absl::StatusOr<Proto> ParseProto(absl::string_view code, absl::string_view name)
   return proto;
 }
 
-// What XLA would take for granted with a failed CHECK.
-absl::Status CheckProto(const xla::HloModuleProto& proto) {
-  if (!proto.has_host_program_shape()) return InvalidModule("it has no program shape");
-  bool has_entry = false;
-  for (const xla::HloComputationProto& computation : proto.computations()) {
-    has_entry = has_entry || computation.id() == proto.entry_computation_id();
-    if (computation.instructions().empty()) {
-      return InvalidModule(absl::StrCat("computation ", computation.name(), " is empty"));
-    }
-  }
-  if (!has_entry) return InvalidModule("it has no entry computation");
-  return absl::OkStatus();
-}
-
 // One for all, or one for each argument or result.
 absl::InlinedVector<bool, 1> ToBools(const google::protobuf::RepeatedField<bool>& values) {
   if (values.empty()) return {false};
@@ -59,8 +46,10 @@ absl::InlinedVector<bool, 1> ToBools(const google::protobuf::RepeatedField<bool>
 absl::StatusOr<xla::HloModuleConfig> MakeConfig(const xla::HloModuleProto& proto,
                                                 const xla::CompileOptionsProto& options,
                                                 const xla::DebugOptions& debug_options) {
-  ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config,
-                          xla::HloModule::CreateModuleConfigFromProto(proto, debug_options));
+  absl::StatusOr<xla::HloModuleConfig> made =
+      xla::HloModule::CreateModuleConfigFromProto(proto, debug_options);
+  if (!made.ok()) return InvalidModule(made.status().message());
+  xla::HloModuleConfig config = *std::move(made);
   const auto& build = options.executable_build_options();
   if (build.num_replicas() > 0) config.set_replica_count(build.num_replicas());
   if (build.num_partitions() > 0) config.set_num_partitions(build.num_partitions());
@@ -95,7 +84,8 @@ absl::StatusOr<std::unique_ptr<xla::HloModule>> CreateModule(const xla::HloModul
 absl::StatusOr<LoadedModule> LoadMlir(absl::string_view code,
                                       const xla::CompileOptionsProto& options,
                                       const xla::DebugOptions& debug_options) {
-  ONEXPU_ASSIGN_OR_RETURN(const ConvertedMlirModule converted, ConvertMlirModule(code));
+  ONEXPU_ASSIGN_OR_RETURN(ConvertedMlirModule converted, ConvertMlirModule(code));
+  ONEXPU_RETURN_IF_ERROR(PrepareProto(converted.proto));
   ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config,
                           MakeConfig(converted.proto, options, debug_options));
   xla::ComputationLayout& layout = *config.mutable_entry_computation_layout();
@@ -115,9 +105,8 @@ absl::StatusOr<LoadedModule> LoadMlir(absl::string_view code,
 absl::StatusOr<LoadedModule> LoadHlo(absl::string_view code,
                                      const xla::CompileOptionsProto& options,
                                      const xla::DebugOptions& debug_options) {
-  ONEXPU_ASSIGN_OR_RETURN(const auto proto,
-                          ParseProto<xla::HloModuleProto>(code, "HloModuleProto"));
-  ONEXPU_RETURN_IF_ERROR(CheckProto(proto));
+  ONEXPU_ASSIGN_OR_RETURN(auto proto, ParseProto<xla::HloModuleProto>(code, "HloModuleProto"));
+  ONEXPU_RETURN_IF_ERROR(PrepareProto(proto));
   ONEXPU_ASSIGN_OR_RETURN(xla::HloModuleConfig config, MakeConfig(proto, options, debug_options));
   ONEXPU_RETURN_IF_ERROR(ApplyOptionLayouts(options, *config.mutable_entry_computation_layout()));
   LoadedModule loaded;
@@ -129,7 +118,7 @@ absl::StatusOr<LoadedModule> LoadHloWithConfig(absl::string_view code,
                                                const xla::DebugOptions& debug_options) {
   ONEXPU_ASSIGN_OR_RETURN(
       auto proto, ParseProto<xla::HloModuleProtoWithConfig>(code, "HloModuleProtoWithConfig"));
-  ONEXPU_RETURN_IF_ERROR(CheckProto(proto.hlo_module()));
+  ONEXPU_RETURN_IF_ERROR(PrepareProto(*proto.mutable_hlo_module()));
   *proto.mutable_config()->mutable_debug_options() = debug_options;
   auto module = xla::HloModule::CreateFromProtoWithConfig(proto, /*prohibit_empty_literal=*/true,
                                                           /*comp_envs=*/nullptr,
@@ -153,6 +142,34 @@ absl::Status CheckEntryShape(const xla::Shape& entry, absl::string_view what) {
   return status;
 }
 
+// The shapes of a module are told twice, and a caller may have told two things. So are those of
+// what is donated.
+absl::Status CheckEntryComputation(const xla::HloModule& module) {
+  const xla::ComputationLayout& layout = module.entry_computation_layout();
+  const xla::HloComputation& entry = *module.entry_computation();
+  auto same = xla::Shape::Equal().IgnoreLayout();
+  if (entry.num_parameters() != layout.parameter_count()) {
+    return InvalidModule("its program shape has another number of parameters");
+  }
+  for (int64_t i = 0; i < layout.parameter_count(); ++i) {
+    const xla::Shape& shape = entry.parameter_instruction(i)->shape();
+    if (!same(shape, layout.parameter_shape(i))) {
+      return InvalidModule(absl::StrCat("parameter ", i, " is ", shape.ToString(),
+                                        ", and its program shape has ",
+                                        layout.parameter_shape(i).ToString()));
+    }
+  }
+  if (const xla::Shape& shape = entry.root_instruction()->shape();
+      !same(shape, layout.result_shape())) {
+    return InvalidModule(absl::StrCat("its result is ", shape.ToString(),
+                                      ", and its program shape has ",
+                                      layout.result_shape().ToString()));
+  }
+  const absl::Status aliases = module.input_output_alias_config().Verify(
+      module, [](const xla::Shape& shape) { return xla::ShapeUtil::ByteSizeOf(shape, 8); });
+  return aliases.ok() ? aliases : InvalidModule(aliases.message());
+}
+
 absl::Status CheckModule(const xla::HloModule& module) {
   const xla::ComputationLayout& layout = module.entry_computation_layout();
   for (int64_t i = 0; i < layout.parameter_count(); ++i) {
@@ -160,6 +177,7 @@ absl::Status CheckModule(const xla::HloModule& module) {
         CheckEntryShape(layout.parameter_shape(i), absl::StrCat("argument ", i)));
   }
   ONEXPU_RETURN_IF_ERROR(CheckEntryShape(layout.result_shape(), "a result"));
+  ONEXPU_RETURN_IF_ERROR(CheckEntryComputation(module));
   if (module.config().num_partitions() > 1 && !module.config().use_spmd_partitioning()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "onexpu: a program of ", module.config().num_partitions(), " partitions (module ",

@@ -1,12 +1,15 @@
 #include "pjrt_core/compiler/frontend/mlir_module.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/frontend/call_graph.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/builder/xla_computation.h"
 #include "xla/pjrt/layout_mode.h"
@@ -92,23 +95,54 @@ absl::Status MlirToXlaComputation(
 
 }  // namespace xla
 
+namespace tensorflow {
+
+std::string MlirModuleToString(mlir::ModuleOp module, bool show_debug_info);
+
+}  // namespace tensorflow
+
 namespace onexpu::compiler {
 namespace {
+
+constexpr absl::string_view kBytecodeMagic = "ML\xefR";
+// MLIR's parser calls itself for what is nested. The deepest that is known has two dozen.
+constexpr int kDeepestNesting = 500;
 
 absl::Status InvalidModule(const absl::Status& status) {
   return absl::InvalidArgumentError(
       absl::StrCat("onexpu: this is no valid StableHLO module: ", status.message()));
 }
 
+// XLA's conversion follows calls without an end.
+absl::Status CheckCalls(mlir::ModuleOp module, absl::string_view code) {
+  // In every form of a module the names of its operations are there.
+  if (!absl::StrContains(code, "call") && !absl::StrContains(code, "decomposition")) {
+    return absl::OkStatus();
+  }
+  const std::string recursive =
+      FindRecursion(tensorflow::MlirModuleToString(module, /*show_debug_info=*/false));
+  if (recursive.empty()) return absl::OkStatus();
+  return InvalidModule(absl::InvalidArgumentError(
+      absl::StrCat("function ", recursive, " calls itself, or is more than ", kLongestCallChain,
+                   " calls deep; programs for devices know neither")));
+}
+
 }  // namespace
 
 absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
+  // MLIR's lexer takes the null pointer for the place where a user asks for a completion.
+  if (code.empty()) return InvalidModule(absl::InvalidArgumentError("it is empty"));
+  if (!absl::StartsWith(code, kBytecodeMagic) && NestingDepth(code) > kDeepestNesting) {
+    return InvalidModule(absl::InvalidArgumentError(
+        absl::StrCat("its text is nested more than ", kDeepestNesting, " deep")));
+  }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = xla::ParseMlirModuleString(code, context);
   if (!module.ok()) return InvalidModule(module.status());
   if (module->get().operation() == nullptr) {
     return InvalidModule(absl::InvalidArgumentError("it is empty"));
   }
+  ONEXPU_RETURN_IF_ERROR(CheckCalls(module->get(), code));
 
   ConvertedMlirModule converted;
   // Read before the conversion, which takes the attributes away.

@@ -24,9 +24,10 @@ absl::Status RunStage(absl::string_view name, xla::HloModule& module, AddPasses 
   return Prefixed(pipeline.Run(&module).status(), name);
 }
 
-// Whatever the frontends let through is checked before passes take it for granted.
+// Whatever the frontends let through is checked before passes take it for granted. What our passes
+// may mix later, a type of float with another, passes of XLA end the process over.
 absl::Status VerifyInput(xla::HloModule& module) {
-  xla::HloVerifier verifier(/*layout_sensitive=*/false, /*allow_mixed_precision=*/true);
+  xla::HloVerifier verifier(/*layout_sensitive=*/false, /*allow_mixed_precision=*/false);
   const absl::Status status = verifier.Run(&module).status();
   if (status.ok()) return status;
   return absl::InvalidArgumentError(absl::StrCat("onexpu: invalid module: ", status.message()));

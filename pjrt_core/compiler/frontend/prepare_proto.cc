@@ -1,0 +1,402 @@
+#include "pjrt_core/compiler/frontend/prepare_proto.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout.h"
+#include "xla/layout_util.h"
+#include "xla/primitive_util.h"
+#include "xla/shape.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloOpcode;
+
+// What a window may reach: sums and products of a few such numbers fit 64 bits.
+constexpr int64_t kLargestWindow = int64_t{1} << 31;
+
+// XLA and the verifier of programs descend by calling themselves.
+constexpr int kDeepest = 500;
+constexpr int kDeepestControl = 100;
+
+// Halves of an instruction that work by themselves, and ways to a host that is not there. XLA makes
+// the halves itself, late and elsewhere.
+const absl::flat_hash_set<HloOpcode>& Unsupported() {
+  static const auto* const opcodes = new absl::flat_hash_set<HloOpcode>{
+      HloOpcode::kAllGatherDone,
+      HloOpcode::kAllGatherStart,
+      HloOpcode::kAllReduceDone,
+      HloOpcode::kAllReduceStart,
+      HloOpcode::kAsyncDone,
+      HloOpcode::kAsyncStart,
+      HloOpcode::kAsyncUpdate,
+      HloOpcode::kCollectivePermuteDone,
+      HloOpcode::kCollectivePermuteStart,
+      HloOpcode::kCopyDone,
+      HloOpcode::kCopyStart,
+      HloOpcode::kDomain,
+      HloOpcode::kRecv,
+      HloOpcode::kRecvDone,
+      HloOpcode::kSend,
+      HloOpcode::kSendDone,
+  };
+  return *opcodes;
+}
+
+// Those whose operands may be tuples or tokens, or whose computations decide what they are.
+const absl::flat_hash_set<HloOpcode>& TakesAnything() {
+  static const auto* const opcodes = new absl::flat_hash_set<HloOpcode>{
+      HloOpcode::kAddDependency,
+      HloOpcode::kAfterAll,
+      HloOpcode::kBitcast,
+      HloOpcode::kCall,
+      HloOpcode::kConditional,
+      HloOpcode::kCopy,
+      HloOpcode::kCustomCall,
+      HloOpcode::kFusion,
+      HloOpcode::kGetTupleElement,
+      HloOpcode::kInfeed,
+      HloOpcode::kOutfeed,
+      HloOpcode::kTuple,
+      HloOpcode::kOptimizationBarrier,
+      HloOpcode::kWhile,
+  };
+  return *opcodes;
+}
+
+// What may have the precision of a product.
+const absl::flat_hash_set<absl::string_view>& HasPrecision() {
+  static const auto* const opcodes = new absl::flat_hash_set<absl::string_view>{
+      "convolution", "custom-call", "dot", "ragged-dot", "scaled-dot"};
+  return *opcodes;
+}
+
+class Preparation {
+ public:
+  explicit Preparation(xla::HloModuleProto& proto) : proto_(proto) {}
+
+  absl::Status Run() {
+    if (!proto_.has_host_program_shape()) return Invalid("it has no program shape");
+    for (const xla::HloComputationProto& computation : proto_.computations()) {
+      for (const xla::HloInstructionProto& instruction : computation.instructions()) {
+        may_be_dynamic_ = may_be_dynamic_ || instruction.opcode() == "set-dimension-size" ||
+                          instruction.opcode() == "dynamic-reshape";
+      }
+    }
+    xla::ProgramShapeProto& program = *proto_.mutable_host_program_shape();
+    where_ = "program shape";
+    if (program.parameter_names_size() != program.parameters_size()) {
+      return Invalid("as many names as parameters are wanted");
+    }
+    for (xla::ShapeProto& shape : *program.mutable_parameters()) {
+      ONEXPU_RETURN_IF_ERROR(PrepareShape(shape));
+    }
+    ONEXPU_RETURN_IF_ERROR(PrepareShape(*program.mutable_result()));
+    // The compiler has an order of its own.
+    proto_.clear_schedule();
+    bool has_entry = false;
+    for (xla::HloComputationProto& computation : *proto_.mutable_computations()) {
+      has_entry = has_entry || computation.id() == proto_.entry_computation_id();
+      ONEXPU_RETURN_IF_ERROR(PrepareComputation(computation));
+    }
+    where_.clear();
+    if (!has_entry) return Invalid("it has no entry computation");
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Invalid(absl::string_view what) const {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: this is no valid HLO module: ", where_,
+                                                   where_.empty() ? "" : ": ", what));
+  }
+
+  // Later passes know an order of dimensions and the memory of the host, and count on no more.
+  absl::Status CheckLayout(const xla::Shape& shape) const {
+    const xla::Layout& layout = shape.layout();
+    const int64_t bits = layout.element_size_in_bits();
+    if (bits != 0 && bits != xla::primitive_util::BitWidth(shape.element_type())) {
+      return Invalid("elements of another size than their type's");
+    }
+    if (layout.memory_space() != xla::Layout::kDefaultMemorySpace &&
+        layout.memory_space() != xla::Layout::kHostMemorySpace) {
+      return Invalid(absl::StrCat("there is no memory space ", layout.memory_space()));
+    }
+    if (!layout.tiles().empty() || !layout.split_configs().empty() ||
+        layout.tail_padding_alignment_in_elements() != 1 || layout.has_physical_shape() ||
+        layout.dynamic_shape_metadata_prefix_bytes() != 0) {
+      return absl::UnimplementedError(
+          absl::StrCat("onexpu: ", where_, ": a layout with more than an order of dimensions, ",
+                       layout.ToString()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PrepareShape(xla::ShapeProto& proto) const {
+    absl::StatusOr<xla::Shape> shape = xla::Shape::FromProto(proto);
+    if (!shape.ok()) return Invalid(shape.status().message());
+    const absl::Status status = xla::ShapeUtil::ValidateShapeWithOptionalLayout(*shape);
+    if (!status.ok()) return Invalid(status.message());
+    absl::Status layouts = absl::OkStatus();
+    xla::ShapeUtil::ForEachSubshape(*shape, [&](const xla::Shape& part, const xla::ShapeIndex&) {
+      if (part.IsArray() && part.has_layout()) layouts.Update(CheckLayout(part));
+    });
+    ONEXPU_RETURN_IF_ERROR(layouts);
+    if (shape->is_dynamic() && !may_be_dynamic_) {
+      return Invalid("a dynamic dimension, and nothing that gives its size");
+    }
+    bool is_changed = false;
+    xla::ShapeUtil::ForEachMutableSubshape(&*shape, [&](xla::Shape* part, const xla::ShapeIndex&) {
+      if (!part->IsArray() || part->has_layout()) return;
+      xla::LayoutUtil::SetToDefaultLayout(part);
+      is_changed = true;
+    });
+    if (is_changed) proto = shape->ToProto();
+    return absl::OkStatus();
+  }
+
+  absl::Status PrepareComputation(xla::HloComputationProto& computation) {
+    where_ = absl::StrCat("computation ", computation.name());
+    if (computation.instructions().empty()) return Invalid("it is empty");
+    computation.clear_execution_thread();
+    Depth depth;
+    // The upper half of a number, which some writers leave out of operands, is the computation's.
+    absl::flat_hash_map<uint32_t, const xla::HloInstructionProto*> instructions;
+    for (xla::HloInstructionProto& instruction : *computation.mutable_instructions()) {
+      where_ = absl::StrCat("instruction ", instruction.name());
+      ONEXPU_RETURN_IF_ERROR(PrepareShape(*instruction.mutable_shape()));
+      // XLA casts to what such fields belong to, whatever the instruction is.
+      if (!HasPrecision().contains(instruction.opcode())) instruction.clear_precision_config();
+      if (instruction.opcode() != "dot" && instruction.opcode() != "scaled-dot") {
+        instruction.clear_dot_dimension_numbers();
+      }
+      if (instruction.opcode() != "ragged-dot") instruction.clear_ragged_dot_dimension_numbers();
+      if (instruction.has_literal()) {
+        ONEXPU_RETURN_IF_ERROR(PrepareShape(*instruction.mutable_literal()->mutable_shape()));
+      }
+      std::vector<const xla::ShapeProto*> operands;
+      for (const int64_t id : instruction.operand_ids()) {
+        const auto operand = instructions.find(static_cast<uint32_t>(id));
+        if (operand == instructions.end()) {
+          return Invalid(absl::StrCat("operand ", id, " does not stand before it"));
+        }
+        operands.push_back(&operand->second->shape());
+      }
+      ONEXPU_RETURN_IF_ERROR(CheckInstruction(instruction, operands));
+      ONEXPU_RETURN_IF_ERROR(Descend(instruction, depth));
+      if (!instructions.emplace(static_cast<uint32_t>(instruction.id()), &instruction).second) {
+        return Invalid(absl::StrCat("its number ", instruction.id(), " is another's too"));
+      }
+    }
+    if (!depths_.emplace(computation.id(), depth).second) {
+      return Invalid(absl::StrCat("its number ", computation.id(), " is another's too"));
+    }
+    return absl::OkStatus();
+  }
+
+  // How many computations are inside of one another.
+  struct Depth {
+    int all = 0;
+    int control = 0;  // of loops and conditionals alone: what calls another is put into it
+  };
+
+  absl::Status Descend(const xla::HloInstructionProto& instruction, Depth& depth) const {
+    const bool is_control =
+        instruction.opcode() == "while" || instruction.opcode() == "conditional";
+    for (const int64_t id : instruction.called_computation_ids()) {
+      const auto called = depths_.find(id);
+      if (called == depths_.end()) {
+        return Invalid(absl::StrCat("computation ", id, " does not stand before it"));
+      }
+      depth.all = std::max(depth.all, called->second.all + 1);
+      depth.control = std::max(depth.control, called->second.control + (is_control ? 1 : 0));
+    }
+    if (depth.all <= kDeepest && depth.control <= kDeepestControl) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat("onexpu: ", where_, ": more than ",
+                                                 kDeepestControl, " loops and conditionals, or ",
+                                                 kDeepest, " computations, inside of one another"));
+  }
+
+  absl::Status CheckInstruction(const xla::HloInstructionProto& instruction,
+                                const std::vector<const xla::ShapeProto*>& operands) const {
+    const absl::StatusOr<HloOpcode> opcode = xla::StringToHloOpcode(instruction.opcode());
+    if (!opcode.ok()) return Invalid(opcode.status().message());
+    if (Unsupported().contains(*opcode)) {
+      return absl::UnimplementedError(absl::StrCat("onexpu: ", where_, ": ", instruction.opcode(),
+                                                   " is not there on this platform"));
+    }
+    if (!TakesAnything().contains(*opcode)) {
+      for (const xla::ShapeProto* operand : operands) {
+        if (operand->element_type() == xla::TUPLE || operand->element_type() == xla::TOKEN) {
+          return Invalid(absl::StrCat(instruction.opcode(), " takes arrays only"));
+        }
+      }
+    }
+    if (*opcode == HloOpcode::kTuple &&
+        (instruction.shape().element_type() != xla::TUPLE ||
+         static_cast<size_t>(instruction.shape().tuple_shapes_size()) != operands.size())) {
+      return Invalid("its operands are not its elements");
+    }
+    // Its type of element is what XLA adds up in, before it looks at the rest.
+    if (HasPrecision().contains(instruction.opcode()) && *opcode != HloOpcode::kCustomCall &&
+        instruction.shape().element_type() == xla::TUPLE) {
+      return Invalid("it gives an array");
+    }
+    if (*opcode == HloOpcode::kConditional &&
+        operands.size() != static_cast<size_t>(instruction.called_computation_ids_size()) + 1) {
+      return Invalid("it wants what selects a branch, and an operand for each");
+    }
+    if (*opcode == HloOpcode::kRngBitGenerator &&
+        (instruction.shape().element_type() != xla::TUPLE ||
+         instruction.shape().tuple_shapes_size() != 2)) {
+      return Invalid("it gives a state and the bits, a tuple of two");
+    }
+    if ((*opcode == HloOpcode::kReplicaId || *opcode == HloOpcode::kPartitionId) &&
+        (instruction.shape().element_type() != xla::U32 ||
+         !instruction.shape().dimensions().empty())) {
+      return Invalid("it gives a number, u32[]");
+    }
+    if (*opcode == HloOpcode::kDynamicReshape &&
+        operands.size() != static_cast<size_t>(instruction.shape().dimensions_size()) + 1) {
+      return Invalid("it wants its operand and a size for every dimension");
+    }
+    if (*opcode == HloOpcode::kFft) {
+      ONEXPU_RETURN_IF_ERROR(CheckTransform(instruction, operands));
+    }
+    if (instruction.has_window()) {
+      ONEXPU_RETURN_IF_ERROR(CheckWindow(instruction, *opcode, operands));
+    }
+    if (instruction.has_sharding()) {
+      ONEXPU_RETURN_IF_ERROR(CheckSharding(instruction.sharding()));
+    }
+    if (instruction.has_iota_collective_device_list()) {
+      ONEXPU_RETURN_IF_ERROR(CheckGroups(instruction.iota_collective_device_list()));
+    }
+    if (instruction.collective_device_list().has_iota_replica_group_list()) {
+      return CheckGroups(instruction.collective_device_list().iota_replica_group_list());
+    }
+    return absl::OkStatus();
+  }
+
+  // XLA looks at the lengths of real transforms only.
+  absl::Status CheckTransform(const xla::HloInstructionProto& instruction,
+                              const std::vector<const xla::ShapeProto*>& operands) const {
+    const auto& lengths = instruction.fft_length();
+    if (operands.size() != 1 || lengths.empty() ||
+        lengths.size() > operands[0]->dimensions_size()) {
+      return Invalid("it wants one operand, and a length for some of its last dimensions");
+    }
+    const int first = operands[0]->dimensions_size() - lengths.size();
+    for (int i = 0; i < lengths.size(); ++i) {
+      const bool is_half = instruction.fft_type() == xla::IRFFT && i + 1 == lengths.size();
+      const int64_t wanted = is_half ? lengths[i] / 2 + 1 : lengths[i];
+      if (lengths[i] < 0 || operands[0]->dimensions(first + i) != wanted) {
+        return Invalid(absl::StrCat("length ", lengths[i], " does not fit dimension ", first + i,
+                                    " of its operand, ", operands[0]->dimensions(first + i)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckWindow(const xla::HloInstructionProto& instruction, HloOpcode opcode,
+                           const std::vector<const xla::ShapeProto*>& operands) const {
+    const xla::Window& window = instruction.window();
+    const auto& spatial = instruction.convolution_dimension_numbers().input_spatial_dimensions();
+    for (int i = 0; i < window.dimensions_size(); ++i) {
+      const xla::WindowDimension& dimension = window.dimensions(i);
+      for (const int64_t at_least_one : {dimension.size(), dimension.stride(),
+                                         dimension.window_dilation(), dimension.base_dilation()}) {
+        if (at_least_one < 1 || at_least_one > kLargestWindow) {
+          return Invalid("sizes, strides and dilations of windows are from 1 to 2^31");
+        }
+      }
+      for (const int64_t padding : {dimension.padding_low(), dimension.padding_high()}) {
+        if (padding < -kLargestWindow || padding > kLargestWindow) {
+          return Invalid("paddings of windows are within 2^31");
+        }
+      }
+      if (operands.empty()) continue;
+      if (opcode == HloOpcode::kConvolution && i >= spatial.size()) {
+        return Invalid("its window has more dimensions than its operand");
+      }
+      const int64_t number = opcode == HloOpcode::kConvolution ? spatial[i] : i;
+      if (number < 0 || number >= operands[0]->dimensions_size()) {
+        return Invalid("its window has more dimensions than its operand");
+      }
+      int64_t reach = operands[0]->dimensions(static_cast<int>(number)) - 1;
+      if (__builtin_mul_overflow(reach, dimension.base_dilation(), &reach) ||
+          __builtin_add_overflow(reach, dimension.padding_low() + dimension.padding_high() + 1,
+                                 &reach) ||
+          reach < 0) {
+        return Invalid("its padding takes away more than there is");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // An iota of these dimensions, transposed and cut into groups.
+  template <typename Dimensions, typename Permutation>
+  absl::Status CheckIota(const Dimensions& dimensions, const Permutation& permutation,
+                         int64_t elements) const {
+    int64_t product = 1;
+    for (const int64_t dimension : dimensions) {
+      if (dimension < 1 || __builtin_mul_overflow(product, dimension, &product)) {
+        return Invalid("a list of devices has no size");
+      }
+    }
+    std::vector<int64_t> order(permutation.begin(), permutation.end());
+    std::sort(order.begin(), order.end());
+    bool permutes = order.size() == static_cast<size_t>(dimensions.size());
+    for (size_t i = 0; permutes && i < order.size(); ++i) {
+      permutes = order[i] == static_cast<int64_t>(i);
+    }
+    if (product != elements || !permutes) return Invalid("a list of devices contradicts itself");
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckGroups(const xla::IotaReplicaGroupListProto& groups) const {
+    int64_t devices = 0;
+    if (groups.num_replica_groups() < 1 || groups.num_devices_per_group() < 1 ||
+        __builtin_mul_overflow(groups.num_replica_groups(), groups.num_devices_per_group(),
+                               &devices)) {
+      return Invalid("a list of devices has no size");
+    }
+    return CheckIota(groups.iota_reshape_dims(), groups.iota_transpose_perm(), devices);
+  }
+
+  absl::Status CheckSharding(const xla::OpSharding& sharding) const {
+    for (const xla::OpSharding& part : sharding.tuple_shardings()) {
+      ONEXPU_RETURN_IF_ERROR(CheckSharding(part));
+    }
+    int64_t tiles = 1;
+    for (const int64_t dimension : sharding.tile_assignment_dimensions()) {
+      if (dimension < 1 || __builtin_mul_overflow(tiles, dimension, &tiles)) {
+        return Invalid("a sharding has no tiles");
+      }
+    }
+    if (sharding.iota_reshape_dims().empty()) return absl::OkStatus();
+    return CheckIota(sharding.iota_reshape_dims(), sharding.iota_transpose_perm(), tiles);
+  }
+
+  xla::HloModuleProto& proto_;
+  std::string where_;
+  absl::flat_hash_map<int64_t, Depth> depths_;  // by a computation's number
+  bool may_be_dynamic_ = false;  // something in the module sets the size of a dimension
+};
+
+}  // namespace
+
+absl::Status PrepareProto(xla::HloModuleProto& proto) { return Preparation(proto).Run(); }
+
+}  // namespace onexpu::compiler
