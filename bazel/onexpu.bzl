@@ -5,6 +5,9 @@
 Includes are written from the root of the repository: #include "pjrt_core/runtime/device.h".
 Compiler warnings of our own sources are errors in no mode, but keep them at none.
 
+Libraries get the precompiled header of their kind (//bazel/pch): SYCL's with @oneapi//:sycl among
+the deps, LLVM's too with @llvm22//:llvm.
+
 onexpu_cc_library(name, srcs, hdrs, deps)
     C++20. `deps` may name what lies outside of the workspace:
       @oneapi//:sycl  :dnnl  :mkl  :opencl        the oneAPI wheels (headers and libraries)

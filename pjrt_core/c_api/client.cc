@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,14 +35,10 @@ Origin OriginOfCaller(const void* return_address) {
 
 absl::Status CreateUnknown(PJRT_Client_Create_Args& args) {
   const absl::Span<const PJRT_NamedValue> values(args.create_options, args.num_options);
-  const int64_t num_cpu_devices = FindInteger(values, kNumCpuDevicesOption).value_or(1);
-  if (num_cpu_devices < 1 || num_cpu_devices > std::numeric_limits<int>::max()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", kNumCpuDevicesOption, "=", num_cpu_devices));
-  }
   ONEXPU_ASSIGN_OR_RETURN(
       std::unique_ptr<PJRT_Client> client,
-      PJRT_Client::Create(Origin::kUnknown, {static_cast<int>(num_cpu_devices)}));
+      PJRT_Client::Create(Origin::kUnknown,
+                          {FindInteger(values, kNumCpuDevicesOption).value_or(1)}));
   args.client = client.release();
   return absl::OkStatus();
 }

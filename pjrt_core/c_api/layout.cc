@@ -50,10 +50,9 @@ absl::StatusOr<Dimensions> FromTiled(const PJRT_Buffer_MemoryLayout_Tiled& tiled
 // The order of dimensions in which `strides` is dense.
 absl::StatusOr<Dimensions> FromStrides(absl::Span<const int64_t> strides, const ArrayShape& shape) {
   const size_t rank = shape.dimensions.size();
-  if (strides.size() != rank || (rank > 0 && strides.data() == nullptr)) {
+  if (strides.size() != rank) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", strides.data() == nullptr ? 0 : strides.size(),
-                     " byte strides for an array of rank ", rank));
+        absl::StrCat("onexpu: ", strides.size(), " byte strides for an array of rank ", rank));
   }
   ArrayShape ordered = shape;
   ordered.minor_to_major = RowMajorOrder(rank);
@@ -72,7 +71,9 @@ absl::StatusOr<Dimensions> FromStrides(absl::Span<const int64_t> strides, const 
   return ordered.minor_to_major;
 }
 
+// None where there is no list, whatever its size says.
 absl::Span<const int64_t> Strides(const PJRT_Buffer_MemoryLayout_Strides& strides) {
+  if (strides.byte_strides == nullptr) return {};
   return absl::MakeConstSpan(strides.byte_strides, strides.num_byte_strides);
 }
 
@@ -147,11 +148,10 @@ absl::StatusOr<HostLayout> ToHostLayout(const PJRT_Buffer_MemoryLayout* layout,
     const PJRT_Buffer_MemoryLayout& whole = *layout;
     if (whole.type == PJRT_Buffer_MemoryLayout_Type_Strides) {
       const absl::Span<const int64_t> strides = Strides(whole.strides);
-      if (strides.size() != shape.dimensions.size() ||
-          (!strides.empty() && strides.data() == nullptr)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("onexpu: ", strides.data() == nullptr ? 0 : strides.size(),
-                         " byte strides for an array of rank ", shape.dimensions.size()));
+      if (strides.size() != shape.dimensions.size()) {
+        return absl::InvalidArgumentError(absl::StrCat("onexpu: ", strides.size(),
+                                                       " byte strides for an array of rank ",
+                                                       shape.dimensions.size()));
       }
       int64_t last = 0;
       for (size_t i = 0; i < strides.size(); ++i) {

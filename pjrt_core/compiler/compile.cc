@@ -54,11 +54,9 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   const ModuleDumper dumper(module);
   dumper.DumpModule("before_optimizations");
 
-  ModuleShardings shardings = CollectShardings(module);
   const Target target = ToTarget(*description);
   const InPlaceAliasInfo alias_info;
   ONEXPU_RETURN_IF_ERROR(RunPipeline(target, alias_info, module));
-  if (module.config().num_partitions() > 1) shardings = CollectPartitionedShardings(module);
   dumper.DumpModule("after_optimizations");
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<xla::BufferAssignment> assignment,
                           AssignBuffers(alias_info, module));
@@ -79,8 +77,6 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   program.compile_options = request.compile_options;
   program.parameter_memory = std::move(loaded.parameter_memory);
   program.result_memory = std::move(loaded.result_memory);
-  program.parameter_shardings = shardings.parameters;
-  program.result_shardings = shardings.results;
   ONEXPU_ASSIGN_OR_RETURN(EmittedProgram emitted,
                           EmitProgram(module, *assignment, *codegen, program));
   dumper.DumpKernels(emitted.modules);

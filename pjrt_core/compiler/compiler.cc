@@ -25,15 +25,11 @@ struct OwningResult : OnexpuCompileResult {
   AlignedBytes program_bytes;
 };
 
-absl::StatusOr<AlignedBytes> CompileAsAsked(const CompileRequest& request) {
+absl::StatusOr<AlignedBytes> CompileAsAsked(CompileRequest request) {
   const char* mode = std::getenv("ONEXPU_COMPILE");
   const absl::string_view value = mode == nullptr ? "" : mode;
-  if (value.empty()) {
-    CompileRequest careful = request;
-    careful.may_use_child = true;
-    return onexpu::compiler::Compile(careful);
-  }
-  if (value == "inline") return onexpu::compiler::Compile(request);
+  request.may_use_child = value.empty();
+  if (value.empty() || value == "inline") return onexpu::compiler::Compile(request);
   if (value == "process") return onexpu::compiler::CompileInChild(request);
   return absl::InvalidArgumentError("onexpu: ONEXPU_COMPILE must be \"inline\" or \"process\"");
 }
@@ -47,7 +43,7 @@ ONEXPU_EXPORT OnexpuCompileResult* OnexpuCompile(const OnexpuCompileRequest* req
   parts.compile_options = {request->compile_options, request->compile_options_size};
   parts.target = {reinterpret_cast<const char*>(request->target), request->target_size};
   parts.spirv_worker = request->spirv_worker;
-  absl::StatusOr<AlignedBytes> program = CompileAsAsked(parts);
+  absl::StatusOr<AlignedBytes> program = CompileAsAsked(std::move(parts));
 
   auto* result = new OwningResult;
   result->struct_size = sizeof(OnexpuCompileResult);

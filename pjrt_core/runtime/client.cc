@@ -57,17 +57,16 @@ class ProcessClient final : public Client {
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
       const sycl::context context(Distinct(found));
-      // A SYCL device that counts as several builds a kernel once.
-      std::unordered_map<sycl::device, std::shared_ptr<KernelLibrary>> kernels;
       for (const sycl::device& device : Distinct(found)) {
-        kernels[device] = KernelLibrary::Create(device, context, CacheDirectory(), Builder());
+        client->kernels_[device] =
+            KernelLibrary::Create(device, context, CacheDirectory(), Builder());
       }
       for (const sycl::device& device : found) {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
                                     .memory_limit = limit,
                                     .devices_on_host = static_cast<int>(found.size()),
-                                    .kernels = kernels[device]};
+                                    .kernels = client->kernels_[device]};
         ONEXPU_ASSIGN_OR_RETURN(
             std::unique_ptr<SyclDevice> created,
             SyclDevice::Create(client.get(), &client->statistics_, device, context, options));
@@ -104,7 +103,7 @@ class ProcessClient final : public Client {
   }
 
   void PrepareToLoad() override {
-    for (const auto& device : owned_) device->kernels().Prepare();
+    for (const auto& [device, library] : kernels_) library->Prepare();
   }
 
   HandlerRegistry& handlers() override { return HandlerRegistry::Process(); }
@@ -121,6 +120,8 @@ class ProcessClient final : public Client {
   ProcessClient() = default;
 
   Statistics statistics_;
+  // A SYCL device that counts as several builds a kernel once.
+  std::unordered_map<sycl::device, std::shared_ptr<KernelLibrary>> kernels_;
   std::vector<std::unique_ptr<SyclDevice>> owned_;
   std::vector<Device*> devices_;
   std::string platform_version_;

@@ -24,7 +24,7 @@ class HandlerRegistry;
 
 struct ClientOptions {
   // The CPU device counts as that many devices. ONEXPU_NUM_CPU_DEVICES comes before it.
-  int num_cpu_devices = 1;
+  int64_t num_cpu_devices = 1;
 };
 
 class Client {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr char kCpuDriver[] = "libintelocl.so";
 // Each has queues and threads of its own.
-constexpr int kMostCpuDevices = 256;
+constexpr int64_t kMostCpuDevices = 256;
 constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
 
 // The directory of the oneAPI libraries: libsycl's. Empty when it cannot be told.
@@ -78,7 +78,7 @@ std::vector<sycl::device> Tiles(const sycl::device& gpu) {
 // The CPU device as several. Not parts of it (clCreateSubDevices): the OpenCL adapter copies
 // between two devices through the host, and frees what it copied through in a callback of the
 // driver that waits there for commands which the same thread has yet to run.
-absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int number) {
+absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_t number) {
   if (number < 1 || number > kMostCpuDevices) {
     return absl::InvalidArgumentError(
         absl::StrCat("onexpu: ", number,
@@ -112,7 +112,7 @@ void PrepareCpuDriver() {
   if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
 }
 
-absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices) {
+absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int64_t num_cpu_devices) {
   ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
   PrepareCpuDriver();
 

@@ -15,7 +15,7 @@ namespace onexpu {
 // Level Zero GPUs, each tile a device; otherwise the oneAPI CPU device (OpenCL), which is in the
 // list `num_cpu_devices` times. All of one platform. NOT_FOUND says what was searched and what to
 // install.
-absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int num_cpu_devices);
+absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int64_t num_cpu_devices);
 
 // Lets the OpenCL loader find the CPU driver that lies beside libsycl: the wheel's own registration
 // names a dead path. Leaves a variable that the user has set alone. Keeps the driver's compiler

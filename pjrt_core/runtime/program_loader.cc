@@ -118,13 +118,13 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Get());
   auto source = std::make_shared<const DeviceProgram::Source>(
       DeviceProgram::Source{std::move(container), std::move(plan)});
-  const bool devices_are_default = devices.empty();
   const uint32_t replicas = source->container.program().num_replicas();
   const uint32_t partitions = source->container.program().num_partitions();
   const uint32_t participants = replicas * partitions;
-  for (Device* device : client->devices()) {
-    if (!devices_are_default || devices.size() == participants) break;
-    devices.push_back(static_cast<SyclDevice*>(device));
+  if (devices.empty()) {
+    for (Device* device : client->devices().subspan(0, participants)) {
+      devices.push_back(static_cast<SyclDevice*>(device));
+    }
   }
   if (participants > 1) ONEXPU_RETURN_IF_ERROR(CheckTogether(source->container, devices));
   std::vector<std::shared_ptr<DeviceProgram>> programs;

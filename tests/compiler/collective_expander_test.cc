@@ -114,7 +114,8 @@ TEST_F(CollectiveExpanderTest, WhatIsMissingIsNamed) {
     ROOT y = f32[10] all-reduce(x), replica_groups={{0,1},{2}}, to_apply=add)",
       3, 1);
   EXPECT_EQ(status_.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(status_.message(), HasSubstr("groups of different size"));
+  EXPECT_THAT(status_.message(),
+              HasSubstr("all-reduce y of f32[10] among several devices: its groups differ"));
 }
 
 }  // namespace

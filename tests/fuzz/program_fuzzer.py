@@ -75,7 +75,7 @@ _INTEGERS = (
     -(1 << 63),
 )
 # Not worth a mutation.
-_DULL = {"compilerVersion", "fingerprint", "opName", "source", "sharding", "name"}
+_DULL = {"compilerVersion", "fingerprint", "opName", "source", "name"}
 
 
 def generate_schema(directory: pathlib.Path) -> None:

@@ -56,15 +56,6 @@ void SetMemoryKinds(const std::vector<program::MemoryKind>& kinds,
   for (size_t i = 0; i < kinds.size(); ++i) tables[i]->memory_kind = kinds[i];
 }
 
-template <typename Table>
-void SetShardings(const std::vector<std::string>& shardings,
-                  std::vector<std::unique_ptr<Table>>& tables) {
-  if (shardings.size() != tables.size()) return;
-  for (size_t i = 0; i < shardings.size(); ++i) {
-    tables[i]->sharding.assign(shardings[i].begin(), shardings[i].end());
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
@@ -77,8 +68,6 @@ absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
   ONEXPU_ASSIGN_OR_RETURN(MemoryMap memory, MemoryMap::Create(module, assignment, writer, program));
   SetMemoryKinds(description.parameter_memory, program.parameters);
   SetMemoryKinds(description.result_memory, program.results);
-  SetShardings(description.parameter_shardings, program.parameters);
-  SetShardings(description.result_shardings, program.results);
 
   ONEXPU_RETURN_IF_ERROR(ThunkEmitter(module, memory, codegen, program).EmitEntry());
   EmittedProgram emitted;

@@ -23,8 +23,6 @@ struct ProgramDescription {
   absl::string_view compile_options;  // as they arrived
   std::vector<program::MemoryKind> parameter_memory;
   std::vector<program::MemoryKind> result_memory;
-  std::vector<std::string> parameter_shardings;  // serialized, per flattened parameter; empty: none
-  std::vector<std::string> result_shardings;
 };
 
 struct EmittedProgram {

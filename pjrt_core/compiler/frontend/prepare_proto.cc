@@ -31,28 +31,33 @@ constexpr int64_t kLargestWindow = int64_t{1} << 31;
 constexpr int kDeepest = 500;
 constexpr int kDeepestControl = 100;
 
-// Halves of an instruction that work by themselves, and ways to a host that is not there. XLA makes
-// the halves itself, late and elsewhere.
-const absl::flat_hash_set<HloOpcode>& Unsupported() {
-  static const auto* const opcodes = new absl::flat_hash_set<HloOpcode>{
-      HloOpcode::kAllGatherDone,
-      HloOpcode::kAllGatherStart,
-      HloOpcode::kAllReduceDone,
-      HloOpcode::kAllReduceStart,
-      HloOpcode::kAsyncDone,
-      HloOpcode::kAsyncStart,
-      HloOpcode::kAsyncUpdate,
-      HloOpcode::kCollectivePermuteDone,
-      HloOpcode::kCollectivePermuteStart,
-      HloOpcode::kCopyDone,
-      HloOpcode::kCopyStart,
-      HloOpcode::kDomain,
-      HloOpcode::kRecv,
-      HloOpcode::kRecvDone,
-      HloOpcode::kSend,
-      HloOpcode::kSendDone,
-  };
-  return *opcodes;
+// Why an instruction is not taken, and what to do; empty for one that is.
+absl::string_view WhyUnsupported(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kAllGatherDone:
+    case HloOpcode::kAllGatherStart:
+    case HloOpcode::kAllReduceDone:
+    case HloOpcode::kAllReduceStart:
+    case HloOpcode::kAsyncDone:
+    case HloOpcode::kAsyncStart:
+    case HloOpcode::kAsyncUpdate:
+    case HloOpcode::kCollectivePermuteDone:
+    case HloOpcode::kCollectivePermuteStart:
+    case HloOpcode::kCopyDone:
+    case HloOpcode::kCopyStart:
+      return "half of an asynchronous instruction, which compilers write late, each for itself; "
+             "give the whole instruction";
+    case HloOpcode::kRecv:
+    case HloOpcode::kRecvDone:
+    case HloOpcode::kSend:
+    case HloOpcode::kSendDone:
+      return "nobody is at the other end of a channel here; use an FFI custom call for the host, "
+             "and a collective for another device";
+    case HloOpcode::kDomain:
+      return "a mark of XLA's former partitioner; annotate shardings instead";
+    default:
+      return "";
+  }
 }
 
 // Those whose operands may be tuples or tokens, or whose computations decide what they are.
@@ -83,6 +88,14 @@ const absl::flat_hash_set<absl::string_view>& HasPrecision() {
   return *opcodes;
 }
 
+// What is being looked at, for errors: a text only when there is one.
+struct Place {
+  absl::string_view kind;
+  absl::string_view name;
+
+  std::string Text() const { return absl::StrCat(kind, name); }
+};
+
 class Preparation {
  public:
   explicit Preparation(xla::HloModuleProto& proto) : proto_(proto) {}
@@ -96,7 +109,7 @@ class Preparation {
       }
     }
     xla::ProgramShapeProto& program = *proto_.mutable_host_program_shape();
-    where_ = "program shape";
+    place_ = {"program shape"};
     if (program.parameter_names_size() != program.parameters_size()) {
       return Invalid("as many names as parameters are wanted");
     }
@@ -111,15 +124,16 @@ class Preparation {
       has_entry = has_entry || computation.id() == proto_.entry_computation_id();
       ONEXPU_RETURN_IF_ERROR(PrepareComputation(computation));
     }
-    where_.clear();
+    place_ = {};
     if (!has_entry) return Invalid("it has no entry computation");
     return absl::OkStatus();
   }
 
  private:
   absl::Status Invalid(absl::string_view what) const {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: this is no valid HLO module: ", where_,
-                                                   where_.empty() ? "" : ": ", what));
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: this is no valid HLO module: ", place_.Text(),
+                     place_.kind.empty() ? "" : ": ", what));
   }
 
   // Later passes know an order of dimensions and the memory of the host, and count on no more.
@@ -137,8 +151,8 @@ class Preparation {
         layout.tail_padding_alignment_in_elements() != 1 || layout.has_physical_shape() ||
         layout.dynamic_shape_metadata_prefix_bytes() != 0) {
       return absl::UnimplementedError(
-          absl::StrCat("onexpu: ", where_, ": a layout with more than an order of dimensions, ",
-                       layout.ToString()));
+          absl::StrCat("onexpu: ", place_.Text(),
+                       ": a layout with more than an order of dimensions, ", layout.ToString()));
     }
     return absl::OkStatus();
   }
@@ -167,14 +181,14 @@ class Preparation {
   }
 
   absl::Status PrepareComputation(xla::HloComputationProto& computation) {
-    where_ = absl::StrCat("computation ", computation.name());
+    place_ = {"computation ", computation.name()};
     if (computation.instructions().empty()) return Invalid("it is empty");
     computation.clear_execution_thread();
     Depth depth;
     // The upper half of a number, which some writers leave out of operands, is the computation's.
     absl::flat_hash_map<uint32_t, const xla::HloInstructionProto*> instructions;
     for (xla::HloInstructionProto& instruction : *computation.mutable_instructions()) {
-      where_ = absl::StrCat("instruction ", instruction.name());
+      place_ = {"instruction ", instruction.name()};
       ONEXPU_RETURN_IF_ERROR(PrepareShape(*instruction.mutable_shape()));
       // XLA casts to what such fields belong to, whatever the instruction is.
       if (!HasPrecision().contains(instruction.opcode())) instruction.clear_precision_config();
@@ -223,7 +237,7 @@ class Preparation {
       depth.control = std::max(depth.control, called->second.control + (is_control ? 1 : 0));
     }
     if (depth.all <= kDeepest && depth.control <= kDeepestControl) return absl::OkStatus();
-    return absl::UnimplementedError(absl::StrCat("onexpu: ", where_, ": more than ",
+    return absl::UnimplementedError(absl::StrCat("onexpu: ", place_.Text(), ": more than ",
                                                  kDeepestControl, " loops and conditionals, or ",
                                                  kDeepest, " computations, inside of one another"));
   }
@@ -232,9 +246,9 @@ class Preparation {
                                 const std::vector<const xla::ShapeProto*>& operands) const {
     const absl::StatusOr<HloOpcode> opcode = xla::StringToHloOpcode(instruction.opcode());
     if (!opcode.ok()) return Invalid(opcode.status().message());
-    if (Unsupported().contains(*opcode)) {
-      return absl::UnimplementedError(absl::StrCat("onexpu: ", where_, ": ", instruction.opcode(),
-                                                   " is not there on this platform"));
+    if (const absl::string_view why = WhyUnsupported(*opcode); !why.empty()) {
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: ", place_.Text(), ": ", instruction.opcode(), " is not supported: ", why));
     }
     if (!TakesAnything().contains(*opcode)) {
       for (const xla::ShapeProto* operand : operands) {
@@ -390,7 +404,7 @@ class Preparation {
   }
 
   xla::HloModuleProto& proto_;
-  std::string where_;
+  Place place_;
   absl::flat_hash_map<int64_t, Depth> depths_;  // by a computation's number
   bool may_be_dynamic_ = false;  // something in the module sets the size of a dimension
 };

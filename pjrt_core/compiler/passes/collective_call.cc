@@ -1,6 +1,8 @@
 #include "pjrt_core/compiler/passes/collective_call.h"
 
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,6 +18,13 @@ namespace {
 constexpr absl::string_view kTargets[] = {"onexpu-all-gather", "onexpu-all-to-all",
                                           "onexpu-permute", "onexpu-broadcast"};
 constexpr absl::string_view kReplica = "replica";
+
+std::optional<program::CollectiveKind> KindOf(const xla::HloInstruction& instruction) {
+  for (size_t kind = 0; kind < std::size(kTargets); ++kind) {
+    if (HasTarget(instruction, kTargets[kind])) return static_cast<program::CollectiveKind>(kind);
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -34,10 +43,7 @@ std::string ToText(program::ParticipantNumber number) {
 }
 
 bool IsCollectiveCall(const xla::HloInstruction& instruction) {
-  for (const absl::string_view target : kTargets) {
-    if (HasTarget(instruction, target)) return true;
-  }
-  return false;
+  return KindOf(instruction).has_value();
 }
 
 bool IsParticipantId(const xla::HloInstruction& instruction) {
@@ -46,9 +52,7 @@ bool IsParticipantId(const xla::HloInstruction& instruction) {
 
 absl::StatusOr<program::CollectiveThunkT> CollectiveOf(const xla::HloInstruction& call) {
   program::CollectiveThunkT table;
-  while (!HasTarget(call, CollectiveTarget(table.kind))) {
-    table.kind = static_cast<program::CollectiveKind>(static_cast<int>(table.kind) + 1);
-  }
+  table.kind = KindOf(call).value();
   for (const absl::string_view text :
        absl::StrSplit(call.raw_backend_config_string(), ';', absl::SkipEmpty())) {
     auto group = std::make_unique<program::ParticipantGroupT>();

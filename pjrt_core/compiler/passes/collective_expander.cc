@@ -109,6 +109,12 @@ class Writer {
   HloInstruction& collective_;
 };
 
+absl::Status Unsupported(const HloInstruction& collective, absl::string_view why) {
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: ", xla::HloOpcodeString(collective.opcode()), " ", collective.name(), " of ",
+      collective.operand(0)->shape().ToString(), " among several devices: ", why));
+}
+
 // The groups of a collective, all of one size.
 absl::StatusOr<ParticipantGroups> GroupsOf(const xla::HloCollectiveInstruction& collective) {
   const xla::HloModuleConfig& config = collective.GetModule()->config();
@@ -123,7 +129,8 @@ absl::StatusOr<ParticipantGroups> GroupsOf(const xla::HloCollectiveInstruction& 
   int64_t members = 0;
   for (const std::vector<int64_t>& group : groups) {
     if (group.size() != groups.front().size()) {
-      return absl::UnimplementedError("a collective among groups of different size");
+      return Unsupported(collective,
+                         "its groups differ in size, and with them what each device computes");
     }
     members += group.size();
   }
@@ -242,7 +249,7 @@ HloInstruction* ForEachOperand(Writer& writer, const HloInstruction& collective,
 absl::StatusOr<HloInstruction*> Permute(Writer& writer,
                                         xla::HloCollectivePermuteInstruction& permute) {
   if (!permute.dynamic_slice_sizes_list().empty()) {
-    return absl::UnimplementedError("a permutation of slices in place");
+    return Unsupported(permute, "permute the slices themselves, not in place");
   }
   const xla::HloModuleConfig& config = permute.GetModule()->config();
   const int64_t replicas = config.replica_count();
@@ -290,14 +297,7 @@ absl::StatusOr<HloInstruction*> Expanded(HloInstruction& instruction) {
                      ? program::ParticipantNumber::Replica
                      : program::ParticipantNumber::Partition)));
     case HloOpcode::kRaggedAllToAll:
-    case HloOpcode::kAllReduceStart:
-    case HloOpcode::kAllGatherStart:
-    case HloOpcode::kCollectivePermuteStart:
-    case HloOpcode::kSend:
-    case HloOpcode::kRecv:
-      return absl::UnimplementedError(absl::StrCat(
-          "onexpu: ", xla::HloOpcodeString(instruction.opcode()), " among several devices (",
-          instruction.name(), ", ", instruction.shape().ToString(), ")"));
+      return Unsupported(instruction, "pad the parts to one size and use all_to_all");
     default:
       return nullptr;
   }

@@ -17,8 +17,8 @@
 
 namespace onexpu::compiler {
 
-// UNIMPLEMENTED for ragged and asynchronous collectives among several, and for groups of different
-// size.
+// UNIMPLEMENTED, among several, for ragged collectives and groups of different size. The frontend
+// has refused asynchronous ones.
 class CollectiveExpander : public xla::HloModulePass {
  public:
   absl::string_view name() const override { return "collective-expander"; }
