@@ -43,7 +43,10 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
     check(xpu, cpu, jax.jit(reduce), _array((rows, length), "float32"), ulps=4 * length**0.5 + 64)
 
 
-@pytest.mark.parametrize("shape", [(17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129)])
+# On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and of seven.
+@pytest.mark.parametrize(
+    "shape", [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)]
+)
 @pytest.mark.parametrize("dtype", [*FLOATS, "int32", "complex64"])
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2

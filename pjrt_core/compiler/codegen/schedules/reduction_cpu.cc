@@ -99,14 +99,27 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
 // A work-group takes `width` results that lie side by side and a piece of their elements, and runs
 // through the piece as memory lies: all of a row of elements before the next row. Walking down a
 // column instead would touch a new page with every element, which no prefetcher follows.
+// `together` elements of a result are combined between a load and a store of its running sum.
 struct ColumnCut {
   int64_t width;
   int64_t tiles;
   int64_t piece;
   int64_t pieces;
+  int64_t together;
 };
 
-ColumnCut CutColumns(const ReductionShape& shape, int64_t bytes_of_sum, const Target& target) {
+// Each of them repeats the code that computes an element, which must be worth less than the load
+// and the store.
+int64_t ElementsTogether(const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  constexpr int64_t kMost = 8;
+  constexpr int64_t kFewInstructions = 8;
+  if (shape.length < kMost) return 1;
+  if (!reduce.parent()->IsFusionComputation()) return kMost;
+  return reduce.parent()->instruction_count() <= kFewInstructions ? kMost : 1;
+}
+
+ColumnCut CutColumns(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                     int64_t bytes_of_sum, const Target& target) {
   constexpr int64_t kRunningBytes = 8192;  // running sums stay in the first-level cache
   constexpr int64_t kShortest = 16;  // elements of a result; what is left to combine is read again
   constexpr int64_t kWorth = 8192;   // elements of a work-group
@@ -116,7 +129,8 @@ ColumnCut CutColumns(const ReductionShape& shape, int64_t bytes_of_sum, const Ta
   const int64_t wanted = xla::CeilOfRatio(WantedPieces(target), cut.tiles);
   cut.piece = std::max(
       {xla::CeilOfRatio(shape.length, wanted), kShortest, xla::CeilOfRatio(kWorth, cut.width)});
-  cut.piece = std::min(cut.piece, shape.length);
+  cut.together = ElementsTogether(reduce, shape);
+  cut.piece = std::min(xla::RoundUpTo(cut.piece, cut.together), shape.length);
   cut.pieces = xla::CeilOfRatio(shape.length, cut.piece);
   return cut;
 }
@@ -127,7 +141,7 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
   for (int64_t i = 0; i < shape.values; ++i) {
     bytes_of_sum += StorageBytes(AccumulatorType(reduce, i));
   }
-  const ColumnCut cut = CutColumns(shape, bytes_of_sum, sequence.target());
+  const ColumnCut cut = CutColumns(reduce, shape, bytes_of_sum, sequence.target());
   const bool whole = cut.pieces == 1;
   const int64_t scratch =
       whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * cut.pieces);
@@ -164,18 +178,41 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
     return kernel->If(b.CreateICmpSLT(math.Add(whole_vectors, lane), count),
                       [&] { return at(whole_vectors); });
   };
-  TF_RETURN_IF_ERROR(for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, first));
-    return steps.Store(sums, place, values);
-  }));
-  TF_RETURN_IF_ERROR(kernel->For(math.Add(first, one), end, one, [&](Value* element) {
+  // Combines `elements` of them, from `element` on, and with them what was there before.
+  const auto accumulate = [&](Value* element, int64_t elements, bool is_first) {
     return for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values running, steps.Load(sums, place));
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Element(row, element));
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values sum, steps.Combine(running, values));
-      return steps.Store(sums, place, sum);
+      ReductionKernel::Values running;
+      if (!is_first) {
+        TF_ASSIGN_OR_RETURN(running, steps.Load(sums, place));
+      }
+      for (int64_t i = 0; i < elements; ++i) {
+        TF_ASSIGN_OR_RETURN(ReductionKernel::Values values,
+                            steps.Element(row, math.Add(element, i)));
+        if (is_first && i == 0) {
+          running = std::move(values);
+        } else {
+          TF_ASSIGN_OR_RETURN(running, steps.Combine(running, values));
+        }
+      }
+      return steps.Store(sums, place, running);
     });
-  }));
+  };
+  const int64_t last_piece = shape.length - (cut.pieces - 1) * cut.piece;
+  const int64_t begun = last_piece < cut.together ? 1 : cut.together;
+  TF_RETURN_IF_ERROR(accumulate(first, begun, /*is_first=*/true));
+  Value* next = math.Add(first, begun);
+  Value* rest = next;
+  if (cut.together > 1) {
+    rest = math.Add(next, math.Mul(math.Div(math.Sub(end, next), cut.together), cut.together));
+    TF_RETURN_IF_ERROR(kernel->For(next, rest, math.Constant(cut.together), [&](Value* element) {
+      return accumulate(element, cut.together, /*is_first=*/false);
+    }));
+  }
+  if (cut.together == 1 || shape.length % cut.together != 0) {
+    TF_RETURN_IF_ERROR(kernel->For(rest, end, one, [&](Value* element) {
+      return accumulate(element, 1, /*is_first=*/false);
+    }));
+  }
   TF_RETURN_IF_ERROR(for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(sums, place));
     if (whole) return steps.Finish(row, values);
