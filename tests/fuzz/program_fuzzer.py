@@ -14,262 +14,66 @@ import argparse
 import collections
 import copy
 import ctypes
-import importlib
 import os
 import pathlib
 import random
-import re
-import struct
-import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Callable
 from typing import Any
 
-import flatbuffers
 import numpy as np
 
 from tests.fuzz.compile_fuzzer import ROOT, prepare_seeds
 from tests.fuzz.compiler import Compiler
 from tests.fuzz.forked import Finding, Work, find
+from tests.fuzz.mutate_program import ProgramMutator, clip
+from tests.fuzz.program_file import generate_schema, pack, read, schema
 
-MAGIC, HEADER_BYTES, ALIGNMENT = b"ONEXPUPG", 64, 64
-_VERSION = int(
-    re.search(
-        r"kProgramFormatVersion = (\d+)",
-        (ROOT / "pjrt_core" / "program" / "container.h").read_text(),
-    ).group(1)
-)
 # More is refused by the machine, which is right and takes long.
 _LARGEST_ARGUMENTS = 64 << 20
-_INTEGERS = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    7,
-    8,
-    16,
-    63,
-    64,
-    65,
-    255,
-    256,
-    1 << 16,
-    (1 << 31) - 1,
-    1 << 31,
-    (1 << 32) - 1,
-    1 << 32,
-    1 << 40,
-    1 << 60,
-    (1 << 62),
-    (1 << 63) - 1,
-    1 << 63,
-    (1 << 64) - 64,
-    (1 << 64) - 1,
-    -1,
-    -2,
-    -(1 << 31),
-    -(1 << 63),
-)
-# Not worth a mutation.
-_DULL = {"compilerVersion", "fingerprint", "opName", "source", "name"}
+# What trusts its arguments.
+_KERNELS = ("KernelThunkT", "CustomCallThunkT")
 
 
-def generate_schema(directory: pathlib.Path) -> None:
-    """Writes the schema's classes as Python below `directory`, and makes them importable."""
-    if not (directory / "onexpu").is_dir():
-        directory.mkdir(parents=True, exist_ok=True)
-        schema = ROOT / "pjrt_core" / "program" / "program.fbs"
-        subprocess.run(
-            ["flatc", "--python", "--gen-object-api", "-o", str(directory), str(schema)], check=True
-        )
-        # Beside the package that users import, which has the same name.
-        (directory / "onexpu").rename(directory / "onexpu_schema")
-        for file in (directory / "onexpu_schema").rglob("*.py"):
-            file.write_text(file.read_text().replace("onexpu.program", "onexpu_schema.program"))
-        (directory / "onexpu").mkdir()  # says that it is done
-    if str(directory) not in sys.path:
-        sys.path.insert(0, str(directory))
-
-
-def _schema(name: str) -> Any:
-    return importlib.import_module(f"onexpu_schema.program.{name}")
-
-
-def flatbuffer(data: bytes) -> bytes:
-    """Returns the FlatBuffer of a container."""
-    (size,) = struct.unpack_from("<Q", data, 16)
-    return data[HEADER_BYTES : HEADER_BYTES + size]
-
-
-def read(data: bytes) -> tuple[Any, bytes]:
-    """Returns a container's program as an object, and its blobs."""
-    offset, length = struct.unpack_from("<QQ", data, 24)
-    schema = _schema("Program")
-    root = schema.Program.GetRootAs(flatbuffer(data), 0)
-    return schema.ProgramT.InitFromObj(root), data[offset : offset + length]
-
-
-def pack(program: Any, blobs: bytes) -> bytes:
-    """Returns the container of a program, with checksums that fit."""
-    builder = flatbuffers.Builder(4096)
-    builder.Finish(program.Pack(builder), b"OXPU")
-    return seal(bytes(builder.Output()), blobs)
-
-
-def seal(flatbuffer: bytes, blobs: bytes) -> bytes:
-    """Returns the container of a FlatBuffer."""
-    offset = -(-(HEADER_BYTES + len(flatbuffer)) // ALIGNMENT) * ALIGNMENT
-    header = MAGIC + struct.pack(
-        "<IIQQQII12x",
-        _VERSION,
-        HEADER_BYTES,
-        len(flatbuffer),
-        offset,
-        len(blobs),
-        zlib.crc32(flatbuffer),
-        zlib.crc32(blobs),
-    )
-    header += struct.pack("<I", zlib.crc32(header))
-    return (header + flatbuffer).ljust(offset, b"\0") + blobs
-
-
-class ProgramMutator:
-    """Changes fields, elements and tables of a program."""
-
-    def __init__(self, generator: random.Random) -> None:
-        self._random = generator
-
-    def mutate(self, program: Any) -> None:
-        """Changes one thing, in place."""
-        tables = _tables(program)
-        for _ in range(20):
-            table = self._random.choice(tables)
-            names = [name for name in vars(table) if name not in _DULL]
-            if names and self._change(table, self._random.choice(names), tables):
-                return
-
-    def _change(self, table: Any, name: str, tables: list[Any]) -> bool:
-        r, value = self._random, getattr(table, name)
-        same = [getattr(t, name) for t in tables if type(t) is type(table)]
-        if name.endswith("Type") and name[:-4] in vars(table):
-            return False  # a union's: it changes with the table
-        if isinstance(value, bool):
-            setattr(table, name, not value)
-        elif isinstance(value, int):
-            near = value + r.choice((-1, 1, -16, 16, value))
-            setattr(
-                table, name, r.choice((near, r.choice(same), r.choice(_INTEGERS), r.randrange(20)))
-            )
-        elif isinstance(value, float):
-            setattr(table, name, r.choice((0.0, -1.0, float("nan"), 1e30, value * 2)))
-        elif isinstance(value, (bytes, str)):
-            setattr(table, name, r.choice((value[:-1], value * 2, r.choice(same))))
-        elif value is None or hasattr(value, "__dict__"):
-            donor = r.choice([t for t in tables if type(t) is type(table)])
-            setattr(table, name, copy.deepcopy(getattr(donor, name)))
-            if name + "Type" in vars(table):
-                setattr(table, name + "Type", getattr(donor, name + "Type"))
-        else:
-            setattr(table, name, self._change_list(list(value), same))
-        return True
-
-    def _change_list(self, values: list[Any], same: list[Any]) -> list[Any]:
-        r = self._random
-        action = r.choice(("delete", "duplicate", "swap", "set", "set", "set", "other", "clear"))
-        if action == "other":
-            other = r.choice(same)
-            return copy.deepcopy(list(other)) if other is not None else []
-        if not values or action == "clear":
-            return []
-        place = r.randrange(len(values))
-        if action == "delete":
-            del values[place]
-        elif action == "duplicate":
-            values.insert(r.randrange(len(values) + 1), copy.deepcopy(values[place]))
-        elif action == "swap" or hasattr(values[place], "__dict__"):
-            second = r.randrange(len(values))
-            values[place], values[second] = values[second], values[place]
-        else:
-            values[place] = r.choice((int(values[place]) + r.choice((-1, 1)), r.choice(_INTEGERS)))
-        return values
-
-
-def _tables(table: Any) -> list[Any]:
-    found = [table]
-    for value in vars(table).values():
-        for part in value if isinstance(value, list) else [value]:
-            if hasattr(part, "__dict__"):
-                found += _tables(part)
-    return found
-
-
-def _clip(table: Any) -> None:
-    """Has every number fit its field, as a caller's would."""
-    for part in _tables(table):
-        for name, value in vars(part).items():
-            width = _WIDTHS.get((type(part).__name__, name))
-            if width is None:
-                continue
-            if isinstance(value, list) or isinstance(value, np.ndarray):
-                setattr(part, name, [_wrap(int(v), width) for v in value])
-            elif isinstance(value, int) and not isinstance(value, bool):
-                setattr(part, name, _wrap(value, width))
-
-
-def _wrap(value: int, width: tuple[int, bool]) -> int:
-    bits, signed = width
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
-
-
-def _read_widths() -> dict[tuple[str, str], tuple[int, bool]]:
-    """Returns, by class and attribute, the bits and the sign of the schema's integers."""
-    text = re.sub(r"//[^\n]*", "", (ROOT / "pjrt_core" / "program" / "program.fbs").read_text())
-    enums = set(re.findall(r"\benum (\w+)", text)) | set(re.findall(r"\bunion (\w+)", text))
-    types = {
-        "ubyte": (8, False),
-        "int32": (32, True),
-        "uint32": (32, False),
-        "int64": (64, True),
-        "uint64": (64, False),
-    }
-    types.update({name: (8, False) for name in enums})
-    widths = {}
-    for table, body in re.findall(r"\b(?:table|struct) (\w+) \{(.*?)\}", text, re.DOTALL):
-        for field, kind in re.findall(r"(\w+)\s*:\s*\[?(\w+)\]?", body):
-            if kind in types:
-                first, *rest = field.split("_")
-                camel = first + "".join(word.capitalize() for word in rest)
-                widths[f"{table}T", camel] = types[kind]
-    return widths
-
-
-_WIDTHS = _read_widths()
+def _inner_sequences(kind: Any) -> list[Any]:
+    parts = (getattr(kind, "condition", None), getattr(kind, "body", None))
+    return [part for part in (*parts, *(getattr(kind, "branches", None) or [])) if part is not None]
 
 
 def strip_kernels(sequence: Any) -> None:
     """Takes out what trusts its arguments, and has every loop end."""
-    kept = []
+    sequence.thunks = [
+        thunk for thunk in sequence.thunks or [] if type(thunk.kind).__name__ not in _KERNELS
+    ]
+    for thunk in sequence.thunks:
+        if type(thunk.kind).__name__ == "WhileThunkT":
+            thunk.kind.tripCount = 2
+        for inner in _inner_sequences(thunk.kind):
+            strip_kernels(inner)
+
+
+def has_kernels(sequence: Any) -> bool:
+    """Whether a kernel or a custom call may run."""
+    return any(
+        thunk.kind is None
+        or type(thunk.kind).__name__ in _KERNELS
+        or any(has_kernels(inner) for inner in _inner_sequences(thunk.kind))
+        for thunk in sequence.thunks or []
+    )
+
+
+def loops_for_long(sequence: Any, times: int = 1) -> bool:
+    """Whether a loop runs more often than a fuzzer waits for."""
     for thunk in sequence.thunks or []:
         kind = thunk.kind
-        name = type(kind).__name__
-        if name in ("KernelThunkT", "CustomCallThunkT"):
-            continue
-        if name == "WhileThunkT":
-            kind.tripCount = 2
-        for inner in (
-            getattr(kind, "condition", None),
-            getattr(kind, "body", None),
-            *(getattr(kind, "branches", None) or []),
-        ):
-            if inner is not None:
-                strip_kernels(inner)
-        kept.append(thunk)
-    sequence.thunks = kept
+        count = getattr(kind, "tripCount", 1)
+        if count < 0 or count * times > 100:
+            return True
+        for part in (getattr(kind, "body", None), *(getattr(kind, "branches", None) or [])):
+            if part is not None and loops_for_long(part, max(1, times * count)):
+                return True
+    return False
 
 
 class Mutants:
@@ -288,37 +92,8 @@ class Mutants:
         mutator = ProgramMutator(r)
         for _ in range(r.choice((1, 1, 1, 2, 3, 5))):
             mutator.mutate(program)
-        _clip(program)
+        clip(program)
         return name, pack(program, blobs)
-
-
-def has_kernels(sequence: Any) -> bool:
-    """Whether a kernel or a custom call may run."""
-    for thunk in sequence.thunks or []:
-        kind = thunk.kind
-        if type(kind).__name__ in ("KernelThunkT", "CustomCallThunkT", "NoneType"):
-            return True
-        inner = [
-            getattr(kind, "condition", None),
-            getattr(kind, "body", None),
-            *(getattr(kind, "branches", None) or []),
-        ]
-        if any(has_kernels(part) for part in inner if part is not None):
-            return True
-    return False
-
-
-def loops_for_long(sequence: Any, times: int = 1) -> bool:
-    """Whether a loop runs more often than a fuzzer waits for."""
-    for thunk in sequence.thunks or []:
-        kind = thunk.kind
-        count = getattr(kind, "tripCount", 1)
-        if count < 0 or count * times > 100:
-            return True
-        for part in (getattr(kind, "body", None), *(getattr(kind, "branches", None) or [])):
-            if part is not None and loops_for_long(part, max(1, times * count)):
-                return True
-    return False
 
 
 def prepare_worker(mutants) -> Callable[[], Work]:
@@ -449,7 +224,7 @@ def _buffer_type(element_type: int) -> int:
 
     names = {
         value: name
-        for name, value in vars(_schema("ElementType").ElementType).items()
+        for name, value in vars(schema("ElementType").ElementType).items()
         if isinstance(value, int)
     }
     return CONSTANTS.get("PJRT_Buffer_Type_" + names.get(element_type, "").upper(), 0)

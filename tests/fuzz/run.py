@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from tests.fuzz import program_fuzzer
+from tests.fuzz import program_file
 from tools import bazel, environment, report, system_packages
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ def _container(seconds: float, seed: int, out: pathlib.Path) -> bool:
     for directory in (corpus, seeds):
         directory.mkdir(parents=True, exist_ok=True)
     for path in (out.parent / "program" / "seeds").glob("*.program"):
-        (seeds / path.stem).write_bytes(program_fuzzer.flatbuffer(path.read_bytes()))
+        (seeds / path.stem).write_bytes(program_file.flatbuffer(path.read_bytes()))
     command = [
         bazel.bin_directory() / "tests/fuzz/container_fuzzer",
         f"-max_total_time={int(seconds)}",
