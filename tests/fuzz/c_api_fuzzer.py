@@ -9,7 +9,6 @@ After a sequence, no memory of the device may be left in use.
 from __future__ import annotations
 
 import argparse
-import collections
 import ctypes
 import os
 import random
@@ -23,6 +22,7 @@ from tests.c_api.pjrt import Api, Client
 from tests.c_api.programs import MULTIPLY_ADD, compile_program
 from tests.fuzz.c_api_sequence import CALLS, Sequence
 from tests.fuzz.forked import Finding, Work, find
+from tests.fuzz.report import report_new
 
 
 def _used(api: Api, devices: list[int]) -> int:
@@ -80,27 +80,18 @@ def main() -> int:
     parser.add_argument("--count", type=int, help="how many sequences")
     arguments = parser.parse_args()
     os.environ["ONEXPU_DEVICE"] = "cpu"
-    words: collections.Counter[str] = collections.Counter()
-    found: collections.Counter[str] = collections.Counter()
-    start = time.monotonic()
-    for number, word, message, finding in find(
+
+    def tell(number: int, finding: Finding) -> None:
+        print(f"--seed {arguments.seed} --first {number}: {finding.key}", flush=True)
+        print(finding.log[-1500:], flush=True)
+
+    results = find(
         prepare_worker(arguments.seed),
         first=arguments.first,
         count=arguments.count,
         seconds=arguments.seconds,
-    ):
-        words[word] += 1
-        finding = finding or judge(word, message)
-        if finding is not None:
-            found[finding.key] += 1
-            if found[finding.key] == 1:
-                print(f"--seed {arguments.seed} --first {number}: {finding.key}", flush=True)
-                print(finding.log[-1500:], flush=True)
-    done, seconds = sum(words.values()), time.monotonic() - start
-    print(f"{done} sequences, {done * CALLS} calls in {seconds:.0f} s: {dict(words)}")
-    for key, times in found.most_common():
-        print(f"{times:6} {key}")
-    return 1 if found else 0
+    )
+    return report_new(results, judge, tell, f"sequences of {CALLS} calls")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ any.
 from __future__ import annotations
 
 import argparse
-import collections
 import dataclasses
 import os
 import pathlib
@@ -20,7 +19,6 @@ import random
 import re
 import subprocess
 import sys
-import time
 import types
 from collections.abc import Callable
 
@@ -28,6 +26,7 @@ from tests.fuzz.compiler import Compiler
 from tests.fuzz.forked import Finding, Work, find
 from tests.fuzz.mutate_proto import ProtoMutator
 from tests.fuzz.mutate_text import mutate_bytes, mutate_text, words_of
+from tests.fuzz.report import report_all, report_new, write_out
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FORMATS = {".mlir": "mlir", ".vhlo": "mlir", ".hlo": "hlo", ".textproto": "hlo"}
@@ -163,33 +162,19 @@ def _fuzz(arguments: argparse.Namespace) -> int:
     prepare_seeds(out / "seeds")
     directories = [out / "seeds", *arguments.more]
     mutants = Mutants(arguments.seed, directories, set(arguments.forms.split(",")))
-    words: collections.Counter[str] = collections.Counter()
-    found: collections.Counter[str] = collections.Counter()
-    start = time.monotonic()
-    for number, word, message, finding in find(
+
+    def tell(number: int, finding: Finding) -> None:
+        mutant = mutants[number]
+        name = f"{arguments.seed}-{number}-{mutant.seed}{mutant.suffix}"
+        write_out(out / name, mutant.code, finding, f"gpu schedules: {mutant.gpu_schedules}")
+
+    results = find(
         worker(Compiler(), mutants),
         first=arguments.first,
         count=arguments.count,
         seconds=arguments.seconds,
-    ):
-        words[word] += 1
-        finding = finding or judge(word, message)
-        if finding is None:
-            continue
-        found[finding.key] += 1
-        if found[finding.key] > 1:
-            continue
-        mutant = mutants[number]
-        name = f"{arguments.seed}-{number}-{mutant.seed}{mutant.suffix}"
-        (out / name).write_bytes(mutant.code)
-        (out / f"{name}.log").write_text(
-            f"{finding.key}\ngpu schedules: {mutant.gpu_schedules}\n{finding.log}"
-        )
-        print(f"{name}: {finding.key}", flush=True)
-    print(f"{sum(words.values())} compiles in {time.monotonic() - start:.0f} s: {dict(words)}")
-    for key, times in found.most_common():
-        print(f"{times:6} {key}")
-    return 1 if found else 0
+    )
+    return report_new(results, judge, tell, "compiles")
 
 
 class Files:
@@ -205,15 +190,8 @@ class Files:
 
 
 def _replay(paths: list[pathlib.Path], gpu_schedules: bool) -> int:
-    worst = 0
     work = worker(Compiler(), Files(paths, gpu_schedules))
-    for number, word, message, finding in find(work, count=len(paths)):
-        finding = finding or judge(word, message)
-        print(
-            f"{paths[number].name}: {finding.key if finding else f'{word}: {message}'}", flush=True
-        )
-        worst = max(worst, int(finding is not None))
-    return worst
+    return report_all(find(work, count=len(paths)), judge, [path.name for path in paths])
 
 
 def main() -> int:

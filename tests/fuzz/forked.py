@@ -57,6 +57,9 @@ class Finding:
 
 # Of one piece of work: a word for the statistics, and a message.
 Work = Callable[[int], tuple[str, str]]
+# The number of a piece of work, its word ("died" when there is none) and message, and what was
+# found.
+Result = tuple[int, str, str, Finding | None]
 
 
 def find(
@@ -66,7 +69,7 @@ def find(
     count: int | None = None,
     seconds: float = 1e9,
     hang: float = SECONDS_OF_A_HANG,
-) -> Iterator[tuple[int, str, str, Finding | None]]:
+) -> Iterator[Result]:
     """Does work number by number.
 
     Parameters
@@ -80,8 +83,8 @@ def find(
 
     Yields
     ------
-    tuple of int, str, str, Finding or None
-        The number, the work's word ("died" when there is none) and message, and what was found.
+    Result
+        Of each number in turn.
     """
     deadline = time.monotonic() + seconds
     number, child, memory = first, None, 0

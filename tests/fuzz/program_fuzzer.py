@@ -11,14 +11,12 @@ kernel is in it: a kernel trusts its arguments, and no verifier can know what it
 from __future__ import annotations
 
 import argparse
-import collections
 import copy
 import ctypes
 import os
 import pathlib
 import random
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +27,7 @@ from tests.fuzz.compiler import Compiler
 from tests.fuzz.forked import Finding, Work, find
 from tests.fuzz.mutate_program import ProgramMutator, clip
 from tests.fuzz.program_file import generate_schema, pack, read, schema
+from tests.fuzz.report import report_all, report_new, write_out
 
 # More is refused by the machine, which is right and takes long.
 _LARGEST_ARGUMENTS = 64 << 20
@@ -294,37 +293,21 @@ def main() -> int:
     out = arguments.out.resolve()
     generate_schema(out / "schema")
     if arguments.replay:
-        mutants, arguments.count = Files(arguments.replay), len(arguments.replay)
-    else:
-        mutants = Mutants(arguments.seed, _compile_seeds(out / "seeds"))
-    words: collections.Counter[str] = collections.Counter()
-    found: collections.Counter[str] = collections.Counter()
-    start = time.monotonic()
-    for number, word, message, finding in find(
+        results = find(prepare_worker(Files(arguments.replay)), count=len(arguments.replay))
+        return report_all(results, judge, [path.name for path in arguments.replay])
+    mutants = Mutants(arguments.seed, _compile_seeds(out / "seeds"))
+
+    def tell(number: int, finding: Finding) -> None:
+        seed, data = mutants[number]
+        write_out(out / f"{arguments.seed}-{number}-{seed}.program", data, finding)
+
+    results = find(
         prepare_worker(mutants),
         first=arguments.first,
         count=arguments.count,
         seconds=arguments.seconds,
-    ):
-        words[word] += 1
-        finding = finding or judge(word, message)
-        if arguments.replay:
-            print(
-                f"{mutants[number][0]}: {finding.key if finding else f'{word}: {message}'}",
-                flush=True,
-            )
-        if finding is None:
-            continue
-        found[finding.key] += 1
-        if found[finding.key] > 1 or arguments.replay:
-            continue
-        seed, data = mutants[number]
-        name = f"{arguments.seed}-{number}-{seed}.program"
-        (out / name).write_bytes(data)
-        (out / f"{name}.log").write_text(f"{finding.key}\n{finding.log}")
-        print(f"{name}: {finding.key}", flush=True)
-    print(f"{sum(words.values())} programs in {time.monotonic() - start:.0f} s: {dict(words)}")
-    return 1 if found else 0
+    )
+    return report_new(results, judge, tell, "programs")
 
 
 if __name__ == "__main__":
