@@ -59,6 +59,8 @@ class KernelCodegenImpl final : public KernelCodegen {
           module(CreateSpirvModule(name, *context, machine)) {}
     std::unique_ptr<llvm::LLVMContext> context;
     std::unique_ptr<llvm::Module> module;
+    int64_t sequences = 0;  // of kernels
+    size_t instructions = 0;
   };
   struct Emitted {
     int64_t module;
@@ -73,15 +75,52 @@ class KernelCodegenImpl final : public KernelCodegen {
     return {entry->second, bytes};
   }
 
-  absl::StatusOr<CompiledModule> FinishModule(llvm::Module& module) const;
+  // The number of the module that takes the next kernels; `name` is for a new one.
+  int64_t OpenModule(const std::string& name);
+  // What was begun in the module has ended, with kernels or without any.
+  void CloseSequence(int64_t number, bool has_kernels);
+
+  absl::StatusOr<CompiledModule> FinishModule(const Module& module) const;
 
   const xla::BufferAssignment& assignment_;
   const CodegenOptions options_;
   const std::unique_ptr<llvm::TargetMachine> machine_;
   std::vector<Module> modules_;
+  std::vector<int64_t> open_;  // of modules_, those that still take kernels
+  int64_t kernels_named_ = 0;
   absl::flat_hash_map<std::string, Emitted> emitted_;
   std::map<std::tuple<int64_t, bool, int64_t>, int64_t> scratch_ids_;
 };
+
+// A device's compiler needs longer to begin a module (27 ms on a CPU) than for most kernels (18
+// ms), and works on several modules at a time. So the first modules are as many as can be built at
+// once, and take kernels in turn until they are worth more than their beginning.
+int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
+  constexpr size_t kMostAtOnce = 16;
+  constexpr size_t kFull = 2000;  // instructions, of which a kernel has some hundreds
+  const size_t at_once = std::clamp<size_t>(options_.target.compute_units, 1, kMostAtOnce);
+  if (open_.size() == at_once) {
+    const auto least = std::min_element(open_.begin(), open_.end(), [&](int64_t a, int64_t b) {
+      return modules_[a].instructions < modules_[b].instructions;
+    });
+    if (modules_[*least].instructions < kFull) return *least;
+    open_.erase(least);
+  }
+  open_.push_back(static_cast<int64_t>(modules_.size()));
+  modules_.emplace_back(name, *machine_);
+  return open_.back();
+}
+
+void KernelCodegenImpl::CloseSequence(int64_t number, bool has_kernels) {
+  Module& module = modules_[number];
+  if (has_kernels) {
+    ++module.sequences;
+    module.instructions = module.module->getInstructionCount();
+  } else if (module.sequences == 0) {  // it was opened for them
+    open_.pop_back();
+    modules_.pop_back();
+  }
+}
 
 absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
     const xla::HloInstruction& instruction) {
@@ -89,12 +128,14 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
   const std::string key = absl::StrCat(ComputationText(instruction), "|", arguments.Signature());
   auto found = emitted_.find(key);
   if (found == emitted_.end()) {
-    const std::string name = KernelName(instruction.name(), emitted_.size());
-    Module module(name, *machine_);
-    KernelSequence sequence(instruction, arguments, options_.target, *module.module, name);
-    TF_RETURN_IF_ERROR(EmitWithSchedule(sequence));
-    const auto number = static_cast<int64_t>(modules_.size());
-    if (!sequence.kernels().empty()) modules_.push_back(std::move(module));
+    const std::string name = KernelName(instruction.name(), kernels_named_++);
+    const int64_t number = OpenModule(name);
+    KernelSequence sequence(instruction, arguments, options_.target, *modules_[number].module,
+                            name);
+    const absl::Status emitted = EmitWithSchedule(sequence);
+    if (!emitted.ok()) sequence.Discard();
+    CloseSequence(number, !sequence.kernels().empty());
+    TF_RETURN_IF_ERROR(emitted);
     found = emitted_.emplace(key, Emitted{number, sequence.kernels(), sequence.scratch()}).first;
   }
 
@@ -117,18 +158,22 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
 }
 
 absl::StatusOr<KernelLaunch> KernelCodegenImpl::EmitRegion(const xla::HloInstruction& instruction) {
-  const std::string name = absl::StrCat(KernelName(instruction.name(), modules_.size()), "_region");
-  Module module(name, *machine_);
-  TF_ASSIGN_OR_RETURN(KernelLaunch launch, EmitSmallRegion(instruction, assignment_,
-                                                           options_.target, *module.module, name));
-  launch.module = static_cast<int64_t>(modules_.size());
-  modules_.push_back(std::move(module));
+  const std::string name =
+      absl::StrCat(KernelName(instruction.name(), kernels_named_++), "_region");
+  const int64_t number = OpenModule(name);
+  TF_ASSIGN_OR_RETURN(
+      KernelLaunch launch,
+      EmitSmallRegion(instruction, assignment_, options_.target, *modules_[number].module, name));
+  CloseSequence(number, /*has_kernels=*/true);
+  launch.module = number;
   return launch;
 }
 
-absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(llvm::Module& module) const {
+absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(const Module& owned) const {
+  llvm::Module& module = *owned.module;
   CompiledModule result;
   result.name = module.getModuleIdentifier();
+  if (owned.sequences > 1) absl::StrAppend(&result.name, "_and_", owned.sequences - 1);
   if (options_.keep_ir) result.ir_before = ToText(module);
   LegalizerOptions legalizer;
   legalizer.has_fp64 = options_.target.has_fp64;
@@ -144,7 +189,7 @@ absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(llvm::Module& mod
 
 absl::StatusOr<std::vector<CompiledModule>> KernelCodegenImpl::Finish() {
   std::vector<absl::StatusOr<CompiledModule>> finished(modules_.size());
-  const auto finish = [&](size_t i) { finished[i] = FinishModule(*modules_[i].module); };
+  const auto finish = [&](size_t i) { finished[i] = FinishModule(modules_[i]); };
   const int threads = std::min<int>(static_cast<int>(modules_.size()), tsl::port::MaxParallelism());
   if (threads > 1) {
     // Its destructor waits for everything.

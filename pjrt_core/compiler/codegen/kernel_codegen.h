@@ -56,10 +56,10 @@ struct KernelLaunch {
   std::vector<KernelArgument> arguments;
 };
 
-// One SPIR-V module: the kernels of one instruction. Small modules are built at the same time, and
-// those that programs have in common are built once.
+// One SPIR-V module: the kernels of one instruction or of several. Modules are built at the same
+// time, and those that programs have in common are built once.
 struct CompiledModule {
-  std::string name;  // of its first entry point
+  std::string name;  // of its first entry point, and "_and_N" for N more instructions
   std::string spirv;
   std::string ir_before;  // textual LLVM IR for dumps, only when asked for
   std::string ir_after;

@@ -258,6 +258,35 @@ TEST_F(KernelCodegenTest, Fp64NeedsATargetThatHasIt) {
   EXPECT_THAT(std::string(launches.status().message()), HasSubstr("dg2"));
 }
 
+// As many as are built at once take kernels in turn, until they are full.
+TEST_F(KernelCodegenTest, KernelsShareModules) {
+  constexpr int kKernels = 400;
+  std::string hlo = "HloModule m\n";
+  std::string entry = "ENTRY e {\n  value0 = f32[8] parameter(0)\n";
+  for (int i = 1; i <= kKernels; ++i) {
+    absl::StrAppend(&hlo, "sum", i,
+                    " { x = f32[8] parameter(0)\n  s = f32[8] sine(x)\n  k = f32[] constant(", i,
+                    ")\n  b = f32[8] broadcast(k), dimensions={}\n  ROOT r = f32[8] add(s, b) }\n");
+    absl::StrAppend(&entry, "  ", i == kKernels ? "ROOT " : "", "value", i,
+                    " = f32[8] fusion(value", i - 1, "), kind=kLoop, calls=sum", i, "\n");
+  }
+  Target target;
+  target.compute_units = 3;
+  const auto launches = EmitAll(absl::StrCat(hlo, entry, "}"), target);
+  ASSERT_TRUE(launches.ok()) << launches.status();
+  for (int i = 0; i < 6; ++i) EXPECT_EQ((*launches)[i][0].module, i % 3);
+  const auto modules = codegen_->Finish();
+  ASSERT_TRUE(modules.ok()) << modules.status();
+  EXPECT_GT(modules->size(), 3);
+  EXPECT_LT(modules->size(), kKernels / 4);
+  EXPECT_THAT((*modules)[1].name, testing::StartsWith("value2_k1_and_"));
+  for (const std::vector<KernelLaunch>& launch : *launches) {
+    EXPECT_EQ(CountOf((*modules)[launch[0].module].ir_after,
+                      absl::StrCat("@", launch[0].entry_point, "(")),
+              1);
+  }
+}
+
 TEST_F(KernelCodegenTest, WhatFailedLeavesNothingBehind) {
   constexpr char kHlo[] = R"(
 HloModule m
