@@ -1,6 +1,7 @@
 // Merges instructions into kernels. Afterwards every instruction that computes is a fusion, a
 // library call, control flow, or one of the operations that code generation takes bare.
 
+#include "pjrt_core/compiler/passes/fusion_parameter_order.h"
 #include "pjrt_core/compiler/passes/fusion_wrapper.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
 #include "pjrt_core/compiler/passes/sibling_fusion.h"
@@ -17,6 +18,7 @@ void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<FusionWrapper>();
+  pipeline.AddPass<FusionParameterOrder>();
 }
 
 }  // namespace onexpu::compiler
