@@ -88,20 +88,46 @@ class FftKernel {
   absl::Status FirstStep() {
     const int64_t radix = radices_[0];
     const std::vector<int64_t> digits(radices_.rbegin(), radices_.rend() - 1);
-    return kernel_.ForEach(digits, [&](absl::Span<Value* const> counters) -> absl::Status {
-      Value* block = math_.LinearizeRowMajor(counters, digits);
+    const auto first_of_block = [&](absl::Span<Value* const> counters) {
       Value* first = math_.Constant(0);
       for (size_t i = digits.size(); i-- > 0;) {
         first = math_.Add(math_.Mul(first, digits[i]), counters[i]);
       }
+      return first;
+    };
+    const bool reads_apart = ReadsApart();
+    if (reads_apart) {
+      std::vector<int64_t> extents = digits;
+      extents.push_back(radix);
+      TF_RETURN_IF_ERROR(kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
+        Value* element = math_.Add(first_of_block(counters.first(digits.size())),
+                                   math_.Mul(counters.back(), length_ / radix));
+        TF_ASSIGN_OR_RETURN(const Complex value, Read(element));
+        WriteLocal(math_.LinearizeRowMajor(counters, extents), value);
+        return absl::OkStatus();
+      }));
+    }
+    return kernel_.ForEach(digits, [&](absl::Span<Value* const> counters) -> absl::Status {
+      Value* place = math_.Mul(math_.LinearizeRowMajor(counters, digits), radix);
+      Value* first = first_of_block(counters);
       std::vector<Complex> x;
       for (int64_t j = 0; j < radix; ++j) {
-        TF_ASSIGN_OR_RETURN(Complex element, Read(math_.Add(first, j * (length_ / radix))));
-        x.push_back(element);
+        if (reads_apart) {
+          x.push_back(ReadLocal(math_.Add(place, j)));
+        } else {
+          TF_ASSIGN_OR_RETURN(Complex element, Read(math_.Add(first, j * (length_ / radix))));
+          x.push_back(element);
+        }
       }
-      return WriteAll(Butterfly(x, is_inverse_), math_.Mul(block, radix), 1,
-                      /*is_last=*/radices_.size() == 1);
+      return WriteAll(Butterfly(x, is_inverse_), place, 1, /*is_last=*/radices_.size() == 1);
     });
+  }
+
+  // The first step repeats what computes an element of the operand for each element of a block.
+  // When that is more than a read, a loop of its own has it once: less for the device's compiler.
+  bool ReadsApart() const {
+    constexpr int64_t kReads = 4;  // instructions: the operand, a bitcast, the transform
+    return radices_.size() > 1 && fft_.parent()->instruction_count() > kReads;
   }
 
   // Joins `radix` transforms of length `done` to one, in place.
