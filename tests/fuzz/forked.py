@@ -136,6 +136,7 @@ class _Child:
             work = prepare()
             while True:
                 os.ftruncate(2, 0)
+                os.lseek(2, 0, os.SEEK_SET)
                 word, message = work(number)
                 used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
                 line = json.dumps([number, word, message[:600], used]) + "\n"

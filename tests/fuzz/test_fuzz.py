@@ -37,6 +37,7 @@ ANSWERS = {
     "negative_top_k.mlir": INVALID + ".*-9223372036854775808",
     "padding_below_the_window.textproto": INVALID + ".*convolution.1: paddings",
     "precision_of_a_call.textproto": INVALID + "",
+    "quantised_iota.mlir": "UNIMPLEMENTED: onexpu: quantised types",
     "random_bits_without_a_state.textproto": INVALID + ".*a state and the bits",
     "recv_of_an_array.textproto": "UNIMPLEMENTED: onexpu: .*recv is not supported: nobody is at",
     "replica_id_as_a_float.textproto": INVALID + r".*constant.5: it gives a number, u32\[\]",

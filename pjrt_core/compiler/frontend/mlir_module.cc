@@ -132,9 +132,17 @@ absl::Status CheckCalls(mlir::ModuleOp module, absl::string_view code) {
 absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
   // MLIR's lexer takes the null pointer for the place where a user asks for a completion.
   if (code.empty()) return InvalidModule(absl::InvalidArgumentError("it is empty"));
-  if (!absl::StartsWith(code, kBytecodeMagic) && NestingDepth(code) > kDeepestNesting) {
-    return InvalidModule(absl::InvalidArgumentError(
-        absl::StrCat("its text is nested more than ", kDeepestNesting, " deep")));
+  if (!absl::StartsWith(code, kBytecodeMagic)) {
+    if (NestingDepth(code) > kDeepestNesting) {
+      return InvalidModule(absl::InvalidArgumentError(
+          absl::StrCat("its text is nested more than ", kDeepestNesting, " deep")));
+    }
+    // XLA's conversion refuses what computes with them, and ends the process on what makes them.
+    if (absl::StrContains(code, "!quant.")) {
+      return absl::UnimplementedError(
+          "onexpu: quantised types (!quant.uniform) are not supported: compute with integers, and "
+          "scale them in the program");
+    }
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = xla::ParseMlirModuleString(code, context);
