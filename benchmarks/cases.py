@@ -27,6 +27,7 @@ class Case:
     note: str = ""
     rounds: int = 31
     seconds: float = 4.0
+    warmup: int = 2  # rounds
 
 
 def _waiting(call, arguments) -> Run:

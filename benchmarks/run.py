@@ -3,7 +3,8 @@
 
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
-Groups are "operations" (cases.py) and "models" (model_cases.py); without a name, all cases run.
+Groups are "operations" (cases.py), "models" (model_cases.py) and "compilation" (compile_cases.py); without a name, all
+cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -88,10 +89,11 @@ def picture(rows: list[dict], path: pathlib.Path) -> None:
 
 def main() -> None:
     from cases import CASES
+    from compile_cases import COMPILE_CASES
     from model_cases import MODEL_CASES
 
-    groups = {"operations": CASES, "models": MODEL_CASES}
-    cases = CASES | MODEL_CASES
+    groups = {"operations": CASES, "models": MODEL_CASES, "compilation": COMPILE_CASES}
+    cases = CASES | MODEL_CASES | COMPILE_CASES
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*", choices=[*groups, *cases, []], help="default: all")
@@ -107,7 +109,9 @@ def main() -> None:
     selected = [case for name in arguments.case or groups for case in groups.get(name, [name])]
     for name in dict.fromkeys(selected):
         case = cases[name](limits)
-        samples = alternate(case.contenders, seconds=case.seconds, rounds=case.rounds)
+        samples = alternate(
+            case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup
+        )
         ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
         rows.append(
             {
