@@ -14,8 +14,6 @@ sys.path.append(str(pathlib.Path(__file__).parent))
 
 import googletest  # noqa: E402
 
-_RESULTS = pytest.StashKey[dict[str, googletest.ProgramResult]]()
-
 
 @pytest.fixture(scope="session")
 def googletest_results(request: pytest.FixtureRequest) -> dict[str, googletest.ProgramResult]:
@@ -25,20 +23,23 @@ def googletest_results(request: pytest.FixtureRequest) -> dict[str, googletest.P
         for item in request.session.items
         if "program" in getattr(getattr(item, "callspec", None), "params", {})
     ]
-    results = googletest.run(labels)
-    request.config.stash[_RESULTS] = results
-    return results
+    return googletest.run(labels)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Prints the counts of the cases inside the GoogleTest programs."""
-    results = terminalreporter.config.stash.get(_RESULTS, None)
-    if results is None:
+    # Out of the reports, which also come from other processes.
+    counts = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == "googletest" and report.when == "call"
+    ]
+    if not counts:
         return
-    cases = sum(result.cases for result in results.values())
-    failures = sum(result.failures for result in results.values())
-    skipped = sum(result.skipped for result in results.values())
+    cases, failures, skipped = map(sum, zip(*counts, strict=True))
     terminalreporter.write_line(
         f"GoogleTest: {cases - failures - skipped} cases passed, {failures} failed, "
-        f"{skipped} skipped, in {len(results)} programs"
+        f"{skipped} skipped, in {len(counts)} programs"
     )
