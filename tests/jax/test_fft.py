@@ -108,6 +108,35 @@ def test_work_around_transforms_joins_their_kernels(xpu) -> None:
     np.testing.assert_allclose(np.asarray(compiled(*arguments)), expected, atol=40 * 1.2e-7 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
+@pytest.mark.parametrize("shape", [(37, 60), (129, 8), (16, 128)])  # one radix, several; odd work-groups
+def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> None:
+    lines, n = shape
+    random = np.random.default_rng(n)
+    scales = random.standard_normal((10, 1, 1)).astype(dtype)  # more than one kernel takes
+    x = random.standard_normal((lines, n // 2 + 1 if kind == "irfft" else n))
+    x = x.astype(dtype) if kind == "rfft" else (x + 1j * random.standard_normal(x.shape)).astype(
+        "complex64" if dtype == "float32" else "complex128")  # fmt: skip
+
+    def transforms(x):
+        whole = [getattr(jnp.fft, kind)(x * scale + i, n=n) for i, scale in enumerate(scales[:, 0, 0])]
+        return whole, getattr(jnp.fft, kind)(jnp.abs(whole[3]) + jnp.zeros_like(x, shape=whole[3].shape), n=n)
+
+    compiled = jax.jit(transforms).lower(jax.device_put(x, xpu)).compile()
+    fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+    assert len([line for line in fusions if line.split(" fusion(")[0].count("[") >= 2]) == 2  # eight, and two
+    whole, later = compiled(jax.device_put(x, xpu))
+    wide = x.astype("float64" if kind == "rfft" else "complex128")
+    # Units of the largest element, as in test_lengths_that_kernels_have.
+    bound = 10 * float(np.finfo(dtype).eps)
+    for i, (scale, actual) in enumerate(zip(scales[:, 0, 0].astype("float64"), whole, strict=True)):
+        expected = getattr(np.fft, kind)(wide * scale + i, n=n)
+        np.testing.assert_allclose(np.asarray(actual), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
+    expected = getattr(np.fft, kind)(np.abs(np.asarray(whole[3])).astype(wide.dtype), n=n)
+    np.testing.assert_allclose(np.asarray(later), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes_of_transposed_arrays(xpu, axis) -> None:
     x = _signal((24, 30, 20), "complex64")

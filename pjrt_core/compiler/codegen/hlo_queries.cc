@@ -29,6 +29,11 @@ const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
                                                     : instruction;
 }
 
+const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction) {
+  const xla::HloInstruction& root = RootOf(instruction);
+  return root.opcode() == HloOpcode::kTuple && root.operand_count() > 0 ? *root.operand(0) : root;
+}
+
 int64_t KnownTripCount(const xla::HloInstruction& loop) {
   const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
   return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;

@@ -15,6 +15,9 @@ bool IsFree(const xla::HloInstruction& instruction);
 // A fusion's root, or the instruction itself.
 const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
 
+// One of the results of RootOf: of a tuple the first.
+const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction);
+
 // How often a loop runs, as an earlier pass found out; -1 when nobody knows.
 int64_t KnownTripCount(const xla::HloInstruction& loop);
 

@@ -88,7 +88,7 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   // Blocks of dots and lines of transforms add indices up whose neighbours a CPU's compiler sees in
   // 64 bits alone.
   const bool adds_up =
-      ContainsDot(instruction_) || RootOf(instruction_).opcode() == xla::HloOpcode::kFft;
+      ContainsDot(instruction_) || OneResultOf(instruction_).opcode() == xla::HloOpcode::kFft;
   const bool is_narrow = FitsInt32(instruction_) && !(adds_up && !target_.gpu_schedules);
   auto* index_type = llvm::Type::getIntNTy(context, is_narrow ? 32 : 64);
   auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,

@@ -27,11 +27,10 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
+  if (OneResultOf(root).opcode() == xla::HloOpcode::kFft) return EmitOne(sequence, EmitFft);
   switch (root.opcode()) {
     case xla::HloOpcode::kConcatenate:
       return EmitOne(sequence, EmitConcatenate);
-    case xla::HloOpcode::kFft:
-      return EmitOne(sequence, EmitFft);
     case xla::HloOpcode::kRngGetAndUpdateState:
       return EmitRngState(sequence);
     case xla::HloOpcode::kReduce:

@@ -112,7 +112,7 @@ double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
 bool IsSupported(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kFusion:
-      return !instruction.IsCustomFusion() && RootOf(instruction).opcode() != HloOpcode::kFft;
+      return !instruction.IsCustomFusion() && OneResultOf(instruction).opcode() != HloOpcode::kFft;
     case HloOpcode::kReduce:
       return true;
     case HloOpcode::kBroadcast:

@@ -14,12 +14,6 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Any of the results; they all have the same dimensions and layout.
-const HloInstruction& OneRoot(const HloInstruction& instruction) {
-  const HloInstruction& root = RootOf(instruction);
-  return root.opcode() == HloOpcode::kTuple ? *root.operand(0) : root;
-}
-
 bool IsPlainLoopRoot(const HloInstruction& root) {
   switch (root.opcode()) {
     // In place or with a schedule of their own: not to be mixed with others.
@@ -40,7 +34,9 @@ bool IsPlainLoopRoot(const HloInstruction& root) {
 }  // namespace
 
 bool SiblingFusion::ShapesCompatibleForFusion(HloInstruction* first, HloInstruction* second) {
-  return xla::Shape::Equal().IgnoreElementType()(OneRoot(*first).shape(), OneRoot(*second).shape());
+  // All results of one have the same dimensions and layout.
+  return xla::Shape::Equal().IgnoreElementType()(OneResultOf(*first).shape(),
+                                                 OneResultOf(*second).shape());
 }
 
 bool SiblingFusion::IsFusible(HloInstruction* instruction) {

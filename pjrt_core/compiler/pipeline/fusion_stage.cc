@@ -5,6 +5,7 @@
 #include "pjrt_core/compiler/passes/fusion_wrapper.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
 #include "pjrt_core/compiler/passes/sibling_fusion.h"
+#include "pjrt_core/compiler/passes/transform_fusion.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/service/hlo_cse.h"
@@ -18,6 +19,7 @@ void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<FusionWrapper>();
+  pipeline.AddPass<TransformFusion>();
   pipeline.AddPass<FusionParameterOrder>();
 }
 

@@ -1,7 +1,8 @@
-// Fourier transforms along one dimension: a work-item transforms a line, or two real ones as one
-// complex, and neighbouring work-items have neighbouring lines. A line lies in local memory, each
-// work-item's in a column of its own, so that no barrier is needed; the first step reads the
-// operand, the last one writes the result (Cooley and Tukey 1965, decimation in time, mixed radix).
+// Fourier transforms along one dimension, one or several of a kind: a work-item transforms a line,
+// or two real ones as one complex, and neighbouring work-items have neighbouring lines. A line lies
+// in local memory, each work-item's in a column of its own, so that no barrier is needed; the first
+// step reads the operand, the last one writes the result (Cooley and Tukey 1965, decimation in
+// time, mixed radix).
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -36,7 +37,8 @@ class FftKernel {
   explicit FftKernel(FusionContext& kernel)
       : kernel_(kernel),
         math_(kernel.index_math()),
-        fft_(kernel.root()),
+        ffts_(Roots(kernel.root())),
+        fft_(*ffts_[0]),
         length_(fft_.fft_length()[0]),
         radices_(FftRadices(length_)),
         is_real_(fft_.fft_type() == xla::RFFT || fft_.fft_type() == xla::IRFFT),
@@ -51,9 +53,20 @@ class FftKernel {
   absl::StatusOr<LaunchDimensions> Emit() {
     const int64_t lines = xla::ShapeUtil::ElementsIn(line_shape_);
     const int64_t count = is_real_ ? xla::CeilOfRatio<int64_t>(lines, 2) : lines;
+    const int64_t groups = xla::CeilOfRatio(count, kFftLines);
     Value* number = math_.ToIndexType(kernel_.GlobalId());
     column_ = LocalId(kernel_);
-    if (radices_.size() > 1 || fft_.fft_type() == xla::RFFT) {
+    result_ = kernel_.results()[0];
+    if (ffts_.size() > 1) {
+      // A work-group has lines of one transform, so that all its work-items take the same way.
+      transform_ = math_.Div(math_.ToIndexType(GroupId(kernel_)), groups);
+      number = math_.Sub(number, math_.Mul(transform_, groups * kFftLines));
+      for (size_t i = 1; i < ffts_.size(); ++i) {
+        result_.pointer =
+            kernel_.b().CreateSelect(IsTransform(i), kernel_.results()[i].pointer, result_.pointer);
+      }
+    }
+    if (radices_.size() > 1 || ReadsApart() || fft_.fft_type() == xla::RFFT) {
       re_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
       im_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
     }
@@ -68,11 +81,21 @@ class FftKernel {
       }
       return Transform();
     }));
-    const uint64_t global = xla::RoundUpTo(count, kFftLines);
+    const uint64_t global = groups * kFftLines * ffts_.size();
     return LaunchDimensions{{global}, {uint64_t{kFftLines}}};
   }
 
  private:
+  static std::vector<const HloInstruction*> Roots(const HloInstruction& root) {
+    if (root.opcode() != xla::HloOpcode::kTuple) return {&root};
+    return {root.operands().begin(), root.operands().end()};
+  }
+
+  // Whether the work-group's lines are those of the `i`-th transform.
+  Value* IsTransform(size_t i) {
+    return kernel_.b().CreateICmpEQ(transform_, math_.Constant(static_cast<int64_t>(i)));
+  }
+
   absl::Status Transform() {
     TF_RETURN_IF_ERROR(FirstStep());
     int64_t done = radices_[0];
@@ -99,13 +122,19 @@ class FftKernel {
     if (reads_apart) {
       std::vector<int64_t> extents = digits;
       extents.push_back(radix);
-      TF_RETURN_IF_ERROR(kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
-        Value* element = math_.Add(first_of_block(counters.first(digits.size())),
-                                   math_.Mul(counters.back(), length_ / radix));
-        TF_ASSIGN_OR_RETURN(const Complex value, Read(element));
-        WriteLocal(math_.LinearizeRowMajor(counters, extents), value);
-        return absl::OkStatus();
-      }));
+      const auto read_all = [&](const HloInstruction& fft) {
+        return kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
+          Value* element = math_.Add(first_of_block(counters.first(digits.size())),
+                                     math_.Mul(counters.back(), length_ / radix));
+          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft, element));
+          WriteLocal(math_.LinearizeRowMajor(counters, extents), value);
+          return absl::OkStatus();
+        });
+      };
+      if (ffts_.size() == 1) TF_RETURN_IF_ERROR(read_all(fft_));
+      for (size_t i = 0; ffts_.size() > 1 && i < ffts_.size(); ++i) {
+        TF_RETURN_IF_ERROR(kernel_.If(IsTransform(i), [&] { return read_all(*ffts_[i]); }));
+      }
     }
     return kernel_.ForEach(digits, [&](absl::Span<Value* const> counters) -> absl::Status {
       Value* place = math_.Mul(math_.LinearizeRowMajor(counters, digits), radix);
@@ -115,7 +144,7 @@ class FftKernel {
         if (reads_apart) {
           x.push_back(ReadLocal(math_.Add(place, j)));
         } else {
-          TF_ASSIGN_OR_RETURN(Complex element, Read(math_.Add(first, j * (length_ / radix))));
+          TF_ASSIGN_OR_RETURN(Complex element, Read(fft_, math_.Add(first, j * (length_ / radix))));
           x.push_back(element);
         }
       }
@@ -127,6 +156,7 @@ class FftKernel {
   // When that is more than a read, a loop of its own has it once: less for the device's compiler.
   bool ReadsApart() const {
     constexpr int64_t kReads = 4;  // instructions: the operand, a bitcast, the transform
+    if (ffts_.size() > 1) return true;  // and each in a way of its own
     return radices_.size() > 1 && fft_.parent()->instruction_count() > kReads;
   }
 
@@ -164,23 +194,23 @@ class FftKernel {
       const Complex mirror = ReadLocal(mirrored);
       const Complex first = {(z.re + mirror.re) * 0.5, (z.im - mirror.im) * 0.5};
       const Complex second = {(z.im + mirror.im) * 0.5, (mirror.re - z.re) * 0.5};
-      TF_RETURN_IF_ERROR(kernel_.Store(0, At(first_line_, k[0]), Join(first)));
-      return kernel_.Store(0, At(second_line_, k[0]), Join(second));
+      TF_RETURN_IF_ERROR(kernel_.Store(result_, At(first_line_, k[0]), Join(first)));
+      return kernel_.Store(result_, At(second_line_, k[0]), Join(second));
     });
   }
 
   // The element of the line that is transformed, from the operand.
-  absl::StatusOr<Complex> Read(Value* element) {
-    if (fft_.fft_type() == xla::IRFFT) return ReadHalfSpectra(element);
-    TF_ASSIGN_OR_RETURN(Value * first, Operand(first_line_, element));
+  absl::StatusOr<Complex> Read(const HloInstruction& fft, Value* element) {
+    if (fft.fft_type() == xla::IRFFT) return ReadHalfSpectra(fft, element);
+    TF_ASSIGN_OR_RETURN(Value * first, Operand(fft, first_line_, element));
     if (!is_real_) return Split(first);
-    TF_ASSIGN_OR_RETURN(Value * second, Operand(second_line_, element));
+    TF_ASSIGN_OR_RETURN(Value * second, Operand(fft, second_line_, element));
     return Complex{{first, kernel_.b()}, {second, kernel_.b()}};
   }
 
   // The first line's spectrum plus i times the second's. Of the elements beyond the middle the
   // mirrored are in memory; the imaginary part of what is its own mirror cannot be, and is ignored.
-  absl::StatusOr<Complex> ReadHalfSpectra(Value* element) {
+  absl::StatusOr<Complex> ReadHalfSpectra(const HloInstruction& fft, Value* element) {
     llvm::IRBuilder<>& b = kernel_.b();
     Value* beyond = b.CreateICmpSGT(element, math_.Constant(length_ / 2));
     Value* present = b.CreateSelect(beyond, math_.Sub(math_.Constant(length_), element), element);
@@ -189,7 +219,7 @@ class FftKernel {
       is_real = b.CreateOr(is_real, b.CreateICmpEQ(element, math_.Constant(length_ / 2)));
     }
     const auto whole = [&](const std::vector<Value*>& line) -> absl::StatusOr<Complex> {
-      TF_ASSIGN_OR_RETURN(Value * value, Operand(line, present));
+      TF_ASSIGN_OR_RETURN(Value * value, Operand(fft, line, present));
       const Complex half = Split(value);
       const Real im = Select(beyond, -half.im, half.im);
       return Complex{half.re, Select(is_real, im.Constant(0), im)};
@@ -199,8 +229,9 @@ class FftKernel {
     return first + TimesI(second);
   }
 
-  absl::StatusOr<Value*> Operand(const std::vector<Value*>& line, Value* element) {
-    return kernel_.Element(*fft_.operand(0), At(line, element));
+  absl::StatusOr<Value*> Operand(const HloInstruction& fft, const std::vector<Value*>& line,
+                                 Value* element) {
+    return kernel_.Element(*fft.operand(0), At(line, element));
   }
 
   absl::Status WriteAll(const std::vector<Complex>& values, Value* first, int64_t stride,
@@ -218,9 +249,9 @@ class FftKernel {
 
   absl::Status WriteResult(Value* element, Complex value) {
     if (is_inverse_) value = value * value.re.Constant(1.0 / static_cast<double>(length_));
-    if (!is_real_) return kernel_.Store(0, At(first_line_, element), Join(value));
-    TF_RETURN_IF_ERROR(kernel_.Store(0, At(first_line_, element), value.re.value()));
-    return kernel_.Store(0, At(second_line_, element), value.im.value());
+    if (!is_real_) return kernel_.Store(result_, At(first_line_, element), Join(value));
+    TF_RETURN_IF_ERROR(kernel_.Store(result_, At(first_line_, element), value.re.value()));
+    return kernel_.Store(result_, At(second_line_, element), value.im.value());
   }
 
   // The work-item's own column last, by itself: so neighbours are seen to be neighbours.
@@ -291,14 +322,17 @@ class FftKernel {
 
   FusionContext& kernel_;
   IndexMath& math_;
-  const HloInstruction& fft_;
+  const std::vector<const HloInstruction*> ffts_;  // of one type, length, shape and layout
+  const HloInstruction& fft_;                      // any of them
   const int64_t length_;
   const std::vector<int64_t> radices_;  // first step first
   const bool is_real_;                  // two lines are transformed as one
   const bool is_inverse_;
   xla::Shape line_shape_;  // of the first elements of all lines
   const xla::PrimitiveType real_type_;
-  Array re_, im_;  // [length, lines]
+  Value* transform_ = nullptr;  // the number of the work-group's, when there are several
+  Array result_;                // of that
+  Array re_, im_;               // [length, lines]
   llvm::GlobalVariable* factors_ = nullptr;
   Value* column_ = nullptr;  // i64
   std::vector<Value*> first_line_, second_line_;

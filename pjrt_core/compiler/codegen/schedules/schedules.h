@@ -20,7 +20,8 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 // the kind, or something else is better.
 absl::StatusOr<bool> EmitDots(KernelSequence& sequence);
 
-// kFft over the last dimension, of the lengths and types of IsFftKernel, on a CPU.
+// kFft over the last dimension, of the lengths and types of IsFftKernel, or a tuple of several that
+// are alike; on a CPU.
 absl::StatusOr<LaunchDimensions> EmitFft(FusionContext& kernel);
 
 // Tiles, for a root that reads memory along another dimension than it writes, through elementwise

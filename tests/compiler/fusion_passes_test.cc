@@ -1,0 +1,131 @@
+// Which fusions become one kernel, and which share one.
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pjrt_core/compiler/codegen/computation_text.h"
+#include "pjrt_core/compiler/passes/fusion_parameter_order.h"
+#include "pjrt_core/compiler/passes/transform_fusion.h"
+#include "tests/compiler/hlo_test_util.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_comparison.h"
+#include "xla/literal_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using ::testing::ElementsAre;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+std::vector<HloInstruction*> Fusions(xla::HloModule& module) {
+  return Instructions(module, HloOpcode::kFusion);
+}
+
+TEST(FusionParameterOrderTest, TheSameWorkHasTheSameText) {
+  const auto module = ParseModule(R"(
+HloModule m
+first { a = f32[8] parameter(0)
+  b = f32[] parameter(1)
+  w = f32[8] broadcast(b), dimensions={}
+  ROOT r = f32[8] subtract(a, w) }
+second { b = f32[] parameter(0)
+  unused = f32[2] parameter(1)
+  a = f32[8] parameter(2)
+  w = f32[8] broadcast(b), dimensions={}
+  ROOT r = f32[8] subtract(a, w) }
+third { b = f32[] parameter(0)
+  a = f32[8] parameter(1)
+  w = f32[8] broadcast(b), dimensions={}
+  ROOT r = f32[8] subtract(a, w) }
+ENTRY e {
+  x = f32[8] parameter(0)
+  s = f32[] parameter(1)
+  t = f32[2] parameter(2)
+  one = f32[8] fusion(x, s), kind=kLoop, calls=first
+  two = f32[8] fusion(s, t, one), kind=kLoop, calls=second
+  ROOT three = f32[8] fusion(s, two), kind=kLoop, calls=third, metadata={op_name="kept"}
+})");
+  const xla::Literal x = xla::LiteralUtil::CreateR1<float>({1, 2, 3, 4, 5, 6, 7, 8});
+  const xla::Literal s = xla::LiteralUtil::CreateR0<float>(0.5);
+  const xla::Literal t = xla::LiteralUtil::CreateR1<float>({9, 9});
+  const xla::Literal expected = Evaluate(*module, {&x, &s, &t});
+  ASSERT_NE(ComputationText(*Fusions(*module)[0]), ComputationText(*Fusions(*module)[2]));
+
+  const auto changed = FusionParameterOrder().Run(module.get());
+  ASSERT_TRUE(changed.ok() && *changed) << changed.status();
+  const std::vector<HloInstruction*> fusions = Fusions(*module);
+  EXPECT_EQ(ComputationText(*fusions[0]), ComputationText(*fusions[2]));
+  EXPECT_EQ(fusions[2]->metadata().op_name(), "kept");
+  // What is not used comes last.
+  EXPECT_EQ(fusions[1]->operand(2)->name(), "t");
+  EXPECT_EQ(Evaluate(*module, {&x, &s, &t}), expected);
+  EXPECT_FALSE(FusionParameterOrder().Run(module.get()).value());
+}
+
+// Named fusions of x, y or of each other: each a transform of its operand times a constant, the
+// inverse one when its name says so.
+std::unique_ptr<xla::HloModule> Transforms(
+    const std::vector<std::pair<absl::string_view, absl::string_view>>& of, int64_t lines = 2) {
+  const std::string shape = absl::StrCat("c64[", lines, ",4]");
+  std::string text = "HloModule m\n";
+  std::string entry =
+      absl::StrCat("ENTRY e {\n  x = ", shape, " parameter(0)\n  y = ", shape, " parameter(1)\n");
+  std::string names, shapes;
+  for (const auto& [name, operand] : of) {
+    absl::StrAppend(&text, "computation_", name, " { p = ", shape, " parameter(0)\n  c = c64[] ",
+                    "constant((", names.size() + 1, ", 1))\n  w = ", shape,
+                    " broadcast(c), dimensions={}\n  m = ", shape,
+                    " multiply(p, w)\n  ROOT r = ", shape,
+                    " fft(m), fft_type=", absl::StartsWith(name, "inverse") ? "IFFT" : "FFT",
+                    ", fft_length={4} }\n");
+    absl::StrAppend(&entry, "  ", name, " = ", shape, " fusion(", operand,
+                    "), kind=kLoop, calls=computation_", name, "\n");
+    absl::StrAppend(&names, names.empty() ? "" : ", ", name);
+    absl::StrAppend(&shapes, shapes.empty() ? "" : ", ", shape);
+  }
+  return ParseModule(
+      absl::StrCat(text, entry, "  ROOT all = (", shapes, ") tuple(", names, ")\n}"));
+}
+
+// How many transforms each kernel has.
+std::vector<int64_t> SizesAfterFusion(xla::HloModule& module) {
+  const auto run = TransformFusion().Run(&module);
+  EXPECT_TRUE(run.ok()) << run.status();
+  std::vector<int64_t> sizes;
+  for (const HloInstruction* fusion : Fusions(module)) {
+    sizes.push_back(fusion->shape().IsTuple() ? fusion->shape().tuple_shapes().size() : 1);
+  }
+  return sizes;
+}
+
+TEST(TransformFusionTest, WhatIsAlikeAndApartIsOneKernel) {
+  const auto module = Transforms({{"a", "x"}, {"b", "y"}, {"inverse", "x"}, {"c", "x"}});
+  const xla::Literal x = xla::LiteralUtil::CreateR2<xla::complex64>(
+      {{{1, 2}, {3, -1}, {0, 4}, {2, 2}}, {{5, 0}, {1, 1}, {-2, 3}, {0, 1}}});
+  const xla::Literal y = xla::LiteralUtil::CreateR2<xla::complex64>(
+      {{{2, 0}, {0, 1}, {1, 4}, {7, 2}}, {{0, 0}, {3, 1}, {-1, 3}, {4, 1}}});
+  const xla::Literal expected = Evaluate(*module, {&x, &y});
+  EXPECT_THAT(SizesAfterFusion(*module), ElementsAre(3, 1));
+  EXPECT_TRUE(xla::literal_comparison::Equal(expected, Evaluate(*module, {&x, &y})).ok());
+}
+
+TEST(TransformFusionTest, WhatWaitsIsNot) {
+  EXPECT_THAT(SizesAfterFusion(*Transforms({{"a", "x"}, {"b", "a"}})), ElementsAre(1, 1));
+  // b waits for one of the inverse transforms, and for both when they are one kernel: for a, too.
+  EXPECT_THAT(SizesAfterFusion(*Transforms(
+                  {{"a", "x"}, {"inverse_c", "a"}, {"inverse_d", "y"}, {"b", "inverse_d"}})),
+              ElementsAre(1, 2, 1));
+}
+
+TEST(TransformFusionTest, LargeOnesStayApart) {
+  EXPECT_THAT(SizesAfterFusion(*Transforms({{"a", "x"}, {"b", "y"}}, /*lines=*/65536)),
+              ElementsAre(1, 1));
+}
+
+}  // namespace
+}  // namespace onexpu::compiler
