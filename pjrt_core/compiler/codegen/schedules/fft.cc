@@ -155,7 +155,7 @@ class FftKernel {
   // The first step repeats what computes an element of the operand for each element of a block.
   // When that is more than a read, a loop of its own has it once: less for the device's compiler.
   bool ReadsApart() const {
-    constexpr int64_t kReads = 4;  // instructions: the operand, a bitcast, the transform
+    constexpr int64_t kReads = 4;       // instructions: the operand, a bitcast, the transform
     if (ffts_.size() > 1) return true;  // and each in a way of its own
     return radices_.size() > 1 && fft_.parent()->instruction_count() > kReads;
   }
