@@ -19,7 +19,7 @@ demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
 
 test: setup-tests
-	.venv/bin/pytest $(PYTEST) --numprocesses auto --dist loadscope
+	.venv/bin/pytest $(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -166,18 +161,3 @@ def test_a_long_loop_of_library_calls_returns_at_once(xpu) -> None:
     result = loop(x)
     assert not result.is_ready()
     np.testing.assert_array_equal(result, np.eye(512))
-
-
-def test_the_other_schedules() -> None:
-    """What a GPU would run gives the same on the CPU device (and the other way round, when this run is under a GPU's)."""
-    process = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/jax/test_schedules.py",
-         "tests/jax/test_transformations.py", "tests/jax/test_library_calls.py",
-         f"--deselect=tests/jax/test_schedules.py::{test_the_other_schedules.__name__}"],
-        cwd=pathlib.Path(__file__).resolve().parents[2],
-        env={**os.environ, "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu"},
-        capture_output=True,
-        text=True,
-        timeout=1200,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stdout[-6000:]

@@ -1,0 +1,25 @@
+"""What a GPU would run gives the same on the CPU device, and the other way round when this run is under a GPU's schedules."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("module", ["test_schedules", "test_transformations", "test_library_calls"])
+def test_the_other_schedules(module) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/jax/{module}.py"],
+        cwd=ROOT,
+        env={**os.environ, "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu"},
+        capture_output=True,
+        text=True,
+        timeout=1200,
+    )
+    assert process.returncode == 0, process.stdout[-6000:]
