@@ -100,6 +100,76 @@ def test_sums_that_many_read_are_computed_once(xpu, cpu) -> None:
     assert max(part.count(" parameter(") for part in fused) <= 3
 
 
+def _layer_norm(x, axis):
+    centred = x - x.mean(axis, keepdims=True)
+    return centred * lax.rsqrt((centred * centred).mean(axis, keepdims=True) + 1e-5) * 1.5 + 0.5
+
+
+# Rows of whole vectors and not, kept in local memory and too long for that; rows in two dimensions.
+ROWS = [(512, 64), (1000, 100), (333, 2049), (64, 8192), (16, 40000), (8, 5, 1000), (40, 24, 50)]
+
+
+@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("function", [jax.nn.softmax, jax.nn.log_softmax, _layer_norm])
+def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
+    axes = (-2, -1) if shape[-1] < 64 else -1
+    x = _array(shape, dtype)
+    compiled = jax.jit(lambda x: function(x, axis=axes)).lower(jax.device_put(x, xpu)).compile()
+    fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+    length = int(np.prod([shape[axis] for axis in np.atleast_1d(axes)]))
+    # Longer rows leave the cache; what is dear in them is no kernel's second time.
+    assert len(fusions) == 1 or length > 4096
+    actual = np.asarray(compiled(jax.device_put(x, xpu))).astype(np.float64)
+    wide = np.asarray(x).astype(np.float64)
+    if function is _layer_norm:
+        centred = wide - wide.mean(axes, keepdims=True)
+        expected = centred / np.sqrt((centred**2).mean(axes, keepdims=True) + 1e-5) * 1.5 + 0.5
+    else:
+        expected = wide - wide.max(axes, keepdims=True)
+        expected = expected - np.log(np.exp(expected).sum(axes, keepdims=True))
+        expected = np.exp(expected) if function is jax.nn.softmax else expected
+    # Sums of n terms lose some root of n units of the terms, which are near one, and results are rounded to their type.
+    unit = float(jnp.finfo(dtype).eps)
+    of_sums = float(np.finfo(np.float64 if dtype == "float64" else np.float32).eps) * (8 + length**0.5)
+    bound = (4 * unit + of_sums) * (np.abs(expected) + (0 if function is jax.nn.softmax else 16)) + (
+        2 * float(jnp.finfo(dtype).smallest_subnormal))
+    assert np.all(np.abs(actual - expected) <= bound), np.max(np.abs(actual - expected) / bound)
+
+
+def test_rows_keep_nan_and_infinity(xpu, cpu) -> None:
+    x = _array((1024, 100), "float32")
+    x[3, 5], x[7, 8], x[9], x[11, 0], x[11, 1] = np.nan, np.inf, -np.inf, np.inf, -np.inf
+    check(xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16)
+    # Against numpy: the CPU backend loses a NaN in its minimum.
+    actual = jax.jit(lambda x: jnp.maximum(x - x.min(1, keepdims=True), 0))(jax.device_put(x, xpu))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(actual, np.maximum(x - x.min(1, keepdims=True), 0))
+
+
+def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
+    """What is reduced has other readers, other rows, or is a result: nothing is computed twice or lost."""
+    x = _array((1024, 100), "float32")
+
+    def several(x):
+        largest = x.max(1)
+        shifted = x - largest[:, None]
+        rows, columns = shifted / shifted.sum(1, keepdims=True), shifted / shifted.sum(0)
+        reversed_rows = x - largest[::-1, None]
+        square = x[:100] - x[:100].sum(1)[None, :]
+        return largest, rows, columns, reversed_rows, square, jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True), jnp.exp(x)
+
+    check(xpu, cpu, jax.jit(several), x, ulps=512)
+
+
+def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
+    x = _array((512, 128), "float32")
+    looped = jax.jit(lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x))
+    check(xpu, cpu, looped, x, ulps=256)
+    donated = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)(jax.device_put(x, xpu))
+    np.testing.assert_allclose(donated, np.asarray(jax.nn.softmax(jax.device_put(x, cpu), -1)), rtol=1e-5)  # 128 terms
+
+
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
     x = _array((4, 300), dtype)

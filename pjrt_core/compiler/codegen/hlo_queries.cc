@@ -34,6 +34,31 @@ const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction) {
   return root.opcode() == HloOpcode::kTuple && root.operand_count() > 0 ? *root.operand(0) : root;
 }
 
+bool IsTranscendental(xla::HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kExp:
+    case HloOpcode::kExpm1:
+    case HloOpcode::kLog:
+    case HloOpcode::kLog1p:
+    case HloOpcode::kLogistic:
+    case HloOpcode::kTanh:
+    case HloOpcode::kTan:
+    case HloOpcode::kSin:
+    case HloOpcode::kCos:
+    case HloOpcode::kErf:
+    case HloOpcode::kPower:
+    case HloOpcode::kAtan2:
+    case HloOpcode::kDivide:
+    case HloOpcode::kRemainder:
+    case HloOpcode::kSqrt:
+    case HloOpcode::kRsqrt:
+    case HloOpcode::kCbrt:
+      return true;
+    default:
+      return false;
+  }
+}
+
 int64_t KnownTripCount(const xla::HloInstruction& loop) {
   const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
   return config.ok() && config->has_known_trip_count() ? config->known_trip_count().n() : -1;

@@ -6,6 +6,7 @@
 
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace onexpu::compiler {
 
@@ -17,6 +18,9 @@ const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
 
 // One of the results of RootOf: of a tuple the first.
 const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction);
+
+// Elementwise operations that cost as much as dozens of others.
+bool IsTranscendental(xla::HloOpcode opcode);
 
 // How often a loop runs, as an earlier pass found out; -1 when nobody knows.
 int64_t KnownTripCount(const xla::HloInstruction& loop);

@@ -42,6 +42,8 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
     default:
       break;
   }
+  TF_ASSIGN_OR_RETURN(const bool is_by_rows, EmitRowFusion(sequence));
+  if (is_by_rows) return absl::OkStatus();
   TF_ASSIGN_OR_RETURN(const bool is_dot, EmitDots(sequence));
   return is_dot ? absl::OkStatus() : EmitTranspositionOrLoop(sequence);
 }

@@ -4,6 +4,7 @@
 
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/row_queries.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
@@ -44,31 +45,6 @@ double Elements(const xla::Shape& shape) {
       count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
   });
   return count;
-}
-
-bool IsTranscendental(HloOpcode opcode) {
-  switch (opcode) {
-    case HloOpcode::kExp:
-    case HloOpcode::kExpm1:
-    case HloOpcode::kLog:
-    case HloOpcode::kLog1p:
-    case HloOpcode::kLogistic:
-    case HloOpcode::kTanh:
-    case HloOpcode::kTan:
-    case HloOpcode::kSin:
-    case HloOpcode::kCos:
-    case HloOpcode::kErf:
-    case HloOpcode::kPower:
-    case HloOpcode::kAtan2:
-    case HloOpcode::kDivide:
-    case HloOpcode::kRemainder:
-    case HloOpcode::kSqrt:
-    case HloOpcode::kRsqrt:
-    case HloOpcode::kCbrt:
-      return true;
-    default:
-      return false;
-  }
 }
 
 // How many times the elements of `instruction` are computed by loops in each of its elements.
@@ -112,7 +88,9 @@ double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
 bool IsSupported(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kFusion:
-      return !instruction.IsCustomFusion() && OneResultOf(instruction).opcode() != HloOpcode::kFft;
+      return !instruction.IsCustomFusion() &&
+             OneResultOf(instruction).opcode() != HloOpcode::kFft &&
+             RowReductions(instruction).empty();
     case HloOpcode::kReduce:
       return true;
     case HloOpcode::kBroadcast:

@@ -4,6 +4,7 @@
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
 #include "pjrt_core/compiler/passes/fusion_wrapper.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
+#include "pjrt_core/compiler/passes/row_fusion.h"
 #include "pjrt_core/compiler/passes/sibling_fusion.h"
 #include "pjrt_core/compiler/passes/transform_fusion.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
@@ -19,6 +20,7 @@ void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<FusionWrapper>();
+  pipeline.AddPass<RowFusion>(context.target);
   pipeline.AddPass<TransformFusion>();
   pipeline.AddPass<FusionParameterOrder>();
 }

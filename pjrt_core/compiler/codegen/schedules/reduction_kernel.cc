@@ -38,8 +38,7 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
   reduces_middle = changes <= 2;
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Value* element,
-                                                                 Value* place) {
+Index ReductionKernel::IndexOf(Value* row, Value* element, Value* place) {
   const Index kept = math().DelinearizeRowMajor(row, shape_.kept_extents);
   const Index reduced = math().DelinearizeRowMajor(element, shape_.reduced_extents);
   std::vector<Value*> index(shape_.kept.size() + shape_.reduced.size());
@@ -51,9 +50,13 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   if (place == nullptr && shape_.reduces_fastest) {
     place = b.CreateNSWAdd(b.CreateNSWMul(wide(row), b.getInt64(shape_.length)), wide(element));
   }
-  const Index at = place != nullptr ? Index(std::move(index), place, reduce_.operand(0)->shape())
-                                    : Index(std::move(index));
-  return ReducedElements(kernel_, reduce_, at);
+  return place != nullptr ? Index(std::move(index), place, reduce_.operand(0)->shape())
+                          : Index(std::move(index));
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Value* element,
+                                                                 Value* place) {
+  return ReducedElements(kernel_, reduce_, IndexOf(row, element, place));
 }
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs,
@@ -108,10 +111,14 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
   return sums.Running();
 }
 
-absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::Result(const Values& values) {
   TF_ASSIGN_OR_RETURN(const Values initial, InitialValues(kernel_, reduce_));
   TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));
-  results = NormalizeAccumulators(kernel_, reduce_, std::move(results));
+  return NormalizeAccumulators(kernel_, reduce_, std::move(results));
+}
+
+absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
+  TF_ASSIGN_OR_RETURN(const Values results, Result(values));
   // The result's dimensions are the kept ones in logical order.
   const Index kept = math().DelinearizeRowMajor(row, shape_.kept_extents);
   std::vector<Value*> by_dimension(shape_.kept.size() + shape_.reduced.size(), nullptr);

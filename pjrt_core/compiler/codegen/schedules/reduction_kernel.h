@@ -51,6 +51,9 @@ class ReductionKernel {
   absl::StatusOr<Values> Element(llvm::Value* row, llvm::Value* element,
                                  llvm::Value* place = nullptr);
 
+  // Where that is. `place` as above.
+  Index IndexOf(llvm::Value* row, llvm::Value* element, llvm::Value* place = nullptr);
+
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
 
   // Combines elements first, first + step, ... below `end`, of which there is at least one.
@@ -62,7 +65,9 @@ class ReductionKernel {
   absl::StatusOr<Values> AccumulateSideBySide(llvm::Value* row, llvm::Value* first,
                                               llvm::Value* end, llvm::Value* lane, int64_t lanes);
 
-  // Combines with the initial value and stores the result.
+  // The result: `values`, of all elements, combined with the initial value.
+  absl::StatusOr<Values> Result(const Values& values);
+  // The same, stored.
   absl::Status Finish(llvm::Value* row, const Values& values);
 
   // ---- Intermediate values, in any memory ----

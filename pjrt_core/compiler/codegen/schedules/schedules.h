@@ -35,6 +35,10 @@ absl::Status EmitRngState(KernelSequence& sequence);
 // kReduce: any reducer, several values at once.
 absl::Status EmitReduction(KernelSequence& sequence);
 
+// Reductions of rows, and elementwise work with their results on the same rows. False for any other
+// fusion.
+absl::StatusOr<bool> EmitRowFusion(KernelSequence& sequence);
+
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 

@@ -1,0 +1,270 @@
+// Reductions of rows with the elementwise work on the same rows: a work-group walks along a row as
+// often as there are reductions on the way, then once more for its results. The row comes from
+// memory once, and what is dear to compute stays in local memory from its first walk on.
+#include <algorithm>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/codegen/accumulators.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/row_queries.h"
+#include "pjrt_core/compiler/codegen/schedules/reduction_kernel.h"
+#include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/work_group.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/primitive_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using llvm::Value;
+using xla::HloInstruction;
+
+// How work-groups share the rows.
+struct RowGroups {
+  int64_t lanes;     // work-items of a group, side by side along a row
+  int64_t together;  // rows of a group, one after the other
+};
+
+RowGroups ChooseGroups(const Rows& rows, const Target& target) {
+  if (!target.gpu_schedules) {
+    constexpr int64_t kVector = 16;
+    constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
+    const int64_t wanted = 8 * int64_t{target.compute_units};
+    return {kVector, std::clamp<int64_t>(kWorth / rows.length, 1,
+                                         std::max<int64_t>(1, rows.count / wanted))};
+  }
+  constexpr int64_t kGroup = 256;
+  int64_t lanes = 1;
+  while (2 * lanes <= std::min<int64_t>({kGroup, target.max_work_group_size, rows.length})) {
+    lanes *= 2;
+  }
+  return {lanes, 1};
+}
+
+class RowKernel {
+ public:
+  RowKernel(FusionContext& kernel, const std::vector<const HloInstruction*>& reductions)
+      : kernel_(kernel),
+        math_(kernel.index_math()),
+        reductions_(reductions),
+        rows_(*RowsOf(*reductions[0])),
+        shape_(*reductions[0]),
+        groups_(ChooseGroups(rows_, kernel.target())) {}
+
+  absl::StatusOr<LaunchDimensions> Emit() {
+    lane_ = math_.ToIndexType(LocalId(kernel_));
+    for (const HloInstruction* reduce : reductions_) {
+      const ReductionKernel steps(kernel_, *reduce, shape_);
+      partial_.push_back(steps.LocalArrays(groups_.lanes));
+    }
+    ChooseKept();
+    Value* begin = math_.Mul(math_.ToIndexType(GroupId(kernel_)), groups_.together);
+    Value* end = math_.Minimum(math_.Add(begin, groups_.together), rows_.count);
+    TF_RETURN_IF_ERROR(
+        kernel_.For(begin, end, math_.Constant(1), [&](Value* row) { return EmitRow(row); }));
+    const uint64_t count = xla::CeilOfRatio(rows_.count, groups_.together);
+    return LaunchDimensions{{count * groups_.lanes}, {static_cast<uint64_t>(groups_.lanes)}};
+  }
+
+ private:
+  struct Kept {
+    const HloInstruction* instruction;
+    size_t since;  // the walk that computes it
+    Array local;   // an element of the row each
+  };
+
+  // What is dear and needed by several walks, as far as local memory goes.
+  void ChooseKept() {
+    std::vector<absl::flat_hash_set<const HloInstruction*>> walks;
+    for (const HloInstruction* reduce : reductions_) walks.push_back(NeededFor(*reduce));
+    walks.push_back(NeededFor(kernel_.root()));
+    int64_t bytes = RowBytesToKeep(kernel_.target());
+    for (const HloInstruction* instruction : kernel_.root().parent()->MakeInstructionPostOrder()) {
+      if (!IsTranscendental(instruction->opcode()) ||
+          !xla::ShapeUtil::SameDimensions(instruction->shape(), rows_.shape)) {
+        continue;
+      }
+      const auto needs = [&](const auto& walk) { return walk.contains(instruction); };
+      if (absl::c_count_if(walks, needs) < 2) continue;
+      const xla::PrimitiveType type = instruction->shape().element_type();
+      if (!xla::primitive_util::IsFloatingPointType(type)) continue;
+      const xla::PrimitiveType kept = type == xla::F64 ? xla::F64 : xla::F32;
+      bytes -= rows_.length * StorageBytes(kept);
+      if (bytes < 0) return;
+      const auto first = static_cast<size_t>(absl::c_find_if(walks, needs) - walks.begin());
+      kept_.push_back({instruction, first, LocalArray(kernel_, kept, rows_.length)});
+    }
+  }
+
+  // What a walk computes for `end`; what other walks reduced is a number to it.
+  absl::flat_hash_set<const HloInstruction*> NeededFor(const HloInstruction& end) const {
+    absl::flat_hash_set<const HloInstruction*> needed = {&end};
+    std::vector<const HloInstruction*> open(end.operands().begin(), end.operands().end());
+    while (!open.empty()) {
+      const HloInstruction* instruction = open.back();
+      open.pop_back();
+      if (absl::c_linear_search(reductions_, instruction)) continue;
+      if (!needed.insert(instruction).second) continue;
+      open.insert(open.end(), instruction->operands().begin(), instruction->operands().end());
+    }
+    return needed;
+  }
+
+  // How many running results a lane has in a walk: where little is computed for an element, each
+  // would wait for the one before.
+  int64_t RunningResults(const HloInstruction& reduce) const {
+    constexpr int64_t kSeveral = 4;
+    constexpr size_t kLittle = 8;  // instructions, with the reduction and its initial value
+    const bool is_long = rows_.length >= 2 * kSeveral * groups_.lanes;
+    return is_long && NeededFor(reduce).size() <= kLittle ? kSeveral : 1;
+  }
+
+  absl::Status EmitRow(Value* row) {
+    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
+      TF_RETURN_IF_ERROR(Reduce(walk, row));
+    }
+    TF_RETURN_IF_ERROR(ForEachOfLane(0, [&](Value* element) -> absl::Status {
+      const Index at = IndexOf(row, element);
+      TF_RETURN_IF_ERROR(TakeKept(reductions_.size(), element));
+      return StoreResults(at);
+    }));
+    // The next row's numbers take the place of those that somebody may still read.
+    if (groups_.together > 1) Barrier(kernel_);
+    return absl::OkStatus();
+  }
+
+  // Every lane then has the row's result.
+  absl::Status Reduce(size_t walk, Value* row) {
+    const HloInstruction& reduce = *reductions_[walk];
+    ReductionKernel steps(kernel_, reduce, shape_);
+    const auto at = [&](Value* element) -> absl::StatusOr<ReductionValues> {
+      const Index index = IndexOf(row, element);
+      TF_RETURN_IF_ERROR(TakeKept(walk, element));
+      TF_ASSIGN_OR_RETURN(ReductionValues values, ReducedElements(kernel_, reduce, index));
+      TF_RETURN_IF_ERROR(Keep(walk, index, element));
+      return values;
+    };
+    const int64_t several = RunningResults(reduce);
+    const int64_t stride = several * groups_.lanes;
+    std::vector<Accumulators> running;
+    const auto add = [&](Value* element, int64_t number) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionValues values, at(element));
+      return running[number].Add(values);
+    };
+    for (int64_t i = 0; i < several; ++i) {
+      TF_ASSIGN_OR_RETURN(const ReductionValues first, at(math_.Add(lane_, i * groups_.lanes)));
+      running.emplace_back(kernel_, reduce, first);
+    }
+    const int64_t together = rows_.length / stride * stride;
+    TF_RETURN_IF_ERROR(kernel_.For(
+        math_.Constant(stride), math_.Constant(together), math_.Constant(stride),
+        [&](Value* base) -> absl::Status {
+          for (int64_t i = 0; i < several; ++i) {
+            TF_RETURN_IF_ERROR(add(math_.Add(math_.Add(base, i * groups_.lanes), lane_), i));
+          }
+          return absl::OkStatus();
+        }));
+    TF_RETURN_IF_ERROR(ForEachOfLane(together, [&](Value* element) { return add(element, 0); }));
+    ReductionValues of_lane = running[0].Running();
+    for (int64_t i = 1; i < several; ++i) {
+      TF_ASSIGN_OR_RETURN(of_lane, steps.Combine(of_lane, running[i].Running()));
+    }
+    const std::vector<Array>& partial = partial_[walk];
+    TF_RETURN_IF_ERROR(steps.Store(partial, lane_, of_lane));
+    ReductionValues whole;
+    if (groups_.lanes <= kFewLanes) {
+      Barrier(kernel_);
+      TF_ASSIGN_OR_RETURN(whole, steps.CombineStored(partial, math_.Constant(groups_.lanes)));
+    } else {
+      TF_RETURN_IF_ERROR(steps.CombineLanes(partial, lane_, math_.Constant(0), groups_.lanes,
+                                            /*columns=*/1, math_.Constant(groups_.lanes)));
+      TF_ASSIGN_OR_RETURN(whole, steps.Load(partial, math_.Constant(0)));
+    }
+    TF_ASSIGN_OR_RETURN(ReductionValues result, steps.Result(whole));
+    kernel_.BindValues(reduce, std::move(result));
+    return absl::OkStatus();
+  }
+
+  // Elements of the row from `first` on, a multiple of the lanes: this lane's, side by side with
+  // the others'.
+  absl::Status ForEachOfLane(int64_t first, absl::FunctionRef<absl::Status(Value*)> body) {
+    const int64_t whole = rows_.length / groups_.lanes * groups_.lanes;
+    const auto of_lane = [&](Value* base) { return body(math_.Add(base, lane_)); };
+    if (first < whole) {
+      TF_RETURN_IF_ERROR(kernel_.For(math_.Constant(first), math_.Constant(whole),
+                                     math_.Constant(groups_.lanes), of_lane));
+    }
+    if (whole == rows_.length) return absl::OkStatus();
+    Value* rest = math_.Constant(whole);
+    return kernel_.If(
+        kernel_.b().CreateICmpSLT(math_.Add(rest, lane_), math_.Constant(rows_.length)),
+        [&] { return of_lane(rest); });
+  }
+
+  Index IndexOf(Value* row, Value* element) {
+    return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row, element);
+  }
+
+  // What earlier walks kept stands for its instruction.
+  absl::Status TakeKept(size_t walk, Value* element) {
+    for (const Kept& kept : kept_) {
+      if (kept.since >= walk) continue;
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, Index({element})));
+      kernel_.BindValues(*kept.instruction, {value});
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Keep(size_t walk, const Index& index, Value* element) {
+    for (const Kept& kept : kept_) {
+      if (kept.since != walk) continue;
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*kept.instruction, index));
+      TF_RETURN_IF_ERROR(kernel_.Store(kept.local, Index({element}), value));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StoreResults(const Index& at) {
+    TF_ASSIGN_OR_RETURN(const std::vector<Value*> values, kernel_.Elements(kernel_.root(), at));
+    for (size_t i = 0; i < values.size(); ++i) {
+      TF_RETURN_IF_ERROR(kernel_.Store(static_cast<int64_t>(i), at, values[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  // Of which each lane combines what all have, rather than waiting for halves.
+  static constexpr int64_t kFewLanes = 16;
+
+  FusionContext& kernel_;
+  IndexMath& math_;
+  const std::vector<const HloInstruction*>& reductions_;
+  const Rows rows_;
+  const ReductionShape shape_;
+  const RowGroups groups_;
+  Value* lane_ = nullptr;
+  std::vector<std::vector<Array>> partial_;  // of each reduction, what the lanes have
+  std::vector<Kept> kept_;
+};
+
+}  // namespace
+
+absl::StatusOr<bool> EmitRowFusion(KernelSequence& sequence) {
+  const std::vector<const HloInstruction*> reductions = RowReductions(sequence.instruction());
+  if (reductions.empty()) return false;
+  const Rows rows = *RowsOf(*reductions[0]);
+  if (!AreWorthAGroup(rows, sequence.target())) return false;
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  TF_ASSIGN_OR_RETURN(LaunchDimensions launch, RowKernel(*kernel, reductions).Emit());
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
+  return true;
+}
+
+}  // namespace onexpu::compiler
