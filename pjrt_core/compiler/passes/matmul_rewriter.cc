@@ -34,6 +34,9 @@ constexpr int64_t kSmallProductsInLoop = 128 << 10;
 // 128 x 128 44 : 23, 20 x 256 x 1024 160 : 67; with few rows 1 x 256 x 256 5 : 5, 1 x 512 x 512 28
 // : 11, 4 x 256 x 1024 67 : 26.
 constexpr int64_t kSmallProductsOnCpu = 16 << 20;
+// Kernels convert bf16 to f32, for each block again; the library multiplies it as it is. In a loop:
+// 128 x 128 x 128 41 : 58, 2048 x 64 x 64 137 : 76.
+constexpr int64_t kSmallBf16Products = 3 << 20;
 constexpr int64_t kSmallCalledProducts = 512 << 10;
 constexpr int64_t kSmallCalledProductsOfFewRows = 128 << 10;
 constexpr int64_t kFewRows = 4;
@@ -52,7 +55,9 @@ bool IsCanonical(const HloInstruction& dot) {
 // Multiply-adds up to which a kernel of blocks is better.
 int64_t SmallProductsOnCpu(const HloInstruction& dot, const Target& target) {
   if (!IsCalledAsBlas(dot, dot.dot_dimension_numbers().lhs_batch_dimensions_size(), target)) {
-    return kSmallProductsOnCpu;
+    const bool is_bf16 = dot.operand(0)->shape().element_type() == xla::BF16 &&
+                         dot.operand(1)->shape().element_type() == xla::BF16;
+    return is_bf16 && target.has_bf16 ? kSmallBf16Products : kSmallProductsOnCpu;
   }
   const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
   return xla::ShapeUtil::ElementsIn(dot.shape()) <= kFewRows * columns
