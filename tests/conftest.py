@@ -1,4 +1,5 @@
-"""What holds for every test: quiet frameworks, caches of the session's own, validated SPIR-V, and JAX's devices."""
+"""What holds for every test: quiet frameworks, caches of the session's own, validated SPIR-V, JAX's devices, and GoogleTest's
+counts in the report."""
 
 from __future__ import annotations
 
@@ -33,3 +34,22 @@ def cpu() -> jax.Device:
     import jax
 
     return jax.devices("cpu")[0]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the counts of the cases inside the GoogleTest programs."""
+    # Out of the reports, which also come from other processes.
+    counts = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == "googletest" and report.when == "call"
+    ]
+    if not counts:
+        return
+    cases, failures, skipped = map(sum, zip(*counts, strict=True))
+    terminalreporter.write_line(
+        f"GoogleTest: {cases - failures - skipped} cases passed, {failures} failed, "
+        f"{skipped} skipped, in {len(counts)} programs"
+    )

@@ -1,4 +1,4 @@
-"""Makes the tree's own tools importable, and adds GoogleTest's counts to pytest's report."""
+"""Makes the tree's own tools importable, and runs the GoogleTest programs once."""
 
 from __future__ import annotations
 
@@ -24,22 +24,3 @@ def googletest_results(request: pytest.FixtureRequest) -> dict[str, googletest.P
         if "program" in getattr(getattr(item, "callspec", None), "params", {})
     ]
     return googletest.run(labels)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Prints the counts of the cases inside the GoogleTest programs."""
-    # Out of the reports, which also come from other processes.
-    counts = [
-        value
-        for reports in terminalreporter.stats.values()
-        for report in reports
-        for name, value in getattr(report, "user_properties", ())
-        if name == "googletest" and report.when == "call"
-    ]
-    if not counts:
-        return
-    cases, failures, skipped = map(sum, zip(*counts, strict=True))
-    terminalreporter.write_line(
-        f"GoogleTest: {cases - failures - skipped} cases passed, {failures} failed, "
-        f"{skipped} skipped, in {len(counts)} programs"
-    )

@@ -93,8 +93,10 @@ class KernelCodegenImpl final : public KernelCodegen {
 };
 
 // A device's compiler needs longer to begin a module (27 ms on a CPU) than for most kernels (18
-// ms), and works on several modules at a time. So the first modules are as many as can be built at
-// once, and take kernels in turn until they are worth more than their beginning.
+// ms), and works on several modules at a time. So the first modules are twice as many as can be
+// built at once, that none waits long for the last, and take kernels in turn until they are worth
+// more than their beginning. A program that differs from an earlier one in some kernels shares the
+// others' modules.
 int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
   constexpr size_t kMostAtOnce = 16;
   constexpr size_t kFull = 2000;  // instructions, of which a kernel has some hundreds
@@ -161,11 +163,15 @@ absl::StatusOr<KernelLaunch> KernelCodegenImpl::EmitRegion(const xla::HloInstruc
   const std::string name =
       absl::StrCat(KernelName(instruction.name(), kernels_named_++), "_region");
   const int64_t number = OpenModule(name);
-  TF_ASSIGN_OR_RETURN(
-      KernelLaunch launch,
-      EmitSmallRegion(instruction, assignment_, options_.target, *modules_[number].module, name));
-  CloseSequence(number, /*has_kernels=*/true);
-  launch.module = number;
+  llvm::Module& module = *modules_[number].module;
+  absl::StatusOr<KernelLaunch> launch =
+      EmitSmallRegion(instruction, assignment_, options_.target, module, name);
+  if (launch.ok()) {
+    launch->module = number;
+  } else if (llvm::Function* begun = module.getFunction(name); begun != nullptr) {
+    begun->eraseFromParent();
+  }
+  CloseSequence(number, launch.ok());
   return launch;
 }
 

@@ -26,10 +26,6 @@ bool LiesLike(const xla::Shape& shape, const Rows& rows) {
          xla::LayoutUtil::Equal(shape.layout(), rows.shape.layout());
 }
 
-bool AreTheSame(const Rows& a, const Rows& b) {
-  return a.dimensions == b.dimensions && LiesLike(a.shape, b);
-}
-
 // The dimensions that number the rows, ascending.
 std::vector<int64_t> RowNumbers(const Rows& rows) {
   std::vector<int64_t> numbers;
@@ -40,6 +36,19 @@ std::vector<int64_t> RowNumbers(const Rows& rows) {
 }
 
 }  // namespace
+
+bool AreTheSame(const Rows& a, const Rows& b) {
+  return a.dimensions == b.dimensions && LiesLike(a.shape, b);
+}
+
+bool GivesRows(const HloInstruction& fusion, const Rows& rows) {
+  const HloInstruction& root = RootOf(fusion);
+  const auto is_result = [&](const HloInstruction* result) {
+    return LiesLike(result->shape(), rows) && result->IsElementwise();
+  };
+  return root.opcode() == HloOpcode::kTuple ? absl::c_all_of(root.operands(), is_result)
+                                            : is_result(&root);
+}
 
 std::optional<Rows> RowsOf(const HloInstruction& reduce) {
   if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return std::nullopt;
@@ -73,6 +82,10 @@ int64_t RowBytesToKeep(const Target& target) {
   const int64_t half = static_cast<int64_t>(target.local_memory_bytes) / 2;
   constexpr int64_t kMostOnCpu = 16 << 10;
   return target.gpu_schedules ? half : std::min(half, kMostOnCpu);
+}
+
+int64_t RowBytes(xla::PrimitiveType type, const Rows& rows) {
+  return rows.length * static_cast<int64_t>(type == xla::F64 ? sizeof(double) : sizeof(float));
 }
 
 bool StaysInItsRow(const HloInstruction& value, const Rows& rows) {
@@ -114,23 +127,15 @@ bool StaysInItsRow(const HloInstruction& value, const Rows& rows) {
 
 std::vector<const HloInstruction*> RowReductions(const HloInstruction& fusion) {
   if (fusion.opcode() != HloOpcode::kFusion) return {};
-  const HloInstruction& root = RootOf(fusion);
   std::vector<const HloInstruction*> reductions;
   for (const HloInstruction* instruction :
        fusion.fused_instructions_computation()->MakeInstructionPostOrder()) {
     if (instruction->opcode() == HloOpcode::kDot) return {};
     if (instruction->opcode() == HloOpcode::kReduce) reductions.push_back(instruction);
   }
-  if (reductions.empty()) return {};
+  if (reductions.empty() || static_cast<int64_t>(reductions.size()) > kMostRowReductions) return {};
   const std::optional<Rows> rows = RowsOf(*reductions[0]);
-  if (!rows) return {};
-  const auto is_result = [&](const HloInstruction* result) {
-    return LiesLike(result->shape(), *rows) && result->IsElementwise();
-  };
-  const bool gives_rows = root.opcode() == HloOpcode::kTuple
-                              ? absl::c_all_of(root.operands(), is_result)
-                              : is_result(&root);
-  if (!gives_rows) return {};
+  if (!rows || !GivesRows(fusion, *rows)) return {};
   for (const HloInstruction* reduce : reductions) {
     const std::optional<Rows> reduced = RowsOf(*reduce);
     if (!reduced || !AreTheSame(*reduced, *rows) || !StaysInItsRow(*reduce, *rows)) return {};

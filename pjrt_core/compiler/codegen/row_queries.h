@@ -20,6 +20,15 @@ struct Rows {
   int64_t length = 0;
 };
 
+// Reductions that one kernel may have: the lanes' shares of all of them are in local memory.
+inline constexpr int64_t kMostRowReductions = 8;
+
+// Whether they are the same rows of arrays that lie in memory alike.
+bool AreTheSame(const Rows& a, const Rows& b);
+
+// Whether every result of `fusion` has the rows, and is elementwise work.
+bool GivesRows(const xla::HloInstruction& fusion, const Rows& rows);
+
 // The rows that `reduce` reduces; nothing when it does not reduce one array along its fastest
 // dimensions.
 std::optional<Rows> RowsOf(const xla::HloInstruction& reduce);
@@ -29,6 +38,9 @@ bool AreWorthAGroup(const Rows& rows, const Target& target);
 
 // Bytes of each row that may lie in local memory from one walk along it to the next.
 int64_t RowBytesToKeep(const Target& target);
+
+// What an element of `type` for each of a row takes of that.
+int64_t RowBytes(xla::PrimitiveType type, const Rows& rows);
 
 // Whether `value`, which has the rows or one element for each, is only used with the elements of
 // the same row: by elementwise operations, broadcasts along the rows, and reductions of rows.

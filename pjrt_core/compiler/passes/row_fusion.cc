@@ -33,8 +33,7 @@ bool IsTakenBy(const HloInstruction& producer, const HloInstruction& consumer, i
   return producer.opcode() == xla::HloOpcode::kFusion && producer.user_count() == 1 &&
          !ContainsDot(producer) &&
          consumer.operand_count() + producer.operand_count() <= kLargestKernelArguments &&
-         xla::ShapeUtil::EqualIgnoringElementType(OneResultOf(consumer).shape(), rows.shape) &&
-         StaysInItsRow(*consumer.fused_parameter(number), rows);
+         GivesRows(consumer, rows) && StaysInItsRow(*consumer.fused_parameter(number), rows);
 }
 
 // The rows of `consumer`, when its operand number `number` is a reduction of them, and nobody
@@ -48,20 +47,26 @@ std::optional<Rows> RowsReducedFor(const HloInstruction& consumer, int64_t numbe
 }
 
 // Whether the operand number `number` is elementwise work on the rows that `consumer` reduces, done
-// for it alone. Of what is dear in it, one value of each element has to be kept.
+// for it alone, and cheap enough to be done in every walk but for what is kept: that goes off
+// `bytes`.
 bool PreparesRows(const HloInstruction& consumer, int64_t number, const Rows& rows,
-                  const Target& target) {
+                  int64_t& bytes) {
+  constexpr int64_t kCheap = 16;  // instructions; the rounds of a random generator are hundreds
   const HloInstruction& producer = *consumer.operand(number);
-  if (!IsPlainLoop(producer) ||
-      !xla::ShapeUtil::EqualIgnoringElementType(producer.shape(), rows.shape) ||
-      !IsTakenBy(producer, consumer, number, rows)) {
+  if (!IsPlainLoop(producer) || !producer.shape().IsArray() || !GivesRows(producer, rows) ||
+      producer.fused_instruction_count() > kCheap || !IsTakenBy(producer, consumer, number, rows)) {
     return false;
   }
-  int64_t bytes = RowBytesToKeep(target);
+  int64_t kept = 0;
   for (const HloInstruction* fused : producer.fused_instructions()) {
-    if (IsTranscendental(fused->opcode())) bytes -= rows.length * int64_t{sizeof(float)};
+    if (fused->opcode() == xla::HloOpcode::kGather) return false;
+    if (!IsTranscendental(fused->opcode())) continue;
+    if (!StaysInItsRow(*fused, rows)) return false;
+    kept += RowBytes(fused->shape().element_type(), rows);
   }
-  return bytes >= 0;
+  if (kept > bytes) return false;
+  bytes -= kept;
+  return true;
 }
 
 // Merges into `consumer` what it takes; the producers.
@@ -69,13 +74,21 @@ absl::StatusOr<std::vector<HloInstruction*>> TakeIn(HloInstruction* consumer,
                                                     const Target& target) {
   std::vector<HloInstruction*> taken;
   std::optional<Rows> rows;  // once there is a reduction
+  int64_t reductions = 0;
+  int64_t bytes = RowBytesToKeep(target);
   for (int64_t number = 0; number < consumer->operand_count();) {
-    const std::optional<Rows> reduced = RowsReducedFor(*consumer, number, target);
-    if (!reduced && !(rows && PreparesRows(*consumer, number, *rows, target))) {
+    std::optional<Rows> reduced = RowsReducedFor(*consumer, number, target);
+    if (reductions == kMostRowReductions || (rows && reduced && !AreTheSame(*rows, *reduced))) {
+      reduced = std::nullopt;
+    }
+    if (!reduced && !(rows && PreparesRows(*consumer, number, *rows, bytes))) {
       ++number;
       continue;
     }
-    if (reduced) rows = reduced;
+    if (reduced) {
+      rows = reduced;
+      ++reductions;
+    }
     HloInstruction* producer = consumer->mutable_operand(number);
     consumer->MergeFusionInstruction(producer);
     taken.push_back(producer);

@@ -81,30 +81,40 @@ class RowKernel {
     Array local;   // an element of the row each
   };
 
-  // What is dear and needed by several walks, as far as local memory goes.
+  // What is dear and needed by several walks, as far as local memory goes, the last of what depends
+  // on each other first.
   void ChooseKept() {
-    std::vector<absl::flat_hash_set<const HloInstruction*>> walks;
-    for (const HloInstruction* reduce : reductions_) walks.push_back(NeededFor(*reduce));
-    walks.push_back(NeededFor(kernel_.root()));
     int64_t bytes = RowBytesToKeep(kernel_.target());
-    for (const HloInstruction* instruction : kernel_.root().parent()->MakeInstructionPostOrder()) {
-      if (!IsTranscendental(instruction->opcode()) ||
-          !xla::ShapeUtil::SameDimensions(instruction->shape(), rows_.shape)) {
+    for (const std::vector<Array>& arrays : partial_) {
+      for (const Array& array : arrays) bytes -= xla::ShapeUtil::ByteSizeOf(array.shape);
+    }
+    std::vector<HloInstruction*> instructions = kernel_.root().parent()->MakeInstructionPostOrder();
+    for (auto next = instructions.rbegin(); next != instructions.rend(); ++next) {
+      const HloInstruction& instruction = **next;
+      const xla::PrimitiveType type = instruction.shape().element_type();
+      // One value stands for the instruction wherever a walk is, so nobody may look elsewhere.
+      if (!IsTranscendental(instruction.opcode()) ||
+          !xla::primitive_util::IsFloatingPointType(type) ||
+          !xla::ShapeUtil::SameDimensions(instruction.shape(), rows_.shape) ||
+          !StaysInItsRow(instruction, rows_)) {
         continue;
       }
-      const auto needs = [&](const auto& walk) { return walk.contains(instruction); };
-      if (absl::c_count_if(walks, needs) < 2) continue;
-      const xla::PrimitiveType type = instruction->shape().element_type();
-      if (!xla::primitive_util::IsFloatingPointType(type)) continue;
+      std::vector<size_t> walks;
+      for (size_t walk = 0; walk <= reductions_.size(); ++walk) {
+        const HloInstruction& end = walk < reductions_.size() ? *reductions_[walk] : kernel_.root();
+        if (NeededFor(end).contains(&instruction)) walks.push_back(walk);
+      }
+      if (walks.size() < 2) continue;
+      const int64_t wanted = RowBytes(type, rows_);
+      if (wanted > bytes) continue;
+      bytes -= wanted;
       const xla::PrimitiveType kept = type == xla::F64 ? xla::F64 : xla::F32;
-      bytes -= rows_.length * StorageBytes(kept);
-      if (bytes < 0) return;
-      const auto first = static_cast<size_t>(absl::c_find_if(walks, needs) - walks.begin());
-      kept_.push_back({instruction, first, LocalArray(kernel_, kept, rows_.length)});
+      kept_.push_back({&instruction, walks[0], LocalArray(kernel_, kept, rows_.length)});
     }
   }
 
-  // What a walk computes for `end`; what other walks reduced is a number to it.
+  // What a walk computes for `end`: what other walks reduced is a number to it, and what is kept
+  // needs nothing more.
   absl::flat_hash_set<const HloInstruction*> NeededFor(const HloInstruction& end) const {
     absl::flat_hash_set<const HloInstruction*> needed = {&end};
     std::vector<const HloInstruction*> open(end.operands().begin(), end.operands().end());
@@ -112,10 +122,15 @@ class RowKernel {
       const HloInstruction* instruction = open.back();
       open.pop_back();
       if (absl::c_linear_search(reductions_, instruction)) continue;
-      if (!needed.insert(instruction).second) continue;
+      if (!needed.insert(instruction).second || IsKept(*instruction)) continue;
       open.insert(open.end(), instruction->operands().begin(), instruction->operands().end());
     }
     return needed;
+  }
+
+  bool IsKept(const HloInstruction& instruction) const {
+    return absl::c_any_of(kept_,
+                          [&](const Kept& kept) { return kept.instruction == &instruction; });
   }
 
   // How many running results a lane has in a walk: where little is computed for an element, each
