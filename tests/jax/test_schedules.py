@@ -142,7 +142,7 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
 def test_rows_keep_nan_and_infinity(xpu, cpu) -> None:
     x = _array((1024, 100), "float32")
     x[3, 5], x[7, 8], x[9], x[11, 0], x[11, 1] = np.nan, np.inf, -np.inf, np.inf, -np.inf
-    check(xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16)
+    check(xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16)  # sums of 100 terms: their root, and more
     # Against numpy: the CPU backend loses a NaN in its minimum.
     actual = jax.jit(lambda x: jnp.maximum(x - x.min(1, keepdims=True), 0))(jax.device_put(x, xpu))
     with np.errstate(invalid="ignore"):
@@ -161,6 +161,7 @@ def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
         square = x[:100] - x[:100].sum(1)[None, :]
         return largest, rows, columns, reversed_rows, square, jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True), jnp.exp(x)
 
+    # Sums over 1024 rows that nearly vanish divide: units of terms that are some hundred times as large.
     check(xpu, cpu, jax.jit(several), x, ulps=512)
 
 
@@ -197,6 +198,7 @@ def test_rows_of_several_kinds(xpu, cpu) -> None:
 def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
     x = _array((512, 128), "float32")
     looped = jax.jit(lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x))
+    # Five softmaxes, each of three times the one before: what a sum of 128 terms loses grows by that.
     check(xpu, cpu, looped, x, ulps=256)
     donated = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)(jax.device_put(x, xpu))
     np.testing.assert_allclose(donated, np.asarray(jax.nn.softmax(jax.device_put(x, cpu), -1)), rtol=1e-5)  # 128 terms

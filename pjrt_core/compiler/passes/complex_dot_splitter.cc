@@ -15,8 +15,7 @@ using xla::HloOpcode;
 bool ComplexDotSplitter::InstructionMatchesPattern(HloInstruction* instruction) {
   return instruction->opcode() == HloOpcode::kDot &&
          instruction->operand(0)->shape().element_type() == xla::C64 &&
-         instruction->operand(1)->shape().element_type() == xla::C64 &&
-         IsLargeDot(*instruction);
+         instruction->operand(1)->shape().element_type() == xla::C64 && IsLargeDot(*instruction);
 }
 
 absl::StatusOr<HloInstruction*> ComplexDotSplitter::ExpandInstruction(HloInstruction* dot) {
