@@ -29,6 +29,12 @@ const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction) {
                                                     : instruction;
 }
 
+std::vector<const xla::HloInstruction*> ResultsOf(const xla::HloInstruction& instruction) {
+  const xla::HloInstruction& root = RootOf(instruction);
+  if (root.opcode() != HloOpcode::kTuple) return {&root};
+  return {root.operands().begin(), root.operands().end()};
+}
+
 const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction) {
   const xla::HloInstruction& root = RootOf(instruction);
   return root.opcode() == HloOpcode::kTuple && root.operand_count() > 0 ? *root.operand(0) : root;

@@ -3,6 +3,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_HLO_QUERIES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -16,7 +17,9 @@ bool IsFree(const xla::HloInstruction& instruction);
 // A fusion's root, or the instruction itself.
 const xla::HloInstruction& RootOf(const xla::HloInstruction& instruction);
 
-// One of the results of RootOf: of a tuple the first.
+// What RootOf gives: the elements of a tuple, or itself.
+std::vector<const xla::HloInstruction*> ResultsOf(const xla::HloInstruction& instruction);
+// One of them: the first.
 const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction);
 
 // Elementwise operations that cost as much as dozens of others.

@@ -42,12 +42,9 @@ bool AreTheSame(const Rows& a, const Rows& b) {
 }
 
 bool GivesRows(const HloInstruction& fusion, const Rows& rows) {
-  const HloInstruction& root = RootOf(fusion);
-  const auto is_result = [&](const HloInstruction* result) {
+  return absl::c_all_of(ResultsOf(fusion), [&](const HloInstruction* result) {
     return LiesLike(result->shape(), rows) && result->IsElementwise();
-  };
-  return root.opcode() == HloOpcode::kTuple ? absl::c_all_of(root.operands(), is_result)
-                                            : is_result(&root);
+  });
 }
 
 std::optional<Rows> RowsOf(const HloInstruction& reduce) {
@@ -78,10 +75,13 @@ bool AreWorthAGroup(const Rows& rows, const Target& target) {
 }
 
 int64_t RowBytesToKeep(const Target& target) {
-  // Half of it, so that a CPU's first cache has room for the row itself, and a GPU for two groups.
-  const int64_t half = static_cast<int64_t>(target.local_memory_bytes) / 2;
+  // A CPU has room for a few lanes' numbers; its first cache holds the row itself, too.
   constexpr int64_t kMostOnCpu = 16 << 10;
-  return target.gpu_schedules ? half : std::min(half, kMostOnCpu);
+  constexpr int64_t kNumbers = kMostRowReductions * kMostRowLanes * int64_t{sizeof(double[2])};
+  const auto local = static_cast<int64_t>(target.local_memory_bytes);
+  if (!target.gpu_schedules) return std::min(local / 2, kMostOnCpu);
+  // Half, so that two groups run at once.
+  return std::clamp<int64_t>(local - kNumbers, 0, local / 2);
 }
 
 int64_t RowBytes(xla::PrimitiveType type, const Rows& rows) {
@@ -127,13 +127,18 @@ bool StaysInItsRow(const HloInstruction& value, const Rows& rows) {
 
 std::vector<const HloInstruction*> RowReductions(const HloInstruction& fusion) {
   if (fusion.opcode() != HloOpcode::kFusion) return {};
+  const auto is_reduction = [](const HloInstruction* instruction) {
+    return instruction->opcode() == HloOpcode::kReduce;
+  };
+  // Nearly every fusion has none.
+  if (!absl::c_any_of(fusion.fused_instructions(), is_reduction)) return {};
   std::vector<const HloInstruction*> reductions;
   for (const HloInstruction* instruction :
        fusion.fused_instructions_computation()->MakeInstructionPostOrder()) {
     if (instruction->opcode() == HloOpcode::kDot) return {};
-    if (instruction->opcode() == HloOpcode::kReduce) reductions.push_back(instruction);
+    if (is_reduction(instruction)) reductions.push_back(instruction);
   }
-  if (reductions.empty() || static_cast<int64_t>(reductions.size()) > kMostRowReductions) return {};
+  if (static_cast<int64_t>(reductions.size()) > kMostRowReductions) return {};
   const std::optional<Rows> rows = RowsOf(*reductions[0]);
   if (!rows || !GivesRows(fusion, *rows)) return {};
   for (const HloInstruction* reduce : reductions) {

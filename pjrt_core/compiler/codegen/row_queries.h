@@ -20,8 +20,10 @@ struct Rows {
   int64_t length = 0;
 };
 
-// Reductions that one kernel may have: the lanes' shares of all of them are in local memory.
+// Reductions that one kernel may have, and work-items that share a row: each has a number of each
+// reduction in local memory.
 inline constexpr int64_t kMostRowReductions = 8;
+inline constexpr int64_t kMostRowLanes = 256;
 
 // Whether they are the same rows of arrays that lie in memory alike.
 bool AreTheSame(const Rows& a, const Rows& b);
@@ -36,7 +38,8 @@ std::optional<Rows> RowsOf(const xla::HloInstruction& reduce);
 // Whether a work-group should compute whole rows of such a kind.
 bool AreWorthAGroup(const Rows& rows, const Target& target);
 
-// Bytes of each row that may lie in local memory from one walk along it to the next.
+// Bytes of each row that may lie in local memory from one walk along it to the next, beside those
+// numbers.
 int64_t RowBytesToKeep(const Target& target);
 
 // What an element of `type` for each of a row takes of that.

@@ -140,8 +140,8 @@ absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
     // XLA's conversion refuses what computes with them, and ends the process on what makes them.
     if (absl::StrContains(code, "!quant.")) {
       return absl::UnimplementedError(
-          "onexpu: quantised types (!quant.uniform) are not supported: compute with integers, and "
-          "scale them in the program");
+          "onexpu: quantised types (!quant.uniform) are not supported: XLA's HLO, which StableHLO "
+          "becomes, has none; compute with integers, and scale them in the program");
     }
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);

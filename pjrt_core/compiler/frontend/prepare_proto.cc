@@ -151,8 +151,9 @@ class Preparation {
         layout.tail_padding_alignment_in_elements() != 1 || layout.has_physical_shape() ||
         layout.dynamic_shape_metadata_prefix_bytes() != 0) {
       return absl::UnimplementedError(
-          absl::StrCat("onexpu: ", place_.Text(),
-                       ": a layout with more than an order of dimensions, ", layout.ToString()));
+          absl::StrCat("onexpu: ", place_.Text(), ": the layout ", layout.ToString(),
+                       " has more than an order of dimensions, and arrays lie here without tiles, "
+                       "padding or splits"));
     }
     return absl::OkStatus();
   }
@@ -237,9 +238,11 @@ class Preparation {
       depth.control = std::max(depth.control, called->second.control + (is_control ? 1 : 0));
     }
     if (depth.all <= kDeepest && depth.control <= kDeepestControl) return absl::OkStatus();
-    return absl::UnimplementedError(absl::StrCat("onexpu: ", place_.Text(), ": more than ",
-                                                 kDeepestControl, " loops and conditionals, or ",
-                                                 kDeepest, " computations, inside of one another"));
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", place_.Text(), ": more than ", kDeepestControl,
+                     " loops and conditionals, or ", kDeepest,
+                     " computations, inside of one another: XLA's passes call themselves for each, "
+                     "and the stack has an end"));
   }
 
   absl::Status CheckInstruction(const xla::HloInstructionProto& instruction,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "absl/algorithm/container.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/passes/fusible.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -41,12 +42,8 @@ bool SiblingFusion::ShapesCompatibleForFusion(HloInstruction* first, HloInstruct
 
 bool SiblingFusion::IsFusible(HloInstruction* instruction) {
   if (instruction->opcode() != HloOpcode::kFusion || !instruction->IsLoopFusion()) return false;
-  const HloInstruction& root = RootOf(*instruction);
-  if (root.opcode() != HloOpcode::kTuple) return IsPlainLoopRoot(root);
-  for (const HloInstruction* result : root.operands()) {
-    if (!IsPlainLoopRoot(*result)) return false;
-  }
-  return true;
+  return absl::c_all_of(ResultsOf(*instruction),
+                        [](const HloInstruction* result) { return IsPlainLoopRoot(*result); });
 }
 
 int64_t SiblingFusion::GetProfit(HloInstruction* first, HloInstruction* second) {

@@ -287,6 +287,27 @@ TEST_F(KernelCodegenTest, KernelsShareModules) {
   }
 }
 
+// An exponential that a sum and the result need is computed in the sum's walk alone, as long as a
+// row of them fits: 4096 numbers of f32 are the most.
+TEST_F(KernelCodegenTest, WhatIsDearInARowIsComputedOnce) {
+  const auto exponentials = [&](int64_t length) {
+    const std::string rows = absl::StrCat("f32[64,", length, "]");
+    const auto launches = EmitAll(absl::StrCat(
+        "HloModule m\nsum { a = f32[] parameter(0)\n",
+        "  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b) }\n", "softmax { x = ", rows,
+        " parameter(0)\n  e = ", rows, " exponential(x)\n  z = f32[] constant(0)\n  s = f32[64] ",
+        "reduce(e, z), dimensions={1}, to_apply=sum\n  w = ", rows,
+        " broadcast(s), dimensions={0}\n  ROOT r = ", rows, " divide(e, w) }\nENTRY e { p = ", rows,
+        " parameter(0)\n  ROOT f = ", rows, " fusion(p), kind=kLoop, calls=softmax }"));
+    EXPECT_TRUE(launches.ok()) << launches.status();
+    const std::string ir = Ir();
+    EXPECT_NE(CountOf(ir, "exp"), 0);
+    return CountOf(ir, "exp");
+  };
+  EXPECT_EQ(exponentials(4096), exponentials(2048));
+  EXPECT_GT(exponentials(4112), exponentials(2048));
+}
+
 TEST_F(KernelCodegenTest, WhatFailedLeavesNothingBehind) {
   constexpr char kHlo[] = R"(
 HloModule m

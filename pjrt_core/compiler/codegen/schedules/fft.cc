@@ -37,7 +37,7 @@ class FftKernel {
   explicit FftKernel(FusionContext& kernel)
       : kernel_(kernel),
         math_(kernel.index_math()),
-        ffts_(Roots(kernel.root())),
+        ffts_(ResultsOf(kernel.root())),
         fft_(*ffts_[0]),
         length_(fft_.fft_length()[0]),
         radices_(FftRadices(length_)),
@@ -86,11 +86,6 @@ class FftKernel {
   }
 
  private:
-  static std::vector<const HloInstruction*> Roots(const HloInstruction& root) {
-    if (root.opcode() != xla::HloOpcode::kTuple) return {&root};
-    return {root.operands().begin(), root.operands().end()};
-  }
-
   // Whether the work-group's lines are those of the `i`-th transform.
   Value* IsTransform(size_t i) {
     return kernel_.b().CreateICmpEQ(transform_, math_.Constant(static_cast<int64_t>(i)));

@@ -41,9 +41,8 @@ RowGroups ChooseGroups(const Rows& rows, const Target& target) {
     return {kVector, std::clamp<int64_t>(kWorth / rows.length, 1,
                                          std::max<int64_t>(1, rows.count / wanted))};
   }
-  constexpr int64_t kGroup = 256;
   int64_t lanes = 1;
-  while (2 * lanes <= std::min<int64_t>({kGroup, target.max_work_group_size, rows.length})) {
+  while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length})) {
     lanes *= 2;
   }
   return {lanes, 1};
@@ -85,9 +84,6 @@ class RowKernel {
   // on each other first.
   void ChooseKept() {
     int64_t bytes = RowBytesToKeep(kernel_.target());
-    for (const std::vector<Array>& arrays : partial_) {
-      for (const Array& array : arrays) bytes -= xla::ShapeUtil::ByteSizeOf(array.shape);
-    }
     std::vector<HloInstruction*> instructions = kernel_.root().parent()->MakeInstructionPostOrder();
     for (auto next = instructions.rbegin(); next != instructions.rend(); ++next) {
       const HloInstruction& instruction = **next;
