@@ -248,6 +248,41 @@ def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
         check(xpu, cpu, jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))), x)
 
 
+# Few rows into which many go, which threads add up apart; and many, which they share.
+@pytest.mark.parametrize("rows", [7, 5000])
+@pytest.mark.parametrize("width", [1, 3, 16, 37, 64])
+def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
+    random = np.random.default_rng(width)
+    updates = random.integers(-99, 99, (20000, width))
+    places = random.integers(-3, rows + 3, (20000, 1)).astype(np.int32)
+    places[5000:15000] = np.sort(places[5000:15000], 0)
+    start = random.integers(-99, 99, (rows, width))
+    numbers = lax.ScatterDimensionNumbers((1,), (0,), (0,))
+
+    def scatter(combine):
+        return jax.jit(lambda x, places, updates: combine(x, places, updates, numbers, mode="drop"))
+
+    # Sums of whole numbers below 2**24 are exact in any order.
+    for combine in (lax.scatter_add, lax.scatter_max, lax.scatter_min):
+        check(xpu, cpu, scatter(combine), *(start.astype("f4"), places, updates.astype("f4")))
+    check(xpu, cpu, scatter(lax.scatter), *(start.astype("i4"), places, np.broadcast_to(places, updates.shape) * 3))
+    wrapping = updates.astype(np.uint32)
+    check(xpu, cpu, scatter(lax.scatter_mul), *(start.astype("u4"), places, wrapping | 1))
+    # The smallest numbers are lost, or infinite, if a thread begins with the wrong one.
+    extremes = np.where(updates > 0, -np.inf, np.nan).astype("f4")
+    check(xpu, cpu, scatter(lax.scatter_max), *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes))
+
+
+def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:
+    random = np.random.default_rng(0)
+    x = random.integers(-9, 9, (4, 30, 20)).astype("f4")
+    places = random.integers(-1, 31, (4, 9000, 2)).astype(np.int32)
+    updates = random.integers(-9, 9, (4, 9000)).astype("f4")
+    one = jax.jit(lambda x, p, u: x.at[p[:, 0], p[:, 1]].add(u, mode="drop"))
+    check(xpu, cpu, one, x[0], places[0], updates[0])
+    check(xpu, cpu, jax.jit(jax.vmap(one)), x, places, updates)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 9, 10, 11, 12, 16, 17, 24, 33])
 def test_small_regions_see_what_other_work_items_wrote(xpu, cpu, n) -> None:
     a = _array((n, n), "float32") + 4 * n * np.eye(n, dtype=np.float32)

@@ -1,9 +1,10 @@
 // kScatter, in place on the operand's memory. Either every element of the updates is a work-item of
 // its own, with atomics where two may meet, or work-items that cannot meet run through the indices
-// in order: deterministic, and as fast where they are many or the indices few.
+// in order (scatter_in_order.cc).
 #include <algorithm>
 
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/schedules/scatter_in_order.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -57,44 +58,15 @@ absl::Status EmitCopy(KernelSequence& sequence, const HloScatterInstruction& sca
   return sequence.End(std::move(kernel), std::move(launch));
 }
 
-absl::StatusOr<LaunchDimensions> EmitEach(FusionContext& kernel,
-                                          const HloScatterInstruction& scatter,
-                                          const ScatterDimensions& dimensions, bool atomic) {
-  ScatterKernel steps(kernel, scatter, dimensions);
-  return kernel.PerElement(
-      dimensions.updates(), WorkItemCost::kElement, true,
-      [&](const Index& index) { return steps.Update(index.values(), atomic); });
-}
-
-absl::StatusOr<LaunchDimensions> EmitInOrder(FusionContext& kernel,
-                                             const HloScatterInstruction& scatter,
-                                             const ScatterDimensions& dimensions) {
-  ScatterKernel steps(kernel, scatter, dimensions);
-  const std::vector<int64_t> extents = dimensions.Extents(dimensions.apart());
-  const int64_t count = Product(extents);
-  const auto run = [&](Value* id) -> absl::Status {
-    const Index apart = kernel.index_math().DelinearizeRowMajor(id, extents);
-    return kernel.ForEach(dimensions.Extents(dimensions.meeting()),
-                          [&](absl::Span<Value* const> meeting) {
-                            std::vector<Value*> index(dimensions.updates().dimensions().size());
-                            for (size_t i = 0; i < extents.size(); ++i)
-                              index[dimensions.apart()[i]] = apart[i];
-                            for (size_t i = 0; i < meeting.size(); ++i)
-                              index[dimensions.meeting()[i]] = meeting[i];
-                            return steps.Update(index, /*atomic=*/false);
-                          });
-  };
-  // As many groups as possible: each work-item has a long way to go.
-  constexpr int64_t kLocal = 16;
-  if (count < kLocal) {
-    TF_RETURN_IF_ERROR(run(kernel.GlobalId()));
-    return LaunchDimensions{{static_cast<uint64_t>(count)}, {1}};
-  }
-  const uint64_t padded = (count + kLocal - 1) / kLocal * kLocal;
-  Value* id = kernel.GlobalId();
-  TF_RETURN_IF_ERROR(
-      kernel.If(kernel.b().CreateICmpULT(id, kernel.b().getInt64(count)), [&] { return run(id); }));
-  return LaunchDimensions{{padded}, {kLocal}};
+absl::Status EmitEach(KernelSequence& sequence, const HloScatterInstruction& scatter,
+                      const ScatterDimensions& dimensions, bool atomic) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  ScatterKernel steps(*kernel, scatter, dimensions);
+  TF_ASSIGN_OR_RETURN(
+      LaunchDimensions launch,
+      kernel->PerElement(dimensions.updates(), WorkItemCost::kElement, true,
+                         [&](const Index& index) { return steps.Update({index}, atomic); }));
+  return sequence.End(std::move(kernel), std::move(launch));
 }
 
 // Whether every operand already is where its result belongs.
@@ -114,22 +86,19 @@ absl::Status EmitScatter(KernelSequence& sequence) {
   if (xla::ShapeUtil::IsZeroElementArray(scatter.operand(0)->shape())) return absl::OkStatus();
   const ScatterDimensions dimensions(scatter);
   const bool no_updates = xla::ShapeUtil::IsZeroElementArray(dimensions.updates());
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
-  if (!IsInPlace(*kernel, scatter)) {
-    sequence.Discard(std::move(kernel));
-    TF_RETURN_IF_ERROR(EmitCopy(sequence, scatter));
-    if (no_updates) return absl::OkStatus();
-    TF_ASSIGN_OR_RETURN(kernel, sequence.Begin());
-  } else if (no_updates) {
-    sequence.Discard(std::move(kernel));
-    return absl::OkStatus();
-  }
   const Mode mode = ChooseMode(scatter, dimensions, sequence.target());
-  TF_ASSIGN_OR_RETURN(LaunchDimensions launch,
-                      mode == Mode::kInOrder
-                          ? EmitInOrder(*kernel, scatter, dimensions)
-                          : EmitEach(*kernel, scatter, dimensions, mode == Mode::kEachAtomic));
-  return sequence.End(std::move(kernel), std::move(launch));
+  const ScatterPlan plan = mode == Mode::kInOrder && !no_updates
+                               ? ChooseScatterPlan(scatter, dimensions, sequence.target())
+                               : ScatterPlan();
+  const int64_t scratch = AddScatterScratch(sequence, scatter, plan);
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  const bool in_place = IsInPlace(*kernel, scatter);
+  sequence.Discard(std::move(kernel));
+  if (!in_place) TF_RETURN_IF_ERROR(EmitCopy(sequence, scatter));
+  if (no_updates) return absl::OkStatus();
+  if (mode == Mode::kInOrder)
+    return EmitScatterInOrder(sequence, scatter, dimensions, plan, scratch);
+  return EmitEach(sequence, scatter, dimensions, mode == Mode::kEachAtomic);
 }
 
 }  // namespace onexpu::compiler

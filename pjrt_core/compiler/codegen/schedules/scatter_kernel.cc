@@ -74,7 +74,63 @@ llvm::AtomicRMWInst::BinOp FindNative(const xla::HloInstruction& root) {
   return llvm::AtomicRMWInst::BAD_BINOP;
 }
 
+// The value that `opcode` leaves anything else as it is with, null when there is none.
+llvm::Constant* IdentityOf(HloOpcode opcode, xla::PrimitiveType type, llvm::LLVMContext& context) {
+  llvm::Type* llvm_type = ComputeType(type, context);
+  if (xla::primitive_util::IsFloatingPointType(type)) {
+    switch (opcode) {
+      case HloOpcode::kAdd:
+        return llvm::ConstantFP::getNegativeZero(llvm_type);
+      case HloOpcode::kMultiply:
+        return llvm::ConstantFP::get(llvm_type, 1.0);
+      case HloOpcode::kMaximum:
+        return llvm::ConstantFP::getInfinity(llvm_type, /*Negative=*/true);
+      case HloOpcode::kMinimum:
+        return llvm::ConstantFP::getInfinity(llvm_type);
+      default:
+        return nullptr;
+    }
+  }
+  const unsigned bits = llvm_type->getIntegerBitWidth();
+  const bool is_signed = xla::primitive_util::IsSignedIntegralType(type);
+  switch (opcode) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+      return llvm::ConstantInt::get(llvm_type, 0);
+    case HloOpcode::kMultiply:
+      return llvm::ConstantInt::get(llvm_type, 1);
+    case HloOpcode::kAnd:
+      return llvm::Constant::getAllOnesValue(llvm_type);
+    case HloOpcode::kMaximum:
+      return llvm::ConstantInt::get(
+          llvm_type, is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0));
+    case HloOpcode::kMinimum:
+      return llvm::ConstantInt::get(llvm_type, is_signed ? llvm::APInt::getSignedMaxValue(bits)
+                                                         : llvm::APInt::getMaxValue(bits));
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
+
+bool ScatterKernel::HasIdentity(const xla::HloScatterInstruction& scatter) {
+  if (scatter.scatter_operand_count() != 1) return false;
+  const xla::PrimitiveType type = scatter.scatter_operands()[0]->shape().element_type();
+  const xla::HloInstruction& combiner = *scatter.to_apply()->root_instruction();
+  // Narrow numbers are rounded after every step, which an order of another kind would show.
+  const bool is_number = type == xla::F32 || type == xla::F64 ||
+                         (xla::primitive_util::IsIntegralType(type) && StorageBytes(type) >= 4);
+  llvm::LLVMContext context;
+  return is_number && CombinesItsParameters(combiner) &&
+         IdentityOf(combiner.opcode(), type, context) != nullptr;
+}
+
+Value* ScatterKernel::Identity() const {
+  return IdentityOf(scatter_.to_apply()->root_instruction()->opcode(),
+                    results_[0].shape.element_type(), kernel_.llvm_context());
+}
 
 ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)
     : updates_(&scatter.scatter_updates()[0]->shape()) {
@@ -131,15 +187,11 @@ bool ScatterKernel::CanBeAtomic(const xla::HloScatterInstruction& scatter, const
   return bytes <= 4 || (bytes == 8 && target.has_int64_atomics);
 }
 
-// Where the window begins along the operand's dimension that `component` of the index stands for
-// (i64).
-absl::StatusOr<Value*> ScatterKernel::Start(absl::Span<Value* const> update_index,
-                                            int64_t component) {
+absl::StatusOr<Value*> ScatterKernel::Start(const Index& element, int64_t component) {
   const xla::ScatterDimensionNumbers& numbers = scatter_.scatter_dimension_numbers();
   const xla::HloInstruction& indices = *scatter_.scatter_indices();
   std::vector<Value*> position;
-  for (int64_t dimension : dimensions_.index_dimensions())
-    position.push_back(update_index[dimension]);
+  for (int64_t dimension : dimensions_.index_dimensions()) position.push_back(element[dimension]);
   const int64_t rank = indices.shape().dimensions().size();
   if (numbers.index_vector_dim() < rank) {
     position.insert(position.begin() + numbers.index_vector_dim(),
@@ -151,7 +203,7 @@ absl::StatusOr<Value*> ScatterKernel::Start(absl::Span<Value* const> update_inde
   return is_signed ? b.CreateSExt(start, b.getInt64Ty()) : b.CreateZExt(start, b.getInt64Ty());
 }
 
-absl::Status ScatterKernel::Update(absl::Span<Value* const> update_index, bool atomic) {
+absl::Status ScatterKernel::Update(absl::Span<const Index> elements, bool atomic) {
   llvm::IRBuilder<>& b = kernel_.b();
   IndexMath& math = kernel_.index_math();
   const xla::Shape& operand = scatter_.operand(0)->shape();
@@ -160,40 +212,52 @@ absl::Status ScatterKernel::Update(absl::Span<Value* const> update_index, bool a
   Value* in_bounds = b.getTrue();
   for (int64_t i = 0; i < numbers.scatter_dims_to_operand_dims_size(); ++i) {
     const int64_t dimension = numbers.scatter_dims_to_operand_dims(i);
-    TF_ASSIGN_OR_RETURN(starts[dimension], Start(update_index, i));
+    TF_ASSIGN_OR_RETURN(starts[dimension], Start(elements[0], i));
     const int64_t last = operand.dimensions(dimension) - dimensions_.window(dimension);
     if (last < 0) return absl::OkStatus();  // no window fits
     // As unsigned numbers negative ones are too large as well.
     in_bounds = b.CreateAnd(in_bounds, b.CreateICmpULE(starts[dimension], b.getInt64(last)));
   }
   return kernel_.If(in_bounds, [&]() -> absl::Status {
-    std::vector<Value*> place;
-    for (size_t d = 0; d < starts.size(); ++d) {
-      Value* within =
-          dimensions_.source(d) >= 0 ? update_index[dimensions_.source(d)] : math.Constant(0);
-      place.push_back(starts[d] == nullptr ? within
-                                           : math.Add(math.ToIndexType(starts[d]), within));
+    std::vector<Index> places;
+    for (const Index& element : elements) {
+      std::vector<Value*> place;
+      for (size_t d = 0; d < starts.size(); ++d) {
+        Value* within =
+            dimensions_.source(d) >= 0 ? element[dimensions_.source(d)] : math.Constant(0);
+        place.push_back(starts[d] == nullptr ? within
+                                             : math.Add(math.ToIndexType(starts[d]), within));
+      }
+      places.emplace_back(std::move(place));
     }
-    const Index from(std::vector<Value*>(update_index.begin(), update_index.end()));
-    std::vector<Value*> updates;
-    for (const xla::HloInstruction* update : scatter_.scatter_updates()) {
-      TF_ASSIGN_OR_RETURN(updates.emplace_back(), kernel_.Element(*update, from));
+    if (!atomic) return Combine(elements, places);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Value * update,
+                          kernel_.Element(*scatter_.scatter_updates()[0], elements[i]));
+      TF_RETURN_IF_ERROR(CombineAtomically(places[i], update));
     }
-    const Index to(std::move(place));
-    return atomic ? CombineAtomically(to, updates[0]) : Combine(to, updates);
+    return absl::OkStatus();
   });
 }
 
-absl::Status ScatterKernel::Combine(const Index& place, const std::vector<Value*>& updates) {
-  std::vector<Value*> arguments;
-  for (const Array& result : kernel_.results()) {
-    TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Load(result, place));
+absl::Status ScatterKernel::Combine(absl::Span<const Index> elements,
+                                    absl::Span<const Index> places) {
+  std::vector<std::vector<Value*>> combined;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    std::vector<Value*> arguments;
+    for (const Array& result : results_) {
+      TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Load(result, places[i]));
+    }
+    for (const xla::HloInstruction* update : scatter_.scatter_updates()) {
+      TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Element(*update, elements[i]));
+    }
+    TF_ASSIGN_OR_RETURN(combined.emplace_back(),
+                        kernel_.EmitReducer(*scatter_.to_apply(), arguments));
   }
-  arguments.insert(arguments.end(), updates.begin(), updates.end());
-  TF_ASSIGN_OR_RETURN(std::vector<Value*> combined,
-                      kernel_.EmitReducer(*scatter_.to_apply(), arguments));
-  for (size_t i = 0; i < combined.size(); ++i)
-    TF_RETURN_IF_ERROR(kernel_.Store(i, place, combined[i]));
+  for (size_t i = 0; i < elements.size(); ++i) {
+    for (size_t result = 0; result < combined[i].size(); ++result)
+      TF_RETURN_IF_ERROR(kernel_.Store(results_[result], places[i], combined[i][result]));
+  }
   return absl::OkStatus();
 }
 
@@ -201,10 +265,10 @@ absl::Status ScatterKernel::CombineAtomically(const Index& place, Value* update)
   const xla::HloInstruction& root = *scatter_.to_apply()->root_instruction();
   // Replacing needs no more than a store: one of those that meet remains.
   if (&root == scatter_.to_apply()->parameter_instruction(1))
-    return kernel_.Store(0, place, update);
+    return kernel_.Store(results_[0], place, update);
   const llvm::AtomicRMWInst::BinOp native = FindNative(root);
   if (native == llvm::AtomicRMWInst::BAD_BINOP) return CompareAndExchange(place, update);
-  const Array& result = kernel_.results()[0];
+  const Array& result = results_[0];
   Value* pointer =
       kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));
   kernel_.b().CreateAtomicRMW(native, pointer, update,
@@ -215,7 +279,7 @@ absl::Status ScatterKernel::CombineAtomically(const Index& place, Value* update)
 
 absl::Status ScatterKernel::CompareAndExchange(const Index& place, Value* update) {
   llvm::IRBuilder<>& b = kernel_.b();
-  const Array& result = kernel_.results()[0];
+  const Array& result = results_[0];
   const xla::PrimitiveType type = result.shape.element_type();
   Value* pointer =
       kernel_.ElementPointer(result, kernel_.index_math().Linearize(place, result.shape));

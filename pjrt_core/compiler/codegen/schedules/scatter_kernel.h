@@ -1,10 +1,11 @@
-// One element of a scatter's updates as IR: where it goes, whether it is in bounds, and how it is
+// Elements of a scatter's updates as IR: where they go, whether that is in bounds, and how they are
 // combined with what is there, alone or against other work-items. One object per kernel that is
 // being written; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCATTER_KERNEL_H_
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCATTER_KERNEL_H_
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,24 +47,35 @@ class ScatterKernel {
  public:
   ScatterKernel(FusionContext& kernel, const xla::HloScatterInstruction& scatter,
                 const ScatterDimensions& dimensions)
-      : kernel_(kernel), scatter_(scatter), dimensions_(dimensions) {}
+      : kernel_(kernel), scatter_(scatter), dimensions_(dimensions), results_(kernel.results()) {}
+
+  // True when the combiner has a value that changes nothing, and does not mind in which order it is
+  // applied: Identity can be called.
+  static bool HasIdentity(const xla::HloScatterInstruction& scatter);
+  llvm::Value* Identity() const;
+
+  // From here on elements are combined with those of `result`.
+  void CombineInto(Array result) { results_ = {std::move(result)}; }
 
   // True when Update can be made atomic: one operand of at most 64 bits.
   static bool CanBeAtomic(const xla::HloScatterInstruction& scatter, const Target& target);
 
-  // Combines one element of the updates with the result, unless its window is out of bounds.
-  absl::Status Update(absl::Span<llvm::Value* const> update_index, bool atomic);
+  // Where the window of `element` of the updates begins along the operand's dimension that
+  // `component` of the index stands for (i64).
+  absl::StatusOr<llvm::Value*> Start(const Index& element, int64_t component);
+  // Combines elements of one window of the updates with the result, unless it is out of bounds.
+  // All of them are read before the first is written.
+  absl::Status Update(absl::Span<const Index> elements, bool atomic);
 
  private:
-  absl::StatusOr<llvm::Value*> Start(absl::Span<llvm::Value* const> update_index,
-                                     int64_t component);
-  absl::Status Combine(const Index& place, const std::vector<llvm::Value*>& updates);
+  absl::Status Combine(absl::Span<const Index> elements, absl::Span<const Index> places);
   absl::Status CombineAtomically(const Index& place, llvm::Value* update);
   absl::Status CompareAndExchange(const Index& place, llvm::Value* update);
 
   FusionContext& kernel_;
   const xla::HloScatterInstruction& scatter_;
   const ScatterDimensions& dimensions_;
+  std::vector<Array> results_;
 };
 
 }  // namespace onexpu::compiler
