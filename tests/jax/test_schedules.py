@@ -273,6 +273,15 @@ def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
     check(xpu, cpu, scatter(lax.scatter_max), *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes))
 
 
+def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
+    random = np.random.default_rng(0)
+    places = random.integers(-1, 39, (20000, 1)).astype(np.int32)
+    updates = random.integers(-9, 9, (20000, 3)).astype("f4")
+    numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
+    add = jax.jit(lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop"))
+    check(xpu, cpu, add, np.zeros(40, "f4"), places, updates)
+
+
 def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:
     random = np.random.default_rng(0)
     x = random.integers(-9, 9, (4, 30, 20)).astype("f4")

@@ -62,7 +62,13 @@ class OrderedUpdates {
       return math_.ToIndexType(b.CreateUDiv(
           b.CreateMul(math_.Widen(piece), b.getInt64(plan_.meeting)), b.getInt64(plan_.pieces)));
     };
-    return kernel_.For(boundary(share_), boundary(math_.Add(share_, 1)), math_.Constant(1),
+    Value* begin = boundary(share_);
+    Value* end = boundary(math_.Add(share_, 1));
+    // With windows that overlap, updates with one index may still go to different places.
+    const bool index_is_place =
+        dimensions_.meeting().size() == dimensions_.index_dimensions().size();
+    if (index_is_place && plan_.apart == plan_.block) return RunRuns(begin, end);
+    return kernel_.For(begin, end, math_.Constant(1),
                        [&](Value* number) { return UpdateWindow(Numbered(number).values()); });
   }
 
@@ -99,6 +105,59 @@ class OrderedUpdates {
   }
 
  private:
+  // Updates that follow each other and go to one place, as those of sorted segments do, are
+  // combined in registers: in memory each would wait until the one before it is stored.
+  absl::Status RunRuns(Value* begin, Value* end) {
+    llvm::IRBuilder<>& b = kernel_.b();
+    const auto elements_of = [&](Value* number) {
+      return ElementsOf(Numbered(number).values(), math_.Constant(0), plan_.block);
+    };
+    TF_ASSIGN_OR_RETURN(const std::vector<Value*> starts, steps_.Starts(elements_of(begin)[0]));
+    const std::vector<llvm::AllocaInst*> place = Slots(starts);
+    const std::vector<llvm::AllocaInst*> running =
+        Slots(std::vector<Value*>(plan_.lanes > 1 ? 1 : plan_.block, steps_.Identity()));
+    // Everything that is combined so far into its place, which elements of any window name.
+    const auto flush = [&](absl::Span<const Index> elements) {
+      return steps_.UpdateAt(Loads(place), elements, Loads(running));
+    };
+    TF_RETURN_IF_ERROR(
+        kernel_.For(begin, end, math_.Constant(1), [&](Value* number) -> absl::Status {
+          const std::vector<Index> elements = elements_of(number);
+          TF_ASSIGN_OR_RETURN(const std::vector<Value*> next, steps_.Starts(elements[0]));
+          const std::vector<Value*> now = Loads(place);
+          Value* moves = b.getFalse();
+          for (size_t i = 0; i < next.size(); ++i)
+            moves = b.CreateOr(moves, b.CreateICmpNE(next[i], now[i]));
+          TF_RETURN_IF_ERROR(kernel_.If(moves, [&]() -> absl::Status {
+            TF_RETURN_IF_ERROR(flush(elements));
+            for (llvm::AllocaInst* slot : running) b.CreateStore(steps_.Identity(), slot);
+            for (size_t i = 0; i < next.size(); ++i) b.CreateStore(next[i], place[i]);
+            return absl::OkStatus();
+          }));
+          for (size_t i = 0; i < elements.size(); ++i) {
+            TF_ASSIGN_OR_RETURN(Value * combined, steps_.Combined(Loads(running)[i], elements[i]));
+            b.CreateStore(combined, running[i]);
+          }
+          return absl::OkStatus();
+        }));
+    return flush(elements_of(begin));
+  }
+
+  std::vector<llvm::AllocaInst*> Slots(absl::Span<Value* const> initial) {
+    std::vector<llvm::AllocaInst*> slots;
+    for (Value* value : initial) {
+      slots.push_back(kernel_.Slot(value->getType()));
+      kernel_.b().CreateStore(value, slots.back());
+    }
+    return slots;
+  }
+  std::vector<Value*> Loads(absl::Span<llvm::AllocaInst* const> slots) {
+    std::vector<Value*> values;
+    for (llvm::AllocaInst* slot : slots)
+      values.push_back(kernel_.b().CreateLoad(slot->getAllocatedType(), slot));
+    return values;
+  }
+
   // Of the updates that meet.
   Index Numbered(Value* number) const { return math_.DelinearizeRowMajor(number, meeting_); }
 
@@ -115,11 +174,7 @@ class OrderedUpdates {
   // This work-item's elements of one window.
   absl::Status UpdateWindow(absl::Span<Value* const> meeting) {
     const auto update = [&](Value* first, int64_t count) {
-      if (plan_.lanes > 1)
-        return steps_.Update({Element(meeting, math_.Add(first, lane_))}, /*atomic=*/false);
-      std::vector<Index> elements;
-      for (int64_t i = 0; i < count; ++i) elements.push_back(Element(meeting, math_.Add(first, i)));
-      return steps_.Update(elements, /*atomic=*/false);
+      return steps_.Update(ElementsOf(meeting, first, count), /*atomic=*/false);
     };
     // Groups share whole blocks; what is left is the last one's.
     const int64_t whole = plan_.apart / plan_.block;
@@ -137,6 +192,15 @@ class OrderedUpdates {
     if (plan_.lanes > 1)
       has_rest = b.CreateAnd(has_rest, b.CreateICmpULT(lane_, math_.Constant(rest)));
     return kernel_.If(has_rest, [&] { return update(end, rest); });
+  }
+
+  // This work-item's of `count` elements that are apart, from `first` on.
+  std::vector<Index> ElementsOf(absl::Span<Value* const> meeting, Value* first,
+                                int64_t count) const {
+    if (plan_.lanes > 1) return {Element(meeting, math_.Add(first, lane_))};
+    std::vector<Index> elements;
+    for (int64_t i = 0; i < count; ++i) elements.push_back(Element(meeting, math_.Add(first, i)));
+    return elements;
   }
 
   Index Element(absl::Span<Value* const> meeting, Value* number) const {

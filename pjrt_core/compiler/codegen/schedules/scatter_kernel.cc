@@ -203,34 +203,60 @@ absl::StatusOr<Value*> ScatterKernel::Start(const Index& element, int64_t compon
   return is_signed ? b.CreateSExt(start, b.getInt64Ty()) : b.CreateZExt(start, b.getInt64Ty());
 }
 
-absl::Status ScatterKernel::Update(absl::Span<const Index> elements, bool atomic) {
+absl::StatusOr<std::vector<Value*>> ScatterKernel::Starts(const Index& element) {
+  std::vector<Value*> starts;
+  const int64_t components =
+      scatter_.scatter_dimension_numbers().scatter_dims_to_operand_dims_size();
+  for (int64_t i = 0; i < components; ++i) {
+    TF_ASSIGN_OR_RETURN(starts.emplace_back(), Start(element, i));
+  }
+  return starts;
+}
+
+absl::Status ScatterKernel::IfInBounds(
+    absl::Span<Value* const> starts, absl::Span<const Index> elements,
+    absl::FunctionRef<absl::Status(absl::Span<const Index>)> then) {
   llvm::IRBuilder<>& b = kernel_.b();
   IndexMath& math = kernel_.index_math();
   const xla::Shape& operand = scatter_.operand(0)->shape();
-  const xla::ScatterDimensionNumbers& numbers = scatter_.scatter_dimension_numbers();
-  std::vector<Value*> starts(operand.dimensions().size(), nullptr);
+  const auto& named = scatter_.scatter_dimension_numbers().scatter_dims_to_operand_dims();
+  std::vector<Value*> start_of(operand.dimensions().size(), nullptr);
   Value* in_bounds = b.getTrue();
-  for (int64_t i = 0; i < numbers.scatter_dims_to_operand_dims_size(); ++i) {
-    const int64_t dimension = numbers.scatter_dims_to_operand_dims(i);
-    TF_ASSIGN_OR_RETURN(starts[dimension], Start(elements[0], i));
-    const int64_t last = operand.dimensions(dimension) - dimensions_.window(dimension);
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t last = operand.dimensions(named[i]) - dimensions_.window(named[i]);
     if (last < 0) return absl::OkStatus();  // no window fits
     // As unsigned numbers negative ones are too large as well.
-    in_bounds = b.CreateAnd(in_bounds, b.CreateICmpULE(starts[dimension], b.getInt64(last)));
+    in_bounds = b.CreateAnd(in_bounds, b.CreateICmpULE(starts[i], b.getInt64(last)));
+    start_of[named[i]] = starts[i];
   }
   return kernel_.If(in_bounds, [&]() -> absl::Status {
     std::vector<Index> places;
     for (const Index& element : elements) {
       std::vector<Value*> place;
-      for (size_t d = 0; d < starts.size(); ++d) {
+      for (size_t d = 0; d < start_of.size(); ++d) {
         Value* within =
             dimensions_.source(d) >= 0 ? element[dimensions_.source(d)] : math.Constant(0);
-        place.push_back(starts[d] == nullptr ? within
-                                             : math.Add(math.ToIndexType(starts[d]), within));
+        place.push_back(start_of[d] == nullptr ? within
+                                               : math.Add(math.ToIndexType(start_of[d]), within));
       }
       places.emplace_back(std::move(place));
     }
-    if (!atomic) return Combine(elements, places);
+    return then(places);
+  });
+}
+
+absl::Status ScatterKernel::Update(absl::Span<const Index> elements, bool atomic) {
+  TF_ASSIGN_OR_RETURN(const std::vector<Value*> starts, Starts(elements[0]));
+  return IfInBounds(starts, elements, [&](absl::Span<const Index> places) -> absl::Status {
+    if (!atomic) {
+      return Combine(places, [&](size_t i) -> absl::StatusOr<std::vector<Value*>> {
+        std::vector<Value*> values;
+        for (const xla::HloInstruction* update : scatter_.scatter_updates()) {
+          TF_ASSIGN_OR_RETURN(values.emplace_back(), kernel_.Element(*update, elements[i]));
+        }
+        return values;
+      });
+    }
     for (size_t i = 0; i < elements.size(); ++i) {
       TF_ASSIGN_OR_RETURN(Value * update,
                           kernel_.Element(*scatter_.scatter_updates()[0], elements[i]));
@@ -240,23 +266,39 @@ absl::Status ScatterKernel::Update(absl::Span<const Index> elements, bool atomic
   });
 }
 
-absl::Status ScatterKernel::Combine(absl::Span<const Index> elements,
-                                    absl::Span<const Index> places) {
+absl::StatusOr<Value*> ScatterKernel::Combined(Value* running, const Index& element) {
+  TF_ASSIGN_OR_RETURN(Value * update, kernel_.Element(*scatter_.scatter_updates()[0], element));
+  TF_ASSIGN_OR_RETURN(const std::vector<Value*> combined,
+                      kernel_.EmitReducer(*scatter_.to_apply(), {running, update}));
+  return combined[0];
+}
+
+absl::Status ScatterKernel::UpdateAt(absl::Span<Value* const> starts,
+                                     absl::Span<const Index> elements,
+                                     absl::Span<Value* const> values) {
+  return IfInBounds(starts, elements, [&](absl::Span<const Index> places) {
+    return Combine(places, [&](size_t i) { return std::vector<Value*>{values[i]}; });
+  });
+}
+
+absl::Status ScatterKernel::Combine(
+    absl::Span<const Index> places,
+    absl::FunctionRef<absl::StatusOr<std::vector<Value*>>(size_t element)> updates) {
   std::vector<std::vector<Value*>> combined;
-  for (size_t i = 0; i < elements.size(); ++i) {
+  for (size_t i = 0; i < places.size(); ++i) {
     std::vector<Value*> arguments;
     for (const Array& result : results_) {
       TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Load(result, places[i]));
     }
-    for (const xla::HloInstruction* update : scatter_.scatter_updates()) {
-      TF_ASSIGN_OR_RETURN(arguments.emplace_back(), kernel_.Element(*update, elements[i]));
-    }
+    TF_ASSIGN_OR_RETURN(const std::vector<Value*> values, updates(i));
+    arguments.insert(arguments.end(), values.begin(), values.end());
     TF_ASSIGN_OR_RETURN(combined.emplace_back(),
                         kernel_.EmitReducer(*scatter_.to_apply(), arguments));
   }
-  for (size_t i = 0; i < elements.size(); ++i) {
-    for (size_t result = 0; result < combined[i].size(); ++result)
+  for (size_t i = 0; i < places.size(); ++i) {
+    for (size_t result = 0; result < results_.size(); ++result) {
       TF_RETURN_IF_ERROR(kernel_.Store(results_[result], places[i], combined[i][result]));
+    }
   }
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -61,14 +62,27 @@ class ScatterKernel {
   static bool CanBeAtomic(const xla::HloScatterInstruction& scatter, const Target& target);
 
   // Where the window of `element` of the updates begins along the operand's dimension that
-  // `component` of the index stands for (i64).
+  // `component` of the index stands for, and all of these (i64).
   absl::StatusOr<llvm::Value*> Start(const Index& element, int64_t component);
+  absl::StatusOr<std::vector<llvm::Value*>> Starts(const Index& element);
+
   // Combines elements of one window of the updates with the result, unless it is out of bounds.
   // All of them are read before the first is written.
   absl::Status Update(absl::Span<const Index> elements, bool atomic);
+  // `running` and an element of the only array of updates, combined.
+  absl::StatusOr<llvm::Value*> Combined(llvm::Value* running, const Index& element);
+  // The same as Update with `values` (one for each element) of a window that begins at `starts`.
+  absl::Status UpdateAt(absl::Span<llvm::Value* const> starts, absl::Span<const Index> elements,
+                        absl::Span<llvm::Value* const> values);
 
  private:
-  absl::Status Combine(absl::Span<const Index> elements, absl::Span<const Index> places);
+  // Runs `then` with the places of `elements` in the result, where the window is in bounds.
+  absl::Status IfInBounds(absl::Span<llvm::Value* const> starts, absl::Span<const Index> elements,
+                          absl::FunctionRef<absl::Status(absl::Span<const Index>)> then);
+  // `updates` are called for an element's values.
+  absl::Status Combine(
+      absl::Span<const Index> places,
+      absl::FunctionRef<absl::StatusOr<std::vector<llvm::Value*>>(size_t element)> updates);
   absl::Status CombineAtomically(const Index& place, llvm::Value* update);
   absl::Status CompareAndExchange(const Index& place, llvm::Value* update);
 
