@@ -93,7 +93,8 @@ absl::StatusOr<Value*> EmitFloatOperation(FusionContext& context, const HloInstr
       break;
   }
   for (const FunctionOfOpcode& entry : kFunctions) {
-    if (entry.opcode == instruction.opcode()) return EmitMath(entry.function, operands, b);
+    if (entry.opcode == instruction.opcode())
+      return EmitMath(entry.function, operands, context.target().is_gpu, b);
   }
   return UnsupportedOperation(instruction, "not an operation on floating-point numbers");
 }

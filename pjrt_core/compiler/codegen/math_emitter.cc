@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
+#include "pjrt_core/compiler/codegen/exponential.h"
 #include "pjrt_core/compiler/codegen/hyperbolic.h"
 #include "pjrt_core/compiler/codegen/real_value.h"
 #include "pjrt_core/compiler/codegen/trigonometry.h"
@@ -21,7 +22,6 @@ struct BuiltinName {
 };
 
 constexpr BuiltinName kBuiltinNames[] = {
-    {MathFunction::kExp, 1, "exp"},
     {MathFunction::kExpm1, 1, "expm1"},
     {MathFunction::kLog, 1, "log"},
     {MathFunction::kLog1p, 1, "log1p"},
@@ -75,7 +75,7 @@ Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands) {
 }
 
 absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
-                                      absl::Span<llvm::Value* const> operands,
+                                      absl::Span<llvm::Value* const> operands, bool is_gpu,
                                       llvm::IRBuilderBase& builder) {
   if (operands.empty() ||
       !(operands[0]->getType()->isFloatTy() || operands[0]->getType()->isDoubleTy())) {
@@ -85,10 +85,15 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
   llvm::SmallVector<Real, 3> values;
   for (llvm::Value* operand : operands) values.emplace_back(operand, builder);
   const Real& x = values[0];
+  // A GPU has an instruction for it.
+  const auto exponential = [&](const Real& x) {
+    return is_gpu ? Builtin("exp", x) : Exponential(x);
+  };
   if (function == MathFunction::kSin) return Sine(x).value();
   if (function == MathFunction::kCos) return Cosine(x).value();
+  if (function == MathFunction::kExp) return exponential(x).value();
   if (function == MathFunction::kTanh) return HyperbolicTangent(x).value();
-  if (function == MathFunction::kLogistic) return (1.0 / (1.0 + Builtin("exp", -x))).value();
+  if (function == MathFunction::kLogistic) return (1.0 / (1.0 + exponential(-x))).value();
   if (function == MathFunction::kSign) {
     // Zeros and NaN are their own signs.
     llvm::Value* nonzero = builder.CreateFCmpONE(x.value(), x.Constant(0).value());
