@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -42,6 +44,52 @@ def test_hyperbolic_tangent_of_special_values(xpu) -> None:
     expected = np.array([0.0, -0.0, 1.0, -1.0, np.nan, 1e-45, -1e-40], np.float32)
     np.testing.assert_array_equal(actual, expected)
     np.testing.assert_array_equal(np.signbit(actual[:2]), np.signbit(expected[:2]))
+
+
+def test_exponential_to_the_last_place(xpu) -> None:
+    """Of numbers whose exponential is 0, below the normal numbers, normal, and the largest there is."""
+    x = np.concatenate([np.linspace(-104, 88.72283, 400_003), np.linspace(-1, 1, 100_003)]).astype(np.float32)
+    actual = np.asarray(jax.jit(jnp.exp)(jax.device_put(x, xpu)))
+    expected = np.exp(x.astype(np.float64))
+    # The coefficients' own error is small: what is left is the rounding of the last two steps.
+    units = np.spacing(expected.astype(np.float32)).astype(np.float64)
+    assert np.max(np.abs(actual - expected) / units) < 1.1
+
+
+def test_exponential_of_special_values(xpu) -> None:
+    x = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 88.72284, 88.73, 3e38, -104, -150, -3e38, 1e-40, -1e-40])
+    actual = np.asarray(jax.jit(jnp.exp)(jax.device_put(x, xpu)))
+    np.testing.assert_array_equal(actual, [1, 1, np.inf, 0, np.nan, np.inf, np.inf, np.inf, 0, 0, 0, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("greater", [True, False])
+def test_extremes_of_zeros_and_what_is_no_number(xpu, greater, dtype) -> None:
+    function, sign = (jnp.maximum, np.logical_and) if greater else (jnp.minimum, np.logical_or)
+    some = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 3])
+    x, y = (np.array(v) for v in zip(*itertools.product(some, some), strict=True))
+    expected = (np.maximum if greater else np.minimum)(x, y)
+    zeros = expected == 0
+    # IEEE 754-2019: -0 is less than 0.
+    expected[zeros] = np.where(sign(np.signbit(x), np.signbit(y))[zeros], -0.0, 0.0)
+
+    def compare(actual):
+        actual = np.asarray(actual).astype(np.float64)
+        np.testing.assert_array_equal(actual, expected)
+        np.testing.assert_array_equal(np.signbit(actual)[zeros], np.signbit(expected)[zeros])
+
+    with jax.enable_x64(True):
+        x_on, y_on = (jax.device_put(jnp.asarray(v).astype(dtype), xpu) for v in (x, y))
+        compare(jax.jit(function)(x_on, y_on))
+        # With a constant on either side, and as the step of a reduction.
+        compare(jax.jit(lambda x: function(x, jnp.asarray(y).astype(dtype)))(x_on))
+        pairs = jnp.stack([x_on, y_on], 1)
+        compare(jax.jit(lambda p: (jnp.max if greater else jnp.min)(p, 1))(pairs))
+        for number in some:
+            at = (y == number) & (np.signbit(y) == np.signbit(number)) | np.isnan(y) & np.isnan(number)
+            scalar = np.asarray(jax.jit(lambda x, n=number: function(x, n))(x_on)).astype(np.float64)[at]
+            np.testing.assert_array_equal(scalar, expected[at])
+            np.testing.assert_array_equal(np.signbit(scalar)[zeros[at]], np.signbit(expected[at])[zeros[at]])
 
 
 def test_sine_and_cosine_of_special_values(xpu) -> None:

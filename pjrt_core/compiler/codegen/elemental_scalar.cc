@@ -119,20 +119,27 @@ absl::StatusOr<Value*> EmitCompare(const HloInstruction& instruction, Operands o
 
 // The greater or lesser of two floats, a NaN when there is one.
 Value* FloatExtremum(Value* lhs, Value* rhs, bool maximum, IRBuilderBase& b) {
-  llvm::Type* integer = b.getIntNTy(lhs->getType()->getPrimitiveSizeInBits());
-  Value* better = maximum ? b.CreateFCmpUGT(lhs, rhs) : b.CreateFCmpULT(lhs, rhs);
-  Value* take_lhs = b.CreateAnd(better, b.CreateFCmpORD(rhs, rhs));
-  Value* result = b.CreateSelect(take_lhs, lhs, rhs);
-  auto is_non_zero = [](Value* value) {
-    auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
-    return constant && !constant->isZero();
+  // One instruction of a CPU. Gives the second where none is better.
+  const auto better = [&](Value* first, Value* second) {
+    Value* is_first = maximum ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
+    return b.CreateSelect(is_first, first, second);
   };
-  if (is_non_zero(lhs) || is_non_zero(rhs)) return result;
-  // Of equal values only zeros differ, in the sign.
-  Value* lhs_bits = b.CreateBitCast(lhs, integer);
-  Value* rhs_bits = b.CreateBitCast(rhs, integer);
-  Value* both = maximum ? b.CreateAnd(lhs_bits, rhs_bits) : b.CreateOr(lhs_bits, rhs_bits);
-  return b.CreateSelect(b.CreateFCmpOEQ(lhs, rhs), b.CreateBitCast(both, lhs->getType()), result);
+  const auto is_constant = [&](Value* value, bool of_equals) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
+    return constant && !constant->isNaN() &&
+           (!constant->isZero() || constant->isNegative() != of_equals);
+  };
+  // A constant that may stand for everything equal to it: no zero, or the zero that wins.
+  if (is_constant(lhs, maximum)) std::swap(lhs, rhs);
+  if (is_constant(rhs, maximum))
+    return b.CreateSelect(b.CreateFCmpUNO(lhs, lhs), lhs, better(lhs, rhs));
+  // Of equal values only zeros differ, in the sign: each way round gives the other one.
+  llvm::Type* integer = b.getIntNTy(lhs->getType()->getPrimitiveSizeInBits());
+  Value* one = b.CreateBitCast(better(lhs, rhs), integer);
+  Value* other = b.CreateBitCast(better(rhs, lhs), integer);
+  Value* both = maximum ? b.CreateAnd(one, other) : b.CreateOr(one, other);
+  return b.CreateSelect(b.CreateFCmpUNO(lhs, rhs), llvm::ConstantFP::getNaN(lhs->getType()),
+                        b.CreateBitCast(both, lhs->getType()));
 }
 
 Value* EmitExtremum(Value* lhs, Value* rhs, bool maximum, PrimitiveType type, IRBuilderBase& b) {
