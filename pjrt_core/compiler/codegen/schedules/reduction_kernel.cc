@@ -111,6 +111,25 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
   return sums.Running();
 }
 
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineFew(
+    const std::vector<Array>& arrays, int64_t count, Value* first) {
+  constexpr int64_t kLargestReducer = 16;  // instructions that are worth a copy for each value
+  if (reduce_.to_apply()->instruction_count() > kLargestReducer)
+    return CombineStored(arrays, math().Constant(count), first);
+  std::vector<Values> values;
+  for (int64_t i = 0; i < count; ++i) {
+    TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(arrays, math().Add(first, i)));
+  }
+  while (values.size() > 1) {
+    const size_t half = (values.size() + 1) / 2;
+    for (size_t i = 0; half + i < values.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(values[i], Combine(values[i], values[half + i]));
+    }
+    values.resize(half);
+  }
+  return values[0];
+}
+
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Result(const Values& values) {
   TF_ASSIGN_OR_RETURN(const Values initial, InitialValues(kernel_, reduce_));
   TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));

@@ -27,27 +27,33 @@ namespace {
 using llvm::Value;
 using xla::HloInstruction;
 
-// How work-groups share the rows.
-struct RowGroups {
-  int64_t lanes;     // work-items of a group, side by side along a row
-  int64_t together;  // rows of a group, one after the other
-};
-
-RowGroups ChooseGroups(const Rows& rows, const Target& target) {
-  if (!target.gpu_schedules) {
-    constexpr int64_t kVector = 16;
-    constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
-    const int64_t wanted = 8 * int64_t{target.compute_units};
-    return {kVector, std::clamp<int64_t>(kWorth / rows.length, 1,
-                                         std::max<int64_t>(1, rows.count / wanted))};
-  }
+// Work-items of a group, side by side along a row.
+int64_t ChooseLanes(const Rows& rows, const Target& target) {
+  constexpr int64_t kVector = 16;
+  if (!target.gpu_schedules) return kVector;
   int64_t lanes = 1;
-  while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length})) {
+  while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length}))
     lanes *= 2;
-  }
-  return {lanes, 1};
+  return lanes;
 }
 
+// Rows of a group, of which `bytes` each stay in local memory. All groups have as many.
+int64_t ChooseTogether(const Rows& rows, int64_t bytes, const Target& target) {
+  if (target.gpu_schedules) return 1;
+  constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
+  constexpr int64_t kMost = 64;     // what their lanes have must stay in the first cache, too
+  const int64_t wanted = 8 * int64_t{target.compute_units};
+  const int64_t fit = bytes == 0 ? kMost : RowBytesToKeep(target) / bytes;
+  int64_t together =
+      std::max<int64_t>(1, std::min({kMost, fit, kWorth / rows.length, rows.count / wanted}));
+  while (rows.count % together != 0) --together;
+  return together;
+}
+
+// A walk along the rows for each reduction, and one for the results. Between two walks is a
+// barrier, and none is within: where a loop has one, a CPU's compiler takes what work-items know
+// across it for their own, and their vectors for masked ones (1.5 times as long, measured). So each
+// walk takes all rows of the group.
 class RowKernel {
  public:
   RowKernel(FusionContext& kernel, const std::vector<const HloInstruction*>& reductions)
@@ -56,28 +62,48 @@ class RowKernel {
         reductions_(reductions),
         rows_(*RowsOf(*reductions[0])),
         shape_(*reductions[0]),
-        groups_(ChooseGroups(rows_, kernel.target())) {}
+        lanes_(ChooseLanes(rows_, kernel.target())) {}
 
   absl::StatusOr<LaunchDimensions> Emit() {
-    lane_ = math_.ToIndexType(LocalId(kernel_));
+    ChooseKept();
+    int64_t bytes = 0;
+    for (const Kept& kept : kept_) bytes += RowBytes(kept.type, rows_);
+    together_ = ChooseTogether(rows_, bytes, kernel_.target());
+    for (Kept& kept : kept_) kept.local = LocalArray(kernel_, kept.type, together_ * rows_.length);
     for (const HloInstruction* reduce : reductions_) {
       const ReductionKernel steps(kernel_, *reduce, shape_);
-      partial_.push_back(steps.LocalArrays(groups_.lanes));
+      partial_.push_back(steps.LocalArrays(together_ * lanes_));
     }
-    ChooseKept();
-    Value* begin = math_.Mul(math_.ToIndexType(GroupId(kernel_)), groups_.together);
-    Value* end = math_.Minimum(math_.Add(begin, groups_.together), rows_.count);
-    TF_RETURN_IF_ERROR(
-        kernel_.For(begin, end, math_.Constant(1), [&](Value* row) { return EmitRow(row); }));
-    const uint64_t count = xla::CeilOfRatio(rows_.count, groups_.together);
-    return LaunchDimensions{{count * groups_.lanes}, {static_cast<uint64_t>(groups_.lanes)}};
+    lane_ = math_.ToIndexType(LocalId(kernel_));
+    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
+      TF_RETURN_IF_ERROR(ForEachRow([&](const Row& row) -> absl::Status {
+        TF_RETURN_IF_ERROR(BindReduced(walk, row));
+        return Reduce(walk, row);
+      }));
+      TF_RETURN_IF_ERROR(Share(walk));
+    }
+    TF_RETURN_IF_ERROR(ForEachRow([&](const Row& row) -> absl::Status {
+      TF_RETURN_IF_ERROR(BindReduced(reductions_.size(), row));
+      return ForEachOfLane(0, [&](Value* element) -> absl::Status {
+        TF_RETURN_IF_ERROR(TakeKept(reductions_.size(), row, element));
+        return StoreResults(IndexOf(row, element));
+      });
+    }));
+    const uint64_t groups = xla::CeilOfRatio(rows_.count, together_);
+    return LaunchDimensions{{groups * lanes_}, {static_cast<uint64_t>(lanes_)}};
   }
 
  private:
   struct Kept {
     const HloInstruction* instruction;
-    size_t since;  // the walk that computes it
-    Array local;   // an element of the row each
+    size_t since;             // the walk that computes it
+    xla::PrimitiveType type;  // that is kept
+    Array local;              // an element of each row of the group each
+  };
+
+  struct Row {
+    Value* number;
+    Value* in_group;
   };
 
   // What is dear and needed by several walks, as far as local memory goes, the last of what depends
@@ -105,7 +131,7 @@ class RowKernel {
       if (wanted > bytes) continue;
       bytes -= wanted;
       const xla::PrimitiveType kept = type == xla::F64 ? xla::F64 : xla::F32;
-      kept_.push_back({&instruction, walks[0], LocalArray(kernel_, kept, rows_.length)});
+      kept_.push_back({&instruction, walks[0], kept, Array()});
     }
   }
 
@@ -134,84 +160,91 @@ class RowKernel {
   int64_t RunningResults(const HloInstruction& reduce) const {
     constexpr int64_t kSeveral = 4;
     constexpr size_t kLittle = 8;  // instructions, with the reduction and its initial value
-    const bool is_long = rows_.length >= 2 * kSeveral * groups_.lanes;
+    const bool is_long = rows_.length >= 2 * kSeveral * lanes_;
     return is_long && NeededFor(reduce).size() <= kLittle ? kSeveral : 1;
   }
 
-  absl::Status EmitRow(Value* row) {
-    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
-      TF_RETURN_IF_ERROR(Reduce(walk, row));
-    }
-    TF_RETURN_IF_ERROR(ForEachOfLane(0, [&](Value* element) -> absl::Status {
-      const Index at = IndexOf(row, element);
-      TF_RETURN_IF_ERROR(TakeKept(reductions_.size(), element));
-      return StoreResults(at);
-    }));
-    // The next row's numbers take the place of those that somebody may still read.
-    if (groups_.together > 1) Barrier(kernel_);
-    return absl::OkStatus();
+  absl::Status ForEachRow(absl::FunctionRef<absl::Status(const Row&)> body) {
+    Value* first = math_.Mul(math_.ToIndexType(GroupId(kernel_)), together_);
+    if (together_ == 1) return body({first, math_.Constant(0)});
+    // From and to constants: a boundary that a barrier came after would be each lane's own.
+    return kernel_.For(
+        math_.Constant(0), math_.Constant(together_), math_.Constant(1),
+        [&](Value* in_group) { return body({math_.Add(first, in_group), in_group}); });
   }
 
-  // Every lane then has the row's result.
-  absl::Status Reduce(size_t walk, Value* row) {
+  // Leaves what each lane has of a row.
+  absl::Status Reduce(size_t walk, const Row& row) {
     const HloInstruction& reduce = *reductions_[walk];
     ReductionKernel steps(kernel_, reduce, shape_);
     const auto at = [&](Value* element) -> absl::StatusOr<ReductionValues> {
       const Index index = IndexOf(row, element);
-      TF_RETURN_IF_ERROR(TakeKept(walk, element));
+      TF_RETURN_IF_ERROR(TakeKept(walk, row, element));
       TF_ASSIGN_OR_RETURN(ReductionValues values, ReducedElements(kernel_, reduce, index));
-      TF_RETURN_IF_ERROR(Keep(walk, index, element));
+      TF_RETURN_IF_ERROR(Keep(walk, row, index, element));
       return values;
     };
     const int64_t several = RunningResults(reduce);
-    const int64_t stride = several * groups_.lanes;
+    const int64_t stride = several * lanes_;
     std::vector<Accumulators> running;
     const auto add = [&](Value* element, int64_t number) -> absl::Status {
       TF_ASSIGN_OR_RETURN(const ReductionValues values, at(element));
       return running[number].Add(values);
     };
     for (int64_t i = 0; i < several; ++i) {
-      TF_ASSIGN_OR_RETURN(const ReductionValues first, at(math_.Add(lane_, i * groups_.lanes)));
+      TF_ASSIGN_OR_RETURN(const ReductionValues first, at(math_.Add(lane_, i * lanes_)));
       running.emplace_back(kernel_, reduce, first);
     }
     const int64_t together = rows_.length / stride * stride;
-    TF_RETURN_IF_ERROR(kernel_.For(
-        math_.Constant(stride), math_.Constant(together), math_.Constant(stride),
-        [&](Value* base) -> absl::Status {
-          for (int64_t i = 0; i < several; ++i) {
-            TF_RETURN_IF_ERROR(add(math_.Add(math_.Add(base, i * groups_.lanes), lane_), i));
-          }
-          return absl::OkStatus();
-        }));
+    TF_RETURN_IF_ERROR(kernel_.For(math_.Constant(stride), math_.Constant(together),
+                                   math_.Constant(stride), [&](Value* base) -> absl::Status {
+                                     for (int64_t i = 0; i < several; ++i) {
+                                       TF_RETURN_IF_ERROR(
+                                           add(math_.Add(math_.Add(base, i * lanes_), lane_), i));
+                                     }
+                                     return absl::OkStatus();
+                                   }));
     TF_RETURN_IF_ERROR(ForEachOfLane(together, [&](Value* element) { return add(element, 0); }));
     ReductionValues of_lane = running[0].Running();
     for (int64_t i = 1; i < several; ++i) {
       TF_ASSIGN_OR_RETURN(of_lane, steps.Combine(of_lane, running[i].Running()));
     }
-    const std::vector<Array>& partial = partial_[walk];
-    TF_RETURN_IF_ERROR(steps.Store(partial, lane_, of_lane));
-    ReductionValues whole;
-    if (groups_.lanes <= kFewLanes) {
+    return steps.Store(partial_[walk], math_.Add(math_.Mul(row.in_group, lanes_), lane_), of_lane);
+  }
+
+  // Lets all lanes see what each left.
+  absl::Status Share(size_t walk) {
+    if (lanes_ <= kFewLanes) {
       Barrier(kernel_);
-      TF_ASSIGN_OR_RETURN(whole, steps.CombineStored(partial, math_.Constant(groups_.lanes)));
-    } else {
-      TF_RETURN_IF_ERROR(steps.CombineLanes(partial, lane_, math_.Constant(0), groups_.lanes,
-                                            /*columns=*/1, math_.Constant(groups_.lanes)));
-      TF_ASSIGN_OR_RETURN(whole, steps.Load(partial, math_.Constant(0)));
+      return absl::OkStatus();
     }
-    TF_ASSIGN_OR_RETURN(ReductionValues result, steps.Result(whole));
-    kernel_.BindValues(reduce, std::move(result));
+    ReductionKernel steps(kernel_, *reductions_[walk], shape_);
+    return steps.CombineLanes(partial_[walk], lane_, math_.Constant(0), lanes_, /*columns=*/1,
+                              math_.Constant(lanes_));
+  }
+
+  // Makes the reductions before `walk` stand for the row's results.
+  absl::Status BindReduced(size_t walk, const Row& row) {
+    for (size_t i = 0; i < walk; ++i) {
+      ReductionKernel steps(kernel_, *reductions_[i], shape_);
+      Value* first = math_.Mul(row.in_group, lanes_);
+      TF_ASSIGN_OR_RETURN(const ReductionValues whole,
+                          lanes_ <= kFewLanes ? steps.CombineFew(partial_[i], lanes_, first)
+                                              : steps.Load(partial_[i], first));
+      TF_ASSIGN_OR_RETURN(ReductionValues result, steps.Result(whole));
+      kernel_.BindValues(*reductions_[i], std::move(result));
+    }
     return absl::OkStatus();
   }
 
   // Elements of the row from `first` on, a multiple of the lanes: this lane's, side by side with
   // the others'.
   absl::Status ForEachOfLane(int64_t first, absl::FunctionRef<absl::Status(Value*)> body) {
-    const int64_t whole = rows_.length / groups_.lanes * groups_.lanes;
+    const int64_t whole = rows_.length / lanes_ * lanes_;
     const auto of_lane = [&](Value* base) { return body(math_.Add(base, lane_)); };
     if (first < whole) {
       TF_RETURN_IF_ERROR(kernel_.For(math_.Constant(first), math_.Constant(whole),
-                                     math_.Constant(groups_.lanes), of_lane));
+                                     math_.Constant(lanes_), of_lane));
     }
     if (whole == rows_.length) return absl::OkStatus();
     Value* rest = math_.Constant(whole);
@@ -220,25 +253,29 @@ class RowKernel {
         [&] { return of_lane(rest); });
   }
 
-  Index IndexOf(Value* row, Value* element) {
-    return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row, element);
+  Index IndexOf(const Row& row, Value* element) {
+    return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row.number, element);
+  }
+
+  Index KeptAt(const Row& row, Value* element) {
+    return Index({math_.Add(math_.Mul(row.in_group, rows_.length), element)});
   }
 
   // What earlier walks kept stands for its instruction.
-  absl::Status TakeKept(size_t walk, Value* element) {
+  absl::Status TakeKept(size_t walk, const Row& row, Value* element) {
     for (const Kept& kept : kept_) {
       if (kept.since >= walk) continue;
-      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, Index({element})));
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, KeptAt(row, element)));
       kernel_.BindValues(*kept.instruction, {value});
     }
     return absl::OkStatus();
   }
 
-  absl::Status Keep(size_t walk, const Index& index, Value* element) {
+  absl::Status Keep(size_t walk, const Row& row, const Index& index, Value* element) {
     for (const Kept& kept : kept_) {
       if (kept.since != walk) continue;
       TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*kept.instruction, index));
-      TF_RETURN_IF_ERROR(kernel_.Store(kept.local, Index({element}), value));
+      TF_RETURN_IF_ERROR(kernel_.Store(kept.local, KeptAt(row, element), value));
     }
     return absl::OkStatus();
   }
@@ -259,7 +296,8 @@ class RowKernel {
   const std::vector<const HloInstruction*>& reductions_;
   const Rows rows_;
   const ReductionShape shape_;
-  const RowGroups groups_;
+  const int64_t lanes_;
+  int64_t together_ = 1;
   Value* lane_ = nullptr;
   std::vector<std::vector<Array>> partial_;  // of each reduction, what the lanes have
   std::vector<Kept> kept_;
