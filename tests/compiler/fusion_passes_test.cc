@@ -4,13 +4,16 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/codegen/computation_text.h"
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
+#include "pjrt_core/compiler/passes/row_fusion.h"
 #include "pjrt_core/compiler/passes/transform_fusion.h"
 #include "tests/compiler/hlo_test_util.h"
+#include "xla/array2d.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/literal_comparison.h"
 #include "xla/literal_util.h"
@@ -125,6 +128,88 @@ TEST(TransformFusionTest, WhatWaitsIsNot) {
 TEST(TransformFusionTest, LargeOnesStayApart) {
   EXPECT_THAT(SizesAfterFusion(*Transforms({{"a", "x"}, {"b", "y"}}, /*lines=*/65536)),
               ElementsAre(1, 1));
+}
+
+// The softmax of rows, as fusion leaves it: the greatest element, the exponentials and their sum,
+// the quotient. `entry` calls these.
+std::unique_ptr<xla::HloModule> Softmax(absl::string_view rows, absl::string_view length,
+                                        absl::string_view entry) {
+  constexpr absl::string_view kText = R"(
+HloModule m
+maximum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT m = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+greatest {
+  p = f32[$rows,$length]{1,0} parameter(0)
+  c = f32[] constant(-inf)
+  ROOT r = f32[$rows]{0} reduce(p, c), dimensions={1}, to_apply=maximum
+}
+sum {
+  p = f32[$rows,$length]{1,0} parameter(0)
+  g = f32[$rows]{0} parameter(1)
+  of = f32[$rows,$length]{1,0} broadcast(g), dimensions={0}
+  d = f32[$rows,$length]{1,0} subtract(p, of)
+  e = f32[$rows,$length]{1,0} exponential(d)
+  c = f32[] constant(0)
+  ROOT r = f32[$rows]{0} reduce(e, c), dimensions={1}, to_apply=add
+}
+quotient {
+  p = f32[$rows,$length]{1,0} parameter(0)
+  g = f32[$rows]{0} parameter(1)
+  s = f32[$rows]{0} parameter(2)
+  of = f32[$rows,$length]{1,0} broadcast(g), dimensions={0}
+  d = f32[$rows,$length]{1,0} subtract(p, of)
+  e = f32[$rows,$length]{1,0} exponential(d)
+  b = f32[$rows,$length]{1,0} broadcast(s), dimensions={0}
+  ROOT q = f32[$rows,$length]{1,0} divide(e, b)
+}
+ENTRY e {
+  x = f32[$rows,$length]{1,0} parameter(0)
+$entry
+})";
+  return ParseModule(absl::StrReplaceAll(absl::StrReplaceAll(kText, {{"$entry", entry}}),
+                                         {{"$rows", rows}, {"$length", length}}));
+}
+
+constexpr absl::string_view kOneSoftmax = R"(
+  g = f32[$rows]{0} fusion(x), kind=kInput, calls=greatest
+  s = f32[$rows]{0} fusion(x, g), kind=kInput, calls=sum
+  ROOT q = f32[$rows,$length]{1,0} fusion(x, g, s), kind=kLoop, calls=quotient)";
+
+Target CpuTarget() {
+  Target target;
+  target.compute_units = 2;
+  target.local_memory_bytes = 32 << 10;
+  return target;
+}
+
+int64_t KernelsAfterRowFusion(xla::HloModule& module) {
+  const Target target = CpuTarget();
+  const auto run = RowFusion(target).Run(&module);
+  EXPECT_TRUE(run.ok()) << run.status();
+  return Fusions(module).size();
+}
+
+TEST(RowFusionTest, ReductionsOfARowAndWhatFollowsAreOneKernel) {
+  const auto module = Softmax("512", "64", kOneSoftmax);
+  xla::Array2D<float> values(512, 64);
+  values.FillIota(-3);
+  const xla::Literal x = xla::LiteralUtil::CreateR2FromArray2D(values);
+  const xla::Literal expected = Evaluate(*module, {&x});
+  EXPECT_EQ(KernelsAfterRowFusion(*module), 1);
+  EXPECT_EQ(Evaluate(*module, {&x}), expected);
+}
+
+TEST(RowFusionTest, RowsThatAreTooShortStayApart) {
+  EXPECT_EQ(KernelsAfterRowFusion(*Softmax("8192", "4", kOneSoftmax)), 3);
+}
+
+TEST(RowFusionTest, ReductionsThatOthersReadStayApart) {
+  const auto module = Softmax("512", "64", R"(
+  g = f32[$rows]{0} fusion(x), kind=kInput, calls=greatest
+  s = f32[$rows]{0} fusion(x, g), kind=kInput, calls=sum
+  q = f32[$rows,$length]{1,0} fusion(x, g, s), kind=kLoop, calls=quotient
+  ROOT t = (f32[$rows,$length]{1,0}, f32[$rows]{0}) tuple(q, s))");
+  EXPECT_EQ(KernelsAfterRowFusion(*module), 3);
 }
 
 }  // namespace
