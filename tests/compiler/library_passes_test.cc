@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
@@ -218,6 +219,28 @@ TEST_F(LibraryPassesTest, AnAddendAndTheReluBehindItJoinTheCall) {
   EXPECT_EQ(calls[0]->operand(kAddendOperand)->parameter_number(), 3);
   EXPECT_EQ(calls[0]->operand(3)->parameter_number(), 2);
   EXPECT_EQ(module_->entry_computation()->root_instruction(), calls[0]);
+}
+
+TEST_F(LibraryPassesTest, WhatAProductIsTakenFromIsAnAddend) {
+  gpu_schedules_ = true;
+  constexpr absl::string_view kText = R"(
+    x = f32[1024,128]{1,0} parameter(0)
+    w = f32[128,256]{1,0} parameter(1)
+    y = f32[1024,256]{1,0} parameter(2)
+    d = f32[1024,256]{1,0} dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    rate = f32[] constant(0.5)
+    rates = f32[1024,256]{1,0} broadcast(rate), dimensions={}
+    m = f32[1024,256]{1,0} multiply(d, rates)
+    ROOT s = f32[1024,256]{1,0} subtract($operands))";
+  auto calls = RunWithLayouts(absl::StrReplaceAll(kText, {{"$operands", "y, m"}}));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_TRUE(MatmulEpilogue(*calls[0]).has_addend);
+  EXPECT_EQ(MatmulEpilogue(*calls[0]).alpha, -0.5f);
+  EXPECT_EQ(module_->entry_computation()->root_instruction(), calls[0]);
+  calls = RunWithLayouts(absl::StrReplaceAll(kText, {{"$operands", "m, y"}}));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_FALSE(MatmulEpilogue(*calls[0]).has_addend);
+  EXPECT_EQ(MatmulEpilogue(*calls[0]).alpha, 0.5f);
 }
 
 TEST_F(LibraryPassesTest, AnAddendThatAKernelComputesStaysInThatKernel) {

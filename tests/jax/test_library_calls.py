@@ -86,6 +86,27 @@ def test_residual_connections_join_the_product(xpu, cpu, dtype) -> None:
         assert "fusion(" not in text  # nothing is left to launch beside the calls
 
 
+def test_gradient_descent_joins_the_product(xpu) -> None:
+    """Weights less their scaled gradient are one call, in place where they are donated."""
+    x, y, w = normal((300, 700)), normal((300, 800), seed=1), normal((700, 800), seed=2)
+
+    def descend(w, x, y):
+        return w - 0.01 * (x.T @ y)
+
+    expected = descend(*(v.astype(np.float64) for v in (w, x, y)))
+    terms = (abs(w) + 0.01 * abs(x.T) @ abs(y)).max()
+    on_device = jax.device_put((w, x, y), xpu)
+    assert_sums_of_products(jax.jit(descend)(*on_device), expected, terms)
+    assert "fusion(" not in _calls(descend, *on_device)
+    address = on_device[0].unsafe_buffer_pointer()
+    updated = jax.jit(descend, donate_argnums=0)(*on_device)
+    assert updated.unsafe_buffer_pointer() == address
+    assert_sums_of_products(updated, expected, terms)
+    # What is subtracted from the product is none of the kind.
+    actual = jax.jit(lambda w, x, y: 0.01 * (x.T @ y) - w)(*jax.device_put((w, x, y), xpu))
+    assert_sums_of_products(actual, -expected, terms)
+
+
 def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
     q, k, v = (normal((2, 256, 4, 64), seed=i) for i in range(3))
     w = normal((256, 256)) / 16
@@ -101,7 +122,7 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
 
 
 @pytest.mark.parametrize("formula", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->nm", "mk,kn->nm"])
-@pytest.mark.parametrize("sizes", [(257, 300, 251), (1, 5000, 4000), (5000, 4000, 1), (4000, 1, 5000), (600, 9, 4000)])
+@pytest.mark.parametrize("sizes", [(257, 300, 251), (1, 5000, 4000), (5000, 4000, 1), (4000, 1, 5000), (600, 9, 4000), (130, 511, 513)])
 def test_plain_products(xpu, formula, sizes) -> None:
     """What is called as BLAS on a CPU: both orders of each operand and of the result, a scale."""
     extent = dict(zip("mkn", sizes, strict=True))

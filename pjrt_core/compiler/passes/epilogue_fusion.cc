@@ -146,6 +146,10 @@ class Fuser {
                                 AbsorbBias(user, view, feature_ < 0 ? -1 : bias_dimension));
         return absorbed ? true : AbsorbAddend(user, view);
       }
+      case HloOpcode::kSubtract:
+        // What gradient descent does to weights: the product's scale changes its sign.
+        if (user->operand(1) != view || !IsMatmul(*call_) || epilogue_.has_bias) return false;
+        return AbsorbAddend(user, view);
       case HloOpcode::kMaximum:
         return AbsorbRelu(user, view);
       case HloOpcode::kMultiply:
@@ -206,6 +210,7 @@ class Fuser {
       addend =
           call_->parent()->AddInstruction(HloInstruction::CreateBitcast(call_->shape(), addend));
     }
+    if (add->opcode() == HloOpcode::kSubtract) epilogue_.alpha = -epilogue_.alpha;
     epilogue_.has_addend = true;
     addend_ = addend;
     return Replace(add, view);
