@@ -101,19 +101,37 @@ absl::StatusOr<Value*> EmitReshape(FusionContext& context, const HloInstruction&
   return context.Element(operand, ReshapeIndex(context, reshape.shape(), operand.shape(), index));
 }
 
+// Dimensions, slowest first.
+std::vector<int64_t> OrderInMemory(const xla::Shape& shape) {
+  const auto order = shape.layout().minor_to_major();
+  return {order.rbegin(), order.rend()};
+}
+
+xla::Shape AsItLies(const xla::Shape& shape) {
+  std::vector<int64_t> extents;
+  for (int64_t d : OrderInMemory(shape)) extents.push_back(shape.dimensions(d));
+  return xla::ShapeUtil::MakeShape(shape.element_type(), extents);
+}
+
 absl::StatusOr<Value*> EmitBitcast(FusionContext& context, const HloInstruction& bitcast,
                                    const Index& index) {
   const xla::Shape& to = bitcast.operand(0)->shape();
   const xla::Shape& from = bitcast.shape();
   if (StorageBytes(from.element_type()) != StorageBytes(to.element_type()))
     return UnsupportedOperation(bitcast);
-  IndexMath& math = context.index_math();
-  xla::Shape same_type = to;
-  same_type.set_element_type(from.element_type());
-  const bool reshapes = xla::ShapeUtil::ReshapeIsBitcast(from, same_type);
-  const Index operand_index = reshapes ? ReshapeIndex(context, from, same_type, index)
-                                       : math.Delinearize(math.Linearize(index, from), to);
-  TF_ASSIGN_OR_RETURN(Value * value, context.Element(*bitcast.operand(0), operand_index));
+  // The same memory: a reshape of the dimensions in the order in which they lie there.
+  std::vector<Value*> in_memory;
+  for (int64_t d : OrderInMemory(from)) in_memory.push_back(index[d]);
+  const Index place =
+      ReshapeIndex(context, AsItLies(from), AsItLies(to), Index(std::move(in_memory)));
+  std::vector<Value*> values(to.dimensions().size());
+  const std::vector<int64_t> order = OrderInMemory(to);
+  for (size_t i = 0; i < order.size(); ++i) values[order[i]] = place[i];
+  Value* linear = index.LinearFor(from);
+  TF_ASSIGN_OR_RETURN(Value * value,
+                      context.Element(*bitcast.operand(0),
+                                      linear == nullptr ? Index(std::move(values))
+                                                        : Index(std::move(values), linear, to)));
   return EmitBitcastConvert(value, to.element_type(), from.element_type(), context.target(),
                             context.b());
 }
