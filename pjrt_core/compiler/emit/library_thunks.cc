@@ -74,7 +74,7 @@ void AddOrOne(TensorBuilder& tensor, int64_t dimension) {
 template <typename Table>
 void SetEpilogue(const Epilogue& epilogue, Table& table) {
   table.activation = epilogue.activation;
-  table.activation_alpha = 0;
+  table.activation_alpha = epilogue.activation_alpha;
 }
 
 // The kernel's dimensions, with the groups split off the channels that run over all of them.

@@ -8,6 +8,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/passes/activation_pattern.h"
+#include "pjrt_core/compiler/passes/constant_scalar.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/program/status_macros.h"
@@ -17,7 +19,7 @@
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
-#include "xla/literal.h"
+#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
@@ -26,21 +28,6 @@ namespace {
 using program::Activation;
 using xla::HloInstruction;
 using xla::HloOpcode;
-
-// The scalar that is broadcast to every element, if it is a constant.
-std::optional<double> ConstantScalar(const HloInstruction& value) {
-  const HloInstruction* scalar = &value;
-  while (scalar->opcode() == HloOpcode::kBroadcast || scalar->opcode() == HloOpcode::kConvert ||
-         scalar->opcode() == HloOpcode::kReshape) {
-    scalar = scalar->operand(0);
-  }
-  if (scalar->opcode() != HloOpcode::kConstant ||
-      !xla::ShapeUtil::IsEffectiveScalar(scalar->shape())) {
-    return std::nullopt;
-  }
-  return scalar->literal().GetAsDouble(
-      std::vector<int64_t>(scalar->shape().dimensions().size(), 0));
-}
 
 // The vector that `value` repeats along every dimension but `dimension`, or null.
 HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
@@ -134,6 +121,11 @@ class Fuser {
   absl::StatusOr<bool> AbsorbOne() {
     std::vector<HloInstruction*> between;
     HloInstruction* view = View(between);
+    ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, AbsorbUser(view));
+    return absorbed ? true : AbsorbActivation(view, between);
+  }
+
+  absl::StatusOr<bool> AbsorbUser(HloInstruction* view) {
     if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
     HloInstruction* user = view->users().front();
     if (layout_sensitive_ && !xla::ShapeUtil::Equal(user->shape(), view->shape())) return false;
@@ -150,8 +142,6 @@ class Fuser {
         // What gradient descent does to weights: the product's scale changes its sign.
         if (user->operand(1) != view || !IsMatmul(*call_) || epilogue_.has_bias) return false;
         return AbsorbAddend(user, view);
-      case HloOpcode::kMaximum:
-        return AbsorbRelu(user, view);
       case HloOpcode::kMultiply:
         return AbsorbScale(user, view);
       default:
@@ -216,11 +206,36 @@ class Fuser {
     return Replace(add, view);
   }
 
-  absl::StatusOr<bool> AbsorbRelu(HloInstruction* maximum, HloInstruction* view) {
-    if (epilogue_.activation != Activation::None) return false;
-    if (ConstantScalar(*Other(maximum, view)) != 0.0) return false;
-    epilogue_.activation = Activation::Relu;
-    return Replace(maximum, view);
+  absl::StatusOr<bool> AbsorbActivation(HloInstruction* view,
+                                        const std::vector<HloInstruction*>& between) {
+    if (takes_scale_alone_ || epilogue_.activation != Activation::None) return false;
+    const std::optional<ActivationPattern> pattern = FindActivation(*view);
+    if (!pattern.has_value() || !KeepsNumbers(pattern->activation, *view, between)) return false;
+    if (layout_sensitive_ && !xla::ShapeUtil::Equal(pattern->result->shape(), view->shape())) {
+      return false;
+    }
+    epilogue_.activation = pattern->activation;
+    epilogue_.activation_alpha = pattern->alpha;
+    return Replace(pattern->result, view);
+  }
+
+  // Whether the activation of the call's result, as the library computes it, is the same as that of
+  // the view.
+  static bool KeepsNumbers(Activation activation, const HloInstruction& view,
+                           const std::vector<HloInstruction*>& between) {
+    // Whether it is rounded before or after makes no difference.
+    if (activation == Activation::Relu) return true;
+    // oneDNN's is exp(x) - 1, whose error near zero is up to 2^-24: the smallest number of f16, but
+    // more than many numbers of the other types.
+    if (activation == Activation::Elu && view.shape().element_type() != xla::F16) return false;
+    // What is computed in the wider type would be rounded to the narrower one.
+    const auto width = [](const HloInstruction& value) {
+      return xla::primitive_util::SignificandWidth(value.shape().element_type());
+    };
+    for (const HloInstruction* step : between) {
+      if (width(*step) > width(*step->operand(0))) return false;
+    }
+    return true;
   }
 
   absl::StatusOr<bool> AbsorbScale(HloInstruction* multiply, HloInstruction* view) {

@@ -1,4 +1,5 @@
-// Moves what is done to a library call's result into the call: a scale, an addend, a bias, a ReLU.
+// Moves what is done to a library call's result into the call: a scale, an addend, a bias, an
+// activation.
 // Thread-compatible.
 #ifndef PJRT_CORE_COMPILER_PASSES_EPILOGUE_FUSION_H_
 #define PJRT_CORE_COMPILER_PASSES_EPILOGUE_FUSION_H_

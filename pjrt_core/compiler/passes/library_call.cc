@@ -16,15 +16,17 @@ namespace {
 
 std::string ToText(const Epilogue& epilogue) {
   return absl::StrFormat(
-      "activation = %d : i32, alpha = %.9e : f32, has_addend = %s, has_bias = %s",
-      static_cast<int>(epilogue.activation), epilogue.alpha, epilogue.has_addend ? "true" : "false",
-      epilogue.has_bias ? "true" : "false");
+      "activation = %d : i32, activation_alpha = %.9e : f32, alpha = %.9e : f32, has_addend = %s, "
+      "has_bias = %s",
+      static_cast<int>(epilogue.activation), epilogue.activation_alpha, epilogue.alpha,
+      epilogue.has_addend ? "true" : "false", epilogue.has_bias ? "true" : "false");
 }
 
 Epilogue ReadEpilogue(const CallSettings& settings) {
   return {settings.Float("alpha"), settings.Integer("has_addend") != 0,
           settings.Integer("has_bias") != 0,
-          static_cast<program::Activation>(settings.Integer("activation"))};
+          static_cast<program::Activation>(settings.Integer("activation")),
+          settings.Float("activation_alpha")};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Epilogue {
   bool has_addend = false;  // the operand after the factors, of the result's shape and layout
   bool has_bias = false;    // the last operand, one element per column or output channel
   program::Activation activation = program::Activation::None;
+  float activation_alpha = 0;  // of LeakyRelu and Elu
 };
 
 // result[batch..., row, column] = epilogue(lhs x rhs). Either operand may lack its row or column
