@@ -185,6 +185,56 @@ def test_a_clip_behind_a_library_call_keeps_nan(xpu, cpu, convolution) -> None:
         check(xpu, cpu, jax.jit(lambda x, w, clip=clip: clip(product(x, w))), x, w, ulps=_ULPS)
 
 
+# The number of the activation that the call takes (program::Activation), 0 for what stays a
+# kernel: oneDNN's clip gives 0 for NaN, its GELU with erf NaN for infinity, and its ELU is
+# exp(x) - 1, which near zero is off by as much as the smallest number of f16.
+_ACTIVATIONS = {
+    "relu": (jax.nn.relu, 1),
+    "relu6": (jax.nn.relu6, 0),
+    "leaky_relu": (jax.nn.leaky_relu, 3),
+    "steep_leaky_relu": (lambda y: jax.nn.leaky_relu(y, -1.5), 3),
+    "elu": (jax.nn.elu, {"float32": 0, "bfloat16": 0, "float16": 4}),
+    "elu_of_a_half": (lambda y: jax.nn.elu(y, 0.5), {"float32": 0, "bfloat16": 0, "float16": 4}),
+    "gelu": (jax.nn.gelu, 5),
+    "gelu_erf": (lambda y: jax.nn.gelu(y, approximate=False), 0),
+    "tanh": (jnp.tanh, 7),
+    "sigmoid": (jax.nn.sigmoid, 8),
+    "swish": (jax.nn.swish, 9),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("name", _ACTIVATIONS)
+@pytest.mark.parametrize("convolution", [False, True])
+def test_activations_join_the_call(xpu, cpu, convolution, name, dtype) -> None:
+    function, number = _ACTIVATIONS[name]
+    if convolution:
+        shapes, product = ((2, 9, 11, 16), (3, 3, 16, 16)), _convolve
+    else:
+        # Smaller products of f32 are called without an epilogue on a CPU.
+        shapes, product = ((128 if dtype == "bfloat16" else 1024, 512), (512, 512)), jnp.matmul
+    w = (normal(shapes[1], dtype) / np.sqrt(np.prod(shapes[1][:-1]))).astype(dtype)
+    layer = jax.jit(lambda x, w, bias: function(product(x, w) + bias))
+    # Near zero all but the logistic function are multiples of x; far from it they have reached
+    # their limits, but in half precision the sum's rounding errors have grown, too. Results that
+    # f16 has as denormal numbers only would round differently.
+    for scale in {"float32": (1e-6, 1, 30), "bfloat16": (1e-6, 1), "float16": (1e-3, 1)}[dtype]:
+        x, bias = (
+            (scale * normal(shape, dtype).astype(np.float32)).astype(dtype)
+            for shape in (shapes[0], shapes[1][-1:])
+        )
+        # Half precision sums up in f32 and rounds once, or once for every operation of a kernel.
+        check(xpu, cpu, layer, x, w, bias, ulps=_ULPS if dtype == "float32" else 4)
+    # Far enough from each other that no window has two of them.
+    x[(0, 1, 1, 0) if convolution else (5, 0)] = np.nan
+    x[(0, 6, 7, 0) if convolution else (7, 0)] = np.inf
+    x[(1, 4, 4, 0) if convolution else (9, 0)] = -np.inf
+    check(xpu, cpu, layer, x, w, bias, ulps=_ULPS if dtype == "float32" else 4)
+    if isinstance(number, dict):
+        number = number[dtype]
+    assert f"activation = {number} :" in _calls(layer, *jax.device_put((x, w, bias), xpu))
+
+
 @pytest.mark.parametrize("spatial", [(1, 1), (2, 2), (2, 3), (7, 5)])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_weight_gradients_of_small_maps(xpu, cpu, spatial, stride) -> None:
