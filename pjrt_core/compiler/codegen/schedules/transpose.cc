@@ -1,7 +1,7 @@
 // What is read along one dimension and written along another, in tiles: a tile's lines of memory
-// are each fetched once, whichever way they are walked. On a GPU the tile passes through local
-// memory, so that neighbouring work-items read and write neighbours; on a CPU a work-item walks a
-// tile that fits its cache.
+// are each fetched once, whichever way they are walked. The tile passes through local memory: on a
+// GPU so that neighbouring work-items read and write neighbours, on a CPU, where a work-item walks
+// it alone, so that it stays in the cache.
 #include <algorithm>
 #include <optional>
 
@@ -131,24 +131,75 @@ class Tiles {
   std::vector<Value*> outer_index_;
 };
 
-absl::Status StoreRoot(FusionContext& kernel, const Index& index) {
-  TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(kernel.root(), index));
-  return kernel.Store(0, index, value);
-}
+// A tile in local memory of what is read across.
+class Staging {
+ public:
+  Staging(FusionContext& kernel, const Transposition& transposition)
+      : kernel_(kernel), transposition_(transposition) {
+    for (const HloInstruction* instruction : transposition.transposed) {
+      arrays_.push_back(LocalArray(kernel, instruction->shape().element_type(), kTile * kStride));
+    }
+  }
 
-absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel, Tiles& tiles) {
+  absl::Status Fill(const Index& at, Value* in_read, Value* in_written) {
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*transposition_.transposed[i], at));
+      TF_RETURN_IF_ERROR(kernel_.Store(arrays_[i], Place(in_read, in_written), value));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StoreRoot(const Index& at, Value* in_read, Value* in_written) {
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(arrays_[i], Place(in_read, in_written)));
+      kernel_.BindValues(*transposition_.transposed[i], {value});
+    }
+    TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(kernel_.root(), at));
+    return kernel_.Store(0, at, value);
+  }
+
+ private:
+  // One more than the tile is wide, so that a column's elements lie in different banks.
+  static constexpr int64_t kStride = kTile + 1;
+
+  Index Place(Value* in_read, Value* in_written) {
+    IndexMath& math = kernel_.index_math();
+    return Index({math.Add(math.Mul(in_written, kStride), in_read)});
+  }
+
+  FusionContext& kernel_;
+  const Transposition& transposition_;
+  std::vector<Array> arrays_;
+};
+
+// Not straight from memory to memory: lines that lie a power of two apart push each other out of
+// the cache before they are used up.
+absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
+                                            const Transposition& transposition, Tiles& tiles) {
   IndexMath& math = kernel.index_math();
   tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
-  const auto end_of = [&](Value* first, int64_t extent) -> Value* {
-    Value* end = math.Add(first, kTile);
-    return extent % kTile == 0 ? end : math.Minimum(end, extent);
+  Staging staging(kernel, transposition);
+  const auto extent_of = [&](Value* first, int64_t extent) -> Value* {
+    if (extent % kTile == 0) return math.Constant(kTile);
+    return math.Minimum(math.Sub(math.Constant(extent), first), kTile);
   };
-  Value* end_written = end_of(tiles.first_written(), tiles.extent_written());
-  Value* end_read = end_of(tiles.first_read(), tiles.extent_read());
+  Value* reads = extent_of(tiles.first_read(), tiles.extent_read());
+  Value* writes = extent_of(tiles.first_written(), tiles.extent_written());
+  const auto at = [&](Value* in_read, Value* in_written) {
+    return tiles.At(math.Add(tiles.first_read(), in_read),
+                    math.Add(tiles.first_written(), in_written));
+  };
+  Value* zero = math.Constant(0);
   Value* one = math.Constant(1);
-  TF_RETURN_IF_ERROR(kernel.For(tiles.first_read(), end_read, one, [&](Value* read) {
-    return kernel.For(tiles.first_written(), end_written, one,
-                      [&](Value* written) { return StoreRoot(kernel, tiles.At(read, written)); });
+  TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
+    return kernel.For(zero, reads, one, [&](Value* in_read) {
+      return staging.Fill(at(in_read, in_written), in_read, in_written);
+    });
+  }));
+  TF_RETURN_IF_ERROR(kernel.For(zero, reads, one, [&](Value* in_read) {
+    return kernel.For(zero, writes, one, [&](Value* in_written) {
+      return staging.StoreRoot(at(in_read, in_written), in_read, in_written);
+    });
   }));
   return LaunchDimensions{{static_cast<uint64_t>(tiles.count())}, {1}};
 }
@@ -156,23 +207,19 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel, Tiles& tiles)
 absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
                                             const Transposition& transposition, Tiles& tiles) {
   constexpr int64_t kLines = 8;  // of a tile that a group's work-items handle at once
-  // One more than the tile is wide, so that a column's elements lie in different banks.
-  constexpr int64_t kStride = kTile + 1;
   IndexMath& math = kernel.index_math();
   llvm::IRBuilder<>& b = kernel.b();
   tiles.Locate(math, math.ToIndexType(GroupId(kernel)));
   Value* item = math.ToIndexType(LocalId(kernel));
   Value* across = math.Rem(item, kTile);
   Value* line = math.Div(item, kTile);
-  std::vector<Array> staged;
-  for (const HloInstruction* instruction : transposition.transposed) {
-    staged.push_back(LocalArray(kernel, instruction->shape().element_type(), kTile * kStride));
-  }
+  Staging staging(kernel, transposition);
   // Visits the elements of the tile that this work-item handles: along the written dimension or
   // along the read one, whichever neighbouring work-items are to share.
   const auto visit =
       [&](bool along_written,
-          absl::FunctionRef<absl::Status(const Index& at, const Index& place)> body) {
+          absl::FunctionRef<absl::Status(const Index& at, Value* in_read, Value* in_written)>
+              body) {
         for (int64_t first = 0; first < kTile; first += kLines) {
           Value* row = math.Add(line, first);
           Value* in_read = along_written ? row : across;
@@ -182,28 +229,20 @@ absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
           Value* inside =
               b.CreateAnd(b.CreateICmpSLT(read, math.Constant(tiles.extent_read())),
                           b.CreateICmpSLT(written, math.Constant(tiles.extent_written())));
-          TF_RETURN_IF_ERROR(kernel.If(inside, [&] {
-            const Index place({math.Add(math.Mul(in_written, kStride), in_read)});
-            return body(tiles.At(read, written), place);
-          }));
+          TF_RETURN_IF_ERROR(kernel.If(
+              inside, [&] { return body(tiles.At(read, written), in_read, in_written); }));
         }
         return absl::OkStatus();
       };
-  TF_RETURN_IF_ERROR(visit(false, [&](const Index& at, const Index& place) -> absl::Status {
-    for (size_t i = 0; i < staged.size(); ++i) {
-      TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(*transposition.transposed[i], at));
-      TF_RETURN_IF_ERROR(kernel.Store(staged[i], place, value));
-    }
-    return absl::OkStatus();
-  }));
+  const auto fill = [&](const Index& at, Value* in_read, Value* in_written) {
+    return staging.Fill(at, in_read, in_written);
+  };
+  const auto store = [&](const Index& at, Value* in_read, Value* in_written) {
+    return staging.StoreRoot(at, in_read, in_written);
+  };
+  TF_RETURN_IF_ERROR(visit(/*along_written=*/false, fill));
   Barrier(kernel);
-  TF_RETURN_IF_ERROR(visit(true, [&](const Index& at, const Index& place) -> absl::Status {
-    for (size_t i = 0; i < staged.size(); ++i) {
-      TF_ASSIGN_OR_RETURN(Value * value, kernel.Load(staged[i], place));
-      kernel.BindValues(*transposition.transposed[i], {value});
-    }
-    return StoreRoot(kernel, at);
-  }));
+  TF_RETURN_IF_ERROR(visit(/*along_written=*/true, store));
   const uint64_t local = kTile * kLines;
   return LaunchDimensions{{tiles.count() * local}, {local}};
 }
@@ -221,7 +260,7 @@ absl::Status EmitTranspositionOrLoop(KernelSequence& sequence) {
   const bool in_groups = target.gpu_schedules && target.max_work_group_size >= kGroup;
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, in_groups
                                                    ? EmitForGpu(*kernel, *transposition, tiles)
-                                                   : EmitForCpu(*kernel, tiles));
+                                                   : EmitForCpu(*kernel, *transposition, tiles));
   return sequence.End(std::move(kernel), std::move(launch));
 }
 
