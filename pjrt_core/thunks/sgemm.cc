@@ -70,17 +70,7 @@ std::optional<Sgemm> Sgemm::Create(const program::GemmThunk& gemm) {
     sgemm.rhs_ = {Other(lhs->transposed), lhs->stride};
     std::swap(sgemm.rows_, sgemm.columns_);
   }
-  if (sgemm.TransposesForFewRows()) return std::nullopt;
   return sgemm;
-}
-
-// BLAS turns a transposed right side round with each call, which for few rows takes as long as the
-// product (256 x 1024 x 1024: 2.9 ms, 1.8 without). The primitive reads it as it lies, for the
-// price of a host task.
-bool Sgemm::TransposesForFewRows() const {
-  constexpr int64_t kFewRows = 1024;
-  constexpr int64_t kWorth = 32 << 20;  // multiply-adds
-  return rhs_.transposed == 'T' && rows_ <= kFewRows && rows_ * columns_ * inner_ >= kWorth;
 }
 
 void Sgemm::Run(const void* object, void* lhs, void* rhs, void* result) {

@@ -14,7 +14,7 @@ class Sgemm {
  public:
   // Nothing for what is no plain product of two matrices, with a scale and an addend that is in the
   // result's memory before it: batches, other types, biases, activations, strides in both
-  // dimensions. Nor for what the primitive does sooner.
+  // dimensions.
   static std::optional<Sgemm> Create(const program::GemmThunk& gemm);
 
   // Of an Sgemm, for HostCall. Where the library refuses, which leaves only a lack of memory, the
@@ -28,7 +28,6 @@ class Sgemm {
     int64_t stride;
   };
   static std::optional<Operand> ToOperand(const program::Tensor& tensor);
-  bool TransposesForFewRows() const;
 
   bool swaps_ = false;  // (lhs x rhs)^T = rhs^T x lhs^T is computed
   Operand lhs_, rhs_;

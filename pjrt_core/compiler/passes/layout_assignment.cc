@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -69,6 +70,17 @@ std::optional<xla::Layout> LayoutForTransposes(const xla::HloInstruction& produc
 
 }  // namespace
 
+bool LayoutAssignment::TurnsRoundForFewRows(const xla::HloInstruction& product,
+                                            const MatmulConfig& config) const {
+  constexpr int64_t kFewRows = 512;
+  constexpr int64_t kWorth = 64 << 20;  // multiply-adds
+  if (!IsCalledAsBlas(product, config.batch_dimensions, target_)) return false;
+  const xla::Shape& rhs = product.operand(1)->shape();
+  const int64_t columns = xla::ShapeUtil::ElementsIn(rhs) / rhs.dimensions(config.rhs_contracting);
+  const int64_t rows = xla::ShapeUtil::ElementsIn(product.shape()) / columns;
+  return rows <= kFewRows && rows * xla::ShapeUtil::ElementsIn(rhs) >= kWorth;
+}
+
 absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* call) {
   const int64_t rank = call->operand(0)->shape().dimensions().size();
   for (int64_t i = 0; i < call->operand_count(); ++i) {
@@ -92,13 +104,13 @@ absl::Status LayoutAssignment::ConstrainToTranspose(const xla::HloInstruction* p
   return SetInstructionLayout(WithLayout(product->shape(), *layout), product);
 }
 
-absl::Status LayoutAssignment::ConstrainInvariantOperands(const xla::HloInstruction* product) {
+absl::Status LayoutAssignment::ConstrainToRows(const xla::HloInstruction* product) {
   ONEXPU_ASSIGN_OR_RETURN(const MatmulConfig config, MatmulConfigOf(*product));
   for (int64_t number = 0; number < 2; ++number) {
     const xla::HloInstruction& operand = *product->operand(number);
     const int64_t batch = config.batch_dimensions;
     if (static_cast<int64_t>(operand.shape().dimensions().size()) != batch + 2 ||
-        !IsLoopInvariant(operand)) {
+        !(IsLoopInvariant(operand) || (number == 1 && TurnsRoundForFewRows(*product, config)))) {
       continue;
     }
     const int64_t contracted = number == 0 ? config.lhs_contracting : config.rhs_contracting;
@@ -143,7 +155,7 @@ absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constrai
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
     if (IsMatmul(*call)) {
       ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
-      ONEXPU_RETURN_IF_ERROR(ConstrainInvariantOperands(call));
+      ONEXPU_RETURN_IF_ERROR(ConstrainToRows(call));
     }
     if (IsBlockedDot(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToBlocks(call));
     if (call->opcode() == xla::HloOpcode::kFft) ONEXPU_RETURN_IF_ERROR(ConstrainToLines(call));

@@ -7,6 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/passes/library_call.h"
 #include "xla/service/computation_layout.h"
 #include "xla/service/layout_assignment.h"
 
@@ -14,8 +16,8 @@ namespace onexpu::compiler {
 
 class LayoutAssignment : public xla::LayoutAssignment {
  public:
-  explicit LayoutAssignment(xla::ComputationLayout* entry_layout)
-      : xla::LayoutAssignment(entry_layout) {}
+  LayoutAssignment(xla::ComputationLayout* entry_layout, const Target& target)
+      : xla::LayoutAssignment(entry_layout), target_(target) {}
   absl::string_view name() const override { return "xpu-layout-assignment"; }
 
  protected:
@@ -25,13 +27,19 @@ class LayoutAssignment : public xla::LayoutAssignment {
   absl::Status ConstrainToColumns(const xla::HloInstruction* call);
   // A product that is only transposed is written where the transpose would put it.
   absl::Status ConstrainToTranspose(const xla::HloInstruction* product);
-  // What every turn of a loop multiplies with is laid out for it once, before the loop: a product by
-  // columns costs oneDNN's BLAS up to twice as much (20 x 256 x 1024: 67 and 158 us).
-  absl::Status ConstrainInvariantOperands(const xla::HloInstruction* product);
+  // What every turn of a loop multiplies with is laid out for it once, before the loop: a product
+  // by columns costs oneDNN's BLAS up to twice as much (20 x 256 x 1024: 67 and 158 us).
+  absl::Status ConstrainToRows(const xla::HloInstruction* product);
+  // Whether BLAS turns a right side by columns round with each call, and takes longer for that than
+  // a kernel does: 256 x 1024 x 1024 2.9 ms instead of 1.8. (The primitive does not, but a host
+  // task between kernels costs as much.)
+  bool TurnsRoundForFewRows(const xla::HloInstruction& product, const MatmulConfig& config) const;
   // What a kernel of blocks reads and writes side by side.
   absl::Status ConstrainToBlocks(const xla::HloInstruction* dot);
   // A transform whose dimension a transpose brought to the end: where that dimension was.
   absl::Status ConstrainToLines(const xla::HloInstruction* fft);
+
+  const Target& target_;
 };
 
 }  // namespace onexpu::compiler
