@@ -280,6 +280,8 @@ def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
     numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
     add = jax.jit(lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop"))
     check(xpu, cpu, add, np.zeros(40, "f4"), places, updates)
+    batches = [np.stack([v, v[::-1]]) for v in (np.zeros(40, "f4"), places, updates)]
+    check(xpu, cpu, jax.jit(jax.vmap(add)), *batches)
 
 
 def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:

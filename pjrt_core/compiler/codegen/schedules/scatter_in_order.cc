@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/shape_util.h"
@@ -65,8 +66,9 @@ class OrderedUpdates {
     Value* begin = boundary(share_);
     Value* end = boundary(math_.Add(share_, 1));
     // With windows that overlap, updates with one index may still go to different places.
-    const bool index_is_place =
-        dimensions_.meeting().size() == dimensions_.index_dimensions().size();
+    const bool index_is_place = absl::c_all_of(dimensions_.meeting(), [&](int64_t d) {
+      return absl::c_linear_search(dimensions_.index_dimensions(), d);
+    });
     if (index_is_place && plan_.apart == plan_.block) return RunRuns(begin, end);
     return kernel_.For(begin, end, math_.Constant(1),
                        [&](Value* number) { return UpdateWindow(Numbered(number).values()); });
