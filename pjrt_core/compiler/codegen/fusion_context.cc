@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/MDBuilder.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/types.h"
@@ -322,7 +323,14 @@ llvm::Value* FusionContext::GlobalId(int dimension) {
   function->addFnAttr(llvm::Attribute::WillReturn);
   llvm::CallInst* call = builder_.CreateCall(callee, {builder_.getInt32(dimension)});
   call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  SetBelow(*call, index_type()->getBitWidth() - 1);
   return call;
+}
+
+void FusionContext::SetBelow(llvm::CallInst& number, unsigned bits) {
+  llvm::MDBuilder metadata(llvm_context());
+  number.setMetadata(llvm::LLVMContext::MD_range,
+                     metadata.createRange(llvm::APInt(64, 0), llvm::APInt::getOneBitSet(64, bits)));
 }
 
 absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(

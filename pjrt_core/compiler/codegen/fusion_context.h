@@ -105,6 +105,9 @@ class FusionContext {
 
   // The global id (i64) of this work-item in OpenCL's numbering: 0 is the fastest dimension.
   llvm::Value* GlobalId(int dimension = 0);
+  // Says that the i64 number that a call gives is less than 2 to the power of `bits`: when it is
+  // cut to the index type and widened again, neighbours are still seen to be neighbours.
+  void SetBelow(llvm::CallInst& number, unsigned bits);
   // Runs `body` in work-items 0 to count-1 with the work-item's number (i64).
   absl::StatusOr<LaunchDimensions> PerWorkItem(int64_t count, WorkItemCost cost,
                                                absl::FunctionRef<absl::Status(llvm::Value*)> body);

@@ -30,7 +30,9 @@ llvm::CallInst* Call(FusionContext& kernel, llvm::Function& function, uint32_t a
 llvm::Value* Number(FusionContext& kernel, absl::string_view name) {
   llvm::Function& function = Declare(kernel, name, kernel.b().getInt64Ty());
   function.setDoesNotAccessMemory();
-  return Call(kernel, function, 0);
+  llvm::CallInst* call = Call(kernel, function, 0);
+  kernel.SetBelow(*call, kernel.index_type()->getBitWidth() - 1);
+  return call;
 }
 
 }  // namespace

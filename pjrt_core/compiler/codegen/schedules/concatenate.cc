@@ -2,6 +2,7 @@
 // and neighbouring work-items copy neighbours of it.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
@@ -103,13 +104,34 @@ class ConcatenateKernel {
       Value* begin = b.CreateNSWMul(row, b.getInt64(columns));
       return b.CreateNSWAdd(b.CreateNSWSub(begin, b.getInt64(offset)), column);
     };
-    const Index index = math.Delinearize(place(width, first_columns_[first]), shape);
+    const Index index = IndexIn(shape, row, column, first, place(width, first_columns_[first]));
     TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(operand, index));
     std::vector<Value*> position = index.values();
     const int64_t dimension = concatenate_.concatenate_dimension();
     position[dimension] = math.Add(position[dimension], first_positions_[first]);
     return kernel_.Store(0, Index(std::move(position), place(first_columns_.back(), 0), shape_),
                          value);
+  }
+
+  // The element of operand number `number` that is at `linear` in memory of `shape`.
+  Index IndexIn(const xla::Shape& shape, Value* row, Value* column, int64_t number, Value* linear) {
+    IndexMath& math = kernel_.index_math();
+    const int64_t dimension = concatenate_.concatenate_dimension();
+    if (shape.layout().minor_to_major(0) != dimension) return math.Delinearize(linear, shape);
+    // The column is the position there as it stands. A remainder would hide that neighbours are
+    // neighbours where what is read is a part of another array.
+    std::vector<int64_t> outer, extents;
+    for (auto d = shape.layout().minor_to_major().rbegin();
+         d + 1 != shape.layout().minor_to_major().rend(); ++d) {
+      outer.push_back(*d);
+      extents.push_back(shape.dimensions(*d));
+    }
+    const Index in_outer = math.DelinearizeRowMajor(math.ToIndexType(row), extents);
+    std::vector<Value*> values(shape.dimensions().size());
+    for (size_t i = 0; i < outer.size(); ++i) values[outer[i]] = in_outer[i];
+    values[dimension] =
+        kernel_.b().CreateNSWSub(math.ToIndexType(column), math.Constant(first_columns_[number]));
+    return Index(std::move(values), linear, shape);
   }
 
   FusionContext& kernel_;
