@@ -124,14 +124,15 @@ Value* FloatExtremum(Value* lhs, Value* rhs, bool maximum, IRBuilderBase& b) {
     Value* is_first = maximum ? b.CreateFCmpOGT(first, second) : b.CreateFCmpOLT(first, second);
     return b.CreateSelect(is_first, first, second);
   };
-  const auto is_constant = [&](Value* value, bool of_equals) {
+  // Whether it is a constant that may stand for everything equal to it: no zero, or the zero that
+  // wins.
+  const auto wins_over_equals = [&](Value* value) {
     const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
     return constant && !constant->isNaN() &&
-           (!constant->isZero() || constant->isNegative() != of_equals);
+           (!constant->isZero() || constant->isNegative() != maximum);
   };
-  // A constant that may stand for everything equal to it: no zero, or the zero that wins.
-  if (is_constant(lhs, maximum)) std::swap(lhs, rhs);
-  if (is_constant(rhs, maximum))
+  if (wins_over_equals(lhs)) std::swap(lhs, rhs);
+  if (wins_over_equals(rhs))
     return b.CreateSelect(b.CreateFCmpUNO(lhs, lhs), lhs, better(lhs, rhs));
   // Of equal values only zeros differ, in the sign: each way round gives the other one.
   llvm::Type* integer = b.getIntNTy(lhs->getType()->getPrimitiveSizeInBits());

@@ -37,8 +37,7 @@ class ConcatenateKernel {
     const int64_t columns = first_columns_.back();
     const int64_t rows = xla::ShapeUtil::ElementsIn(shape_) / columns;
     llvm::IRBuilder<>& b = kernel_.b();
-    LaunchDimensions launch =
-        ChooseRowLaunch(rows, columns, WorkItemCost::kElement, kernel_.target());
+    LaunchDimensions launch;
     const int64_t width = CommonWidth();
     if (width >= kVector) {
       const int64_t together = PowerOfTwoIn(
@@ -46,6 +45,8 @@ class ConcatenateKernel {
       launch = {{static_cast<uint64_t>(rows), static_cast<uint64_t>(columns)},
                 {static_cast<uint64_t>(together), static_cast<uint64_t>(width)}};
       first_of_group_ = b.CreateMul(GroupId(kernel_), b.getInt64(width));
+    } else {
+      launch = ChooseRowLaunch(rows, columns, WorkItemCost::kElement, kernel_.target());
     }
     Value* row = kernel_.GlobalId(1);
     Value* column = kernel_.GlobalId(0);

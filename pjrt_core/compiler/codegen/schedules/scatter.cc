@@ -70,10 +70,17 @@ absl::Status EmitEach(KernelSequence& sequence, const HloScatterInstruction& sca
 }
 
 // Whether every operand already is where its result belongs.
-bool IsInPlace(const FusionContext& kernel, const HloScatterInstruction& scatter) {
+bool IsInPlace(const KernelSequence& sequence, const HloScatterInstruction& scatter) {
+  const KernelArguments& arguments = sequence.arguments();
+  const bool is_fusion = sequence.instruction().opcode() == xla::HloOpcode::kFusion;
   for (int64_t i = 0; i < scatter.scatter_operand_count(); ++i) {
-    const Array* operand = kernel.FindArray(*scatter.operand(i));
-    if (operand == nullptr || operand->pointer != kernel.results()[i].pointer) return false;
+    int64_t number = i;
+    if (is_fusion) {
+      const xla::HloInstruction& operand = *scatter.operand(i);
+      if (operand.opcode() != xla::HloOpcode::kParameter) return false;
+      number = operand.parameter_number();
+    }
+    if (!arguments.Same(arguments.operands()[number][0], arguments.results()[i])) return false;
   }
   return true;
 }
@@ -91,10 +98,7 @@ absl::Status EmitScatter(KernelSequence& sequence) {
                                ? ChooseScatterPlan(scatter, dimensions, sequence.target())
                                : ScatterPlan();
   const int64_t scratch = AddScatterScratch(sequence, scatter, plan);
-  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
-  const bool in_place = IsInPlace(*kernel, scatter);
-  sequence.Discard(std::move(kernel));
-  if (!in_place) TF_RETURN_IF_ERROR(EmitCopy(sequence, scatter));
+  if (!IsInPlace(sequence, scatter)) TF_RETURN_IF_ERROR(EmitCopy(sequence, scatter));
   if (no_updates) return absl::OkStatus();
   if (mode == Mode::kInOrder)
     return EmitScatterInOrder(sequence, scatter, dimensions, plan, scratch);

@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 
 #include "absl/algorithm/container.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "pjrt_core/compiler/codegen/atomic_word.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -74,7 +75,23 @@ llvm::AtomicRMWInst::BinOp FindNative(const xla::HloInstruction& root) {
   return llvm::AtomicRMWInst::BAD_BINOP;
 }
 
-// The value that `opcode` leaves anything else as it is with, null when there is none.
+bool HasIdentityOf(HloOpcode opcode, bool is_float) {
+  switch (opcode) {
+    case HloOpcode::kAdd:
+    case HloOpcode::kMultiply:
+    case HloOpcode::kMaximum:
+    case HloOpcode::kMinimum:
+      return true;
+    case HloOpcode::kAnd:
+    case HloOpcode::kOr:
+    case HloOpcode::kXor:
+      return !is_float;
+    default:
+      return false;
+  }
+}
+
+// The value with which `opcode`, one of those, leaves any other as it is.
 llvm::Constant* IdentityOf(HloOpcode opcode, xla::PrimitiveType type, llvm::LLVMContext& context) {
   llvm::Type* llvm_type = ComputeType(type, context);
   if (xla::primitive_util::IsFloatingPointType(type)) {
@@ -88,7 +105,7 @@ llvm::Constant* IdentityOf(HloOpcode opcode, xla::PrimitiveType type, llvm::LLVM
       case HloOpcode::kMinimum:
         return llvm::ConstantFP::getInfinity(llvm_type);
       default:
-        return nullptr;
+        llvm_unreachable("a combiner without an identity");
     }
   }
   const unsigned bits = llvm_type->getIntegerBitWidth();
@@ -109,7 +126,7 @@ llvm::Constant* IdentityOf(HloOpcode opcode, xla::PrimitiveType type, llvm::LLVM
       return llvm::ConstantInt::get(llvm_type, is_signed ? llvm::APInt::getSignedMaxValue(bits)
                                                          : llvm::APInt::getMaxValue(bits));
     default:
-      return nullptr;
+      llvm_unreachable("a combiner without an identity");
   }
 }
 
@@ -122,9 +139,8 @@ bool ScatterKernel::HasIdentity(const xla::HloScatterInstruction& scatter) {
   // Narrow numbers are rounded after every step, which an order of another kind would show.
   const bool is_number = type == xla::F32 || type == xla::F64 ||
                          (xla::primitive_util::IsIntegralType(type) && StorageBytes(type) >= 4);
-  llvm::LLVMContext context;
   return is_number && CombinesItsParameters(combiner) &&
-         IdentityOf(combiner.opcode(), type, context) != nullptr;
+         HasIdentityOf(combiner.opcode(), xla::primitive_util::IsFloatingPointType(type));
 }
 
 Value* ScatterKernel::Identity() const {
