@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
@@ -20,7 +21,11 @@ namespace {
 // A pass builder with its analyses, which must live as long as the passes run.
 class PassRun {
  public:
-  explicit PassRun(llvm::TargetMachine& machine) : builder_(&machine, Tuning()) {
+  PassRun(const llvm::Module& module, llvm::TargetMachine& machine) : builder_(&machine, Tuning()) {
+    // What is registered first stays.
+    function_analyses_.registerPass([&module] {
+      return llvm::TargetLibraryAnalysis(WithoutLibrary(module.getTargetTriple()));
+    });
     builder_.registerModuleAnalyses(module_analyses_);
     builder_.registerCGSCCAnalyses(cgscc_analyses_);
     builder_.registerFunctionAnalyses(function_analyses_);
@@ -35,6 +40,13 @@ class PassRun {
   }
 
  private:
+  // A kernel has no C library. A loop that copies a row must stay one, too: the CPU driver takes
+  // 0.9 s to build a kernel with a memcpy, and 0.03 s without.
+  static llvm::TargetLibraryInfoImpl WithoutLibrary(const llvm::Triple& triple) {
+    llvm::TargetLibraryInfoImpl library(triple);
+    library.disableAllFunctions();
+    return library;
+  }
   static llvm::PipelineTuningOptions Tuning() {
     llvm::PipelineTuningOptions options;
     options.LoopVectorization = false;
@@ -75,7 +87,7 @@ absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) 
   }
   std::unique_ptr<llvm::DiagnosticHandler> previous = module.getContext().getDiagnosticHandler();
   module.getContext().setDiagnosticHandler(std::make_unique<RecordErrors>(&errors));
-  PassRun run(machine);
+  PassRun run(module, machine);
   run.Run(run.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
   module.getContext().setDiagnosticHandler(std::move(previous));
   if (!errors.empty())
@@ -84,7 +96,7 @@ absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) 
 }
 
 void CleanUpModule(llvm::Module& module, llvm::TargetMachine& machine) {
-  PassRun run(machine);
+  PassRun run(module, machine);
   llvm::ModulePassManager passes;
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::DCEPass()));
   run.Run(std::move(passes), module);

@@ -39,9 +39,18 @@ int64_t MinorDimension(const xla::Shape& shape) {
   return -1;
 }
 
-// The dimension of the result along which `instruction`, a kTranspose or a kCopy, reads memory; -1
-// for anything else.
+// The dimension of the result along which `instruction`, a kTranspose, a kCopy or one of them seen
+// with its dimensions in another order, reads memory; -1 for anything else.
 int64_t ReadDimension(const HloInstruction& instruction) {
+  if (instruction.opcode() == HloOpcode::kBitcast) {
+    const HloInstruction& operand = *instruction.operand(0);
+    const int64_t read = ReadDimension(operand);
+    if (read < 0) return -1;
+    const std::optional<std::vector<int64_t>> permutation =
+        xla::ShapeUtil::DeduceTransposeDimensionsForBitcast(operand.shape(), instruction.shape());
+    if (!permutation) return -1;
+    return absl::c_find(*permutation, read) - permutation->begin();
+  }
   const bool is_transpose = instruction.opcode() == HloOpcode::kTranspose;
   if (!is_transpose && instruction.opcode() != HloOpcode::kCopy) return -1;
   const xla::Shape& operand = instruction.operand(0)->shape();
@@ -87,11 +96,48 @@ std::optional<Transposition> Find(const HloInstruction& root) {
   return worth ? std::optional(std::move(found)) : std::nullopt;
 }
 
-// The result cut into tiles of its two dimensions, one number each.
+bool MovesElements(HloOpcode opcode) {
+  switch (opcode) {
+    case HloOpcode::kBitcast:
+    case HloOpcode::kBitcastConvert:
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kCopy:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kReshape:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Whether nothing is computed between memory and `instruction`.
+bool IsOfMemory(const FusionContext& kernel, const HloInstruction& instruction) {
+  const HloInstruction* value = &instruction;
+  while (kernel.FindArray(*value) == nullptr) {
+    if (!MovesElements(value->opcode())) return false;
+    value = value->operand(0);
+  }
+  return true;
+}
+
+// Whether the result lies where an operand does.
+bool IsInPlace(const KernelArguments& arguments) {
+  return absl::c_any_of(arguments.operands(), [&](const auto& leaves) {
+    return absl::c_any_of(
+        leaves, [&](const auto& leaf) { return arguments.Same(leaf, arguments.results()[0]); });
+  });
+}
+
+// The result cut into tiles of its two dimensions, one number each. `may_overlap`: where an extent
+// is no multiple of a tile's, the last one begins earlier, so that it is whole too; what two of
+// them handle must not depend on who comes first.
 class Tiles {
  public:
-  Tiles(const xla::Shape& shape, const Transposition& transposition)
+  Tiles(const xla::Shape& shape, const Transposition& transposition, bool may_overlap)
       : shape_(shape),
+        may_overlap_(may_overlap),
         read_(transposition.read),
         written_(transposition.written),
         outer_(shape.dimensions().begin(), shape.dimensions().end()) {
@@ -103,12 +149,15 @@ class Tiles {
   int64_t count() const { return xla::Product(outer_) * along_read() * along_written(); }
   int64_t extent_read() const { return shape_.dimensions(read_); }
   int64_t extent_written() const { return shape_.dimensions(written_); }
+  bool are_whole(int64_t extent) const {
+    return extent % kTile == 0 || (may_overlap_ && extent > kTile);
+  }
 
   // The first element of a tile.
   void Locate(IndexMath& math, Value* number) {
-    first_written_ = math.Mul(math.Rem(number, along_written()), kTile);
+    first_written_ = First(math, math.Rem(number, along_written()), extent_written());
     Value* rest = math.Div(number, along_written());
-    first_read_ = math.Mul(math.Rem(rest, along_read()), kTile);
+    first_read_ = First(math, math.Rem(rest, along_read()), extent_read());
     outer_index_ = math.DelinearizeRowMajor(math.Div(rest, along_read()), outer_).values();
   }
   Value* first_read() const { return first_read_; }
@@ -122,7 +171,13 @@ class Tiles {
   }
 
  private:
+  Value* First(IndexMath& math, Value* tile, int64_t extent) {
+    Value* first = math.Mul(tile, kTile);
+    return extent % kTile != 0 && are_whole(extent) ? math.Minimum(first, extent - kTile) : first;
+  }
+
   const xla::Shape& shape_;
+  bool may_overlap_;
   int64_t read_;
   int64_t written_;
   std::vector<int64_t> outer_;
@@ -172,6 +227,18 @@ class Staging {
   std::vector<Array> arrays_;
 };
 
+// How many elements of a line are fetched by a turn of the loop over them. One where something is
+// computed. Where a loop does nothing but move elements one by one, the driver's compiler sees a
+// call of memcpy, one for each of the work-items that it handles together, which it takes 0.8 s to
+// write out.
+int64_t FetchedTogether(const FusionContext& kernel, const Transposition& transposition) {
+  constexpr int64_t kTogether = 16;
+  const bool moves = absl::c_any_of(
+      transposition.transposed,
+      [&](const HloInstruction* instruction) { return IsOfMemory(kernel, *instruction); });
+  return moves ? kTogether : 1;
+}
+
 // Not straight from memory to memory: lines that lie a power of two apart push each other out of
 // the cache before they are used up.
 absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
@@ -180,7 +247,7 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
   Staging staging(kernel, transposition);
   const auto extent_of = [&](Value* first, int64_t extent) -> Value* {
-    if (extent % kTile == 0) return math.Constant(kTile);
+    if (tiles.are_whole(extent)) return math.Constant(kTile);
     return math.Minimum(math.Sub(math.Constant(extent), first), kTile);
   };
   Value* reads = extent_of(tiles.first_read(), tiles.extent_read());
@@ -191,9 +258,15 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   };
   Value* zero = math.Constant(0);
   Value* one = math.Constant(1);
+  const int64_t together =
+      tiles.are_whole(tiles.extent_read()) ? FetchedTogether(kernel, transposition) : 1;
   TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
-    return kernel.For(zero, reads, one, [&](Value* in_read) {
-      return staging.Fill(at(in_read, in_written), in_read, in_written);
+    return kernel.For(zero, reads, math.Constant(together), [&](Value* first) {
+      for (int64_t i = 0; i < together; ++i) {
+        Value* in_read = math.Add(first, i);
+        TF_RETURN_IF_ERROR(staging.Fill(at(in_read, in_written), in_read, in_written));
+      }
+      return absl::OkStatus();
     });
   }));
   TF_RETURN_IF_ERROR(kernel.For(zero, reads, one, [&](Value* in_read) {
@@ -255,9 +328,10 @@ absl::Status EmitTranspositionOrLoop(KernelSequence& sequence) {
   const std::optional<Transposition> transposition = Find(RootOf(sequence.instruction()));
   if (!transposition) return EmitLoop(sequence);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
-  Tiles tiles(shape, *transposition);
   const Target& target = sequence.target();
   const bool in_groups = target.gpu_schedules && target.max_work_group_size >= kGroup;
+  Tiles tiles(shape, *transposition,
+              /*may_overlap=*/!in_groups && !IsInPlace(sequence.arguments()));
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, in_groups
                                                    ? EmitForGpu(*kernel, *transposition, tiles)
                                                    : EmitForCpu(*kernel, *transposition, tiles));
