@@ -101,28 +101,16 @@ class FftKernel {
     return fft_.fft_type() == xla::RFFT ? Separate() : absl::OkStatus();
   }
 
-  // Blocks of the first radix, whose elements lie far from each other in the operand: the digits of
-  // a block's number, last radix first, are those of its first element's number in reverse.
+  // Blocks of the first radix, whose elements lie far from each other in the operand.
   absl::Status FirstStep() {
     const int64_t radix = radices_[0];
-    const std::vector<int64_t> digits(radices_.rbegin(), radices_.rend() - 1);
-    const auto first_of_block = [&](absl::Span<Value* const> counters) {
-      Value* first = math_.Constant(0);
-      for (size_t i = digits.size(); i-- > 0;) {
-        first = math_.Add(math_.Mul(first, digits[i]), counters[i]);
-      }
-      return first;
-    };
+    const int64_t blocks = length_ / radix;
     const bool reads_apart = ReadsApart();
     if (reads_apart) {
-      std::vector<int64_t> extents = digits;
-      extents.push_back(radix);
       const auto read_all = [&](const HloInstruction& fft) {
-        return kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
-          Value* element = math_.Add(first_of_block(counters.first(digits.size())),
-                                     math_.Mul(counters.back(), length_ / radix));
-          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft, element));
-          WriteLocal(math_.LinearizeRowMajor(counters, extents), value);
+        return kernel_.ForEach({length_}, [&](absl::Span<Value* const> element) {
+          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft, element[0]));
+          WriteLocal(PlaceOf(element[0]), value);
           return absl::OkStatus();
         });
       };
@@ -131,20 +119,46 @@ class FftKernel {
         TF_RETURN_IF_ERROR(kernel_.If(IsTransform(i), [&] { return read_all(*ffts_[i]); }));
       }
     }
-    return kernel_.ForEach(digits, [&](absl::Span<Value* const> counters) -> absl::Status {
-      Value* place = math_.Mul(math_.LinearizeRowMajor(counters, digits), radix);
-      Value* first = first_of_block(counters);
+    return kernel_.ForEach({blocks}, [&](absl::Span<Value* const> block) -> absl::Status {
+      Value* place = math_.Mul(block[0], radix);
       std::vector<Complex> x;
       for (int64_t j = 0; j < radix; ++j) {
         if (reads_apart) {
           x.push_back(ReadLocal(math_.Add(place, j)));
         } else {
-          TF_ASSIGN_OR_RETURN(Complex element, Read(fft_, math_.Add(first, j * (length_ / radix))));
-          x.push_back(element);
+          Value* element = math_.Add(FirstOf(block[0]), j * blocks);
+          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft_, element));
+          x.push_back(value);
         }
       }
       return WriteAll(Butterfly(x, is_inverse_), place, 1, /*is_last=*/radices_.size() == 1);
     });
+  }
+
+  // The radices after the first one, last one first.
+  std::vector<int64_t> LaterRadices() const {
+    return std::vector<int64_t>(radices_.rbegin(), radices_.rend() - 1);
+  }
+  // The first element of a block: the digits of the block's number in reverse.
+  Value* FirstOf(Value* block) {
+    const std::vector<int64_t> digits = LaterRadices();
+    const Index counters = math_.DelinearizeRowMajor(block, digits);
+    Value* first = math_.Constant(0);
+    for (size_t i = digits.size(); i-- > 0;) {
+      first = math_.Add(math_.Mul(first, digits[i]), counters[static_cast<int64_t>(i)]);
+    }
+    return first;
+  }
+  // Where an element lies before the first step, block by block.
+  Value* PlaceOf(Value* element) {
+    const int64_t blocks = length_ / radices_[0];
+    Value* rest = math_.Rem(element, blocks);
+    Value* block = math_.Constant(0);
+    for (const int64_t radix : LaterRadices()) {
+      block = math_.Add(math_.Mul(block, radix), math_.Rem(rest, radix));
+      rest = math_.Div(rest, radix);
+    }
+    return math_.Add(math_.Mul(block, radices_[0]), math_.Div(element, blocks));
   }
 
   // The first step repeats what computes an element of the operand for each element of a block.
