@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/program/status_macros.h"
@@ -114,9 +116,15 @@ absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::
     absl::Span<const absl::Span<const uint8_t>> modules) {
   std::vector<absl::StatusOr<std::shared_ptr<const KernelModule>>> loaded(
       modules.size(), absl::UnknownError("not loaded"));
+  // The largest first, so that none of the threads is left alone with a long one.
+  std::vector<size_t> order(modules.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  absl::c_stable_sort(order,
+                      [&](size_t a, size_t b) { return modules[a].size() > modules[b].size(); });
   std::atomic<size_t> next = 0;
   const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < modules.size();) loaded[i] = Load(modules[i]);
+    for (size_t i; (i = next.fetch_add(1)) < modules.size();)
+      loaded[order[i]] = Load(modules[order[i]]);
   };
   const size_t workers = std::min<size_t>(modules.size(), std::thread::hardware_concurrency());
   {
