@@ -228,6 +228,19 @@ def test_transposes(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(transposed), _array(shape, dtype))
 
 
+# Whole tiles; a last one that begins earlier than it would; one that is not whole.
+@pytest.mark.parametrize("shape", [(64, 96), (1000, 77), (33, 1025), (20, 40), (3, 50, 40)])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
+    x = _array(shape, dtype)
+    y = np.swapaxes(x, -1, -2).copy()
+    check(xpu, cpu, jax.jit(lambda x: jnp.tril(x.mT)), x)
+    check(xpu, cpu, jax.jit(lambda x: jnp.where(x == 0, x, 1 - x if dtype != "bool" else ~x).mT), x)
+    # Each element is read and overwritten once, though tiles may overlap.
+    add = jax.jit(lambda x, y: x.mT + y, donate_argnums=1)
+    np.testing.assert_array_equal(add(jax.device_put(x, xpu), jax.device_put(y, xpu)), y + y)
+
+
 @pytest.mark.parametrize("rank", [3, 4, 5, 8, 11])
 def test_reversing_the_dimensions_of_powers_of_two(xpu, cpu, rank) -> None:
     """LLVM finds that the index is the other one with its bits reversed."""
