@@ -13,7 +13,7 @@ PYTEST ?= tests
 # How long `make fuzz` takes, set-up excluded.
 FUZZ_SECONDS ?= 600
 
-.PHONY: demo test fuzz setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -23,6 +23,9 @@ test: setup-tests
 
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
+
+check-gpus: setup-tests
+	$(VENV_PYTHON) -m tests.gpu_modules.run
 
 setup:
 	@$(PYTHON) tools/setup_environment.py
