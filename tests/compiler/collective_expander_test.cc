@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 using xla::HloOpcode;
 
 class CollectiveExpanderTest : public ::testing::Test {
@@ -108,14 +109,24 @@ TEST_F(CollectiveExpanderTest, AModuleAloneExchangesNothing) {
   EXPECT_EQ(status_, absl::OkStatus());
 }
 
+TEST_F(CollectiveExpanderTest, GroupsOfDifferentSizeTakeTheirPartOfEverything) {
+  EXPECT_THAT(Run(R"(
+    x = f32[10] parameter(0)
+    ROOT y = f32[10] all-reduce(x), replica_groups={{0,2,3},{1}}, to_apply=add)",
+                  4, 1),
+              UnorderedElementsAre(HasSubstr("replica"), HasSubstr("partition"),
+                                   "onexpu-all-gather 0,1,2,3"));
+  EXPECT_EQ(Instructions(*module_, HloOpcode::kMap).size(), 2u);
+}
+
 TEST_F(CollectiveExpanderTest, WhatIsMissingIsNamed) {
   Run(R"(
     x = f32[10] parameter(0)
-    ROOT y = f32[10] all-reduce(x), replica_groups={{0,1},{2}}, to_apply=add)",
+    ROOT y = f32[20] all-gather(x), replica_groups={{0,1},{2}}, dimensions={0})",
       3, 1);
   EXPECT_EQ(status_.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(status_.message(),
-              HasSubstr("all-reduce y of f32[10] among several devices: its groups differ"));
+              HasSubstr("all-gather y of f32[10] among several devices: its groups differ"));
 }
 
 }  // namespace

@@ -176,6 +176,19 @@ def test_groups() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("columns", [1, 40_000])
+@pytest.mark.parametrize("groups", [[[0, 2, 4], [1, 3, 5, 6, 7]], [[7], [6, 0, 5], [1, 2, 3, 4]]])
+def test_sums_of_groups_of_different_size(groups, columns) -> None:
+    x = values((COUNT, columns), np.int32)
+    on_both(
+        lambda x: (
+            lax.psum(x, "x", axis_index_groups=groups),
+            lax.pmax(x, "x", axis_index_groups=groups),
+        ),
+        (P("x"),), (P("x"), P("x")), [x],
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("axes", ["x", "y", ("x", "y"), ("y", "x")])
 def test_two_axes(axes) -> None:
     x = values((8, 6))

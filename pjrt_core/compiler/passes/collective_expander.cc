@@ -1,16 +1,19 @@
 #include "pjrt_core/compiler/passes/collective_expander.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/passes/collective_call.h"
 #include "pjrt_core/program/status_macros.h"
+#include "xla/array2d.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -104,6 +107,25 @@ class Writer {
     return Add(HloInstruction::CreateCustomCall(shape, {source}, CollectiveTarget(kind), {operand},
                                                 ToText(groups)));
   }
+  // The replica or the partition that runs this, u32[].
+  HloInstruction* OwnNumber(program::ParticipantNumber number) {
+    return Add(HloInstruction::CreateCustomCall(xla::ShapeUtil::MakeShape(xla::U32, {}), {},
+                                                kParticipantIdTarget, absl::Span<const Shape>{},
+                                                ToText(number)));
+  }
+  // array[place] along the first dimension, which goes; place is s32[], and clamped.
+  HloInstruction* PartAt(HloInstruction* array, HloInstruction* place) {
+    const absl::Span<const int64_t> dimensions = array->shape().dimensions();
+    std::vector<HloInstruction*> starts(
+        dimensions.size(),
+        Add(HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<int32_t>(0))));
+    starts[0] = place;
+    std::vector<int64_t> part(dimensions.begin(), dimensions.end());
+    part[0] = 1;
+    HloInstruction* slice = Add(HloInstruction::CreateDynamicSlice(
+        xla::ShapeUtil::MakeShape(array->shape().element_type(), part), array, starts, part));
+    return Reshape(slice, dimensions.subspan(1));
+  }
 
  private:
   HloInstruction& collective_;
@@ -115,7 +137,14 @@ absl::Status Unsupported(const HloInstruction& collective, absl::string_view why
       collective.operand(0)->shape().ToString(), " among several devices: ", why));
 }
 
-// The groups of a collective, all of one size.
+bool AreOfOneSize(const ParticipantGroups& groups) {
+  return absl::c_all_of(groups, [&](const std::vector<int64_t>& group) {
+    return group.size() == groups.front().size();
+  });
+}
+
+// The groups of a collective. Only those of an all-reduce may differ in size: what the others give
+// has a size that follows from their group's.
 absl::StatusOr<ParticipantGroups> GroupsOf(const xla::HloCollectiveInstruction& collective) {
   const xla::HloModuleConfig& config = collective.GetModule()->config();
   ONEXPU_ASSIGN_OR_RETURN(const xla::CollectiveOpGroupMode mode,
@@ -126,14 +155,11 @@ absl::StatusOr<ParticipantGroups> GroupsOf(const xla::HloCollectiveInstruction& 
                            static_cast<int>(config.num_partitions())));
   ParticipantGroups groups = list->flattened_replica_groups();
   const int64_t participants = config.replica_count() * config.num_partitions();
-  int64_t members = 0;
-  for (const std::vector<int64_t>& group : groups) {
-    if (group.size() != groups.front().size()) {
-      return Unsupported(collective,
-                         "its groups differ in size, and with them what each device computes");
-    }
-    members += group.size();
+  if (collective.opcode() != HloOpcode::kAllReduce && !AreOfOneSize(groups)) {
+    return Unsupported(collective, "its groups differ in size, which only an all-reduce's may");
   }
+  int64_t members = 0;
+  for (const std::vector<int64_t>& group : groups) members += group.size();
   if (members != participants) {
     return absl::InvalidArgumentError(absl::StrCat("a collective whose groups have ", members,
                                                    " members, in a program of ", participants));
@@ -151,8 +177,75 @@ HloInstruction* Combine(Writer& writer, HloInstruction* parts, xla::HloComputati
   return result;
 }
 
+// Among groups of different size: everybody gets everything, and combines what is its group's.
+HloInstruction* AllReduceUnevenly(Writer& writer, HloInstruction* array,
+                                  xla::HloComputation* combiner, const ParticipantGroups& groups) {
+  const xla::HloModuleConfig& config = array->GetModule()->config();
+  const int64_t partitions = config.num_partitions();
+  const int64_t participants = config.replica_count() * partitions;
+  size_t smallest = groups.front().size();
+  size_t largest = 0;
+  for (const std::vector<int64_t>& group : groups) {
+    smallest = std::min(smallest, group.size());
+    largest = std::max(largest, group.size());
+  }
+  // In the row of each participant the members of its group, and -1 where there are no more.
+  xla::Array2D<int32_t> members(participants, static_cast<int64_t>(largest), -1);
+  for (const std::vector<int64_t>& group : groups) {
+    for (const int64_t participant : group) {
+      for (size_t i = 0; i < group.size(); ++i) {
+        members(participant, static_cast<int64_t>(i)) = static_cast<int32_t>(group[i]);
+      }
+    }
+  }
+  const auto binary = [&](HloOpcode opcode, HloInstruction* lhs, HloInstruction* rhs) {
+    return writer.Add(HloInstruction::CreateBinary(lhs->shape(), opcode, lhs, rhs));
+  };
+  const auto constant = [&](xla::Literal literal) {
+    return writer.Add(HloInstruction::CreateConstant(std::move(literal)));
+  };
+  HloInstruction* own =
+      binary(HloOpcode::kAdd,
+             binary(HloOpcode::kMultiply, writer.OwnNumber(program::ParticipantNumber::Replica),
+                    constant(xla::LiteralUtil::CreateR0(static_cast<uint32_t>(partitions)))),
+             writer.OwnNumber(program::ParticipantNumber::Partition));
+  own = writer.Add(HloInstruction::CreateConvert(xla::ShapeUtil::MakeShape(xla::S32, {}), own));
+  HloInstruction* row =
+      writer.PartAt(constant(xla::LiteralUtil::CreateR2FromArray2D(members)), own);
+
+  ParticipantGroups everybody(1, std::vector<int64_t>(participants));
+  std::iota(everybody[0].begin(), everybody[0].end(), 0);
+  HloInstruction* all = writer.Exchange(CollectiveKind::AllGather, everybody, array,
+                                        With(array->shape().dimensions(), 0, participants));
+  HloInstruction* result = nullptr;
+  for (size_t i = 0; i < largest; ++i) {
+    HloInstruction* member = writer.Part(row, static_cast<int64_t>(i));
+    HloInstruction* part = writer.PartAt(all, member);
+    if (i == 0) {
+      result = part;
+      continue;
+    }
+    HloInstruction* combined =
+        writer.Add(HloInstruction::CreateMap(result->shape(), {result, part}, combiner));
+    if (i < smallest) {
+      result = combined;
+      continue;
+    }
+    const Shape flag = xla::ShapeUtil::MakeShape(xla::PRED, {});
+    HloInstruction* is_there = writer.Add(HloInstruction::CreateCompare(
+        flag, member, constant(xla::LiteralUtil::CreateR0<int32_t>(0)),
+        xla::ComparisonDirection::kGe));
+    is_there = writer.Add(HloInstruction::CreateBroadcast(
+        xla::ShapeUtil::ChangeElementType(result->shape(), xla::PRED), is_there, {}));
+    result = writer.Add(HloInstruction::CreateTernary(result->shape(), HloOpcode::kSelect, is_there,
+                                                      combined, result));
+  }
+  return result;
+}
+
 HloInstruction* AllReduce(Writer& writer, HloInstruction* array, xla::HloComputation* combiner,
                           const ParticipantGroups& groups) {
+  if (!AreOfOneSize(groups)) return AllReduceUnevenly(writer, array, combiner, groups);
   const int64_t size = groups.front().size();
   const int64_t elements = xla::ShapeUtil::ElementsIn(array->shape());
   if (size == 1 || elements == 0) return array;
@@ -291,11 +384,9 @@ absl::StatusOr<HloInstruction*> Expanded(HloInstruction& instruction) {
       return Permute(writer, *xla::Cast<xla::HloCollectivePermuteInstruction>(&instruction));
     case HloOpcode::kReplicaId:
     case HloOpcode::kPartitionId:
-      return writer.Add(HloInstruction::CreateCustomCall(
-          instruction.shape(), {}, kParticipantIdTarget, absl::Span<const Shape>{},
-          ToText(instruction.opcode() == HloOpcode::kReplicaId
-                     ? program::ParticipantNumber::Replica
-                     : program::ParticipantNumber::Partition)));
+      return writer.OwnNumber(instruction.opcode() == HloOpcode::kReplicaId
+                                  ? program::ParticipantNumber::Replica
+                                  : program::ParticipantNumber::Partition);
     case HloOpcode::kRaggedAllToAll:
       return Unsupported(instruction, "pad the parts to one size and use all_to_all");
     default:

@@ -17,8 +17,8 @@
 
 namespace onexpu::compiler {
 
-// UNIMPLEMENTED, among several, for ragged collectives and groups of different size. The frontend
-// has refused asynchronous ones.
+// UNIMPLEMENTED, among several, for ragged collectives, and for groups of different size of all but
+// an all-reduce. The frontend has refused asynchronous ones.
 class CollectiveExpander : public xla::HloModulePass {
  public:
   absl::string_view name() const override { return "collective-expander"; }
