@@ -45,6 +45,7 @@ std::vector<uint8_t> Describe(const Entry& entry) {
   target.has_fp64 = entry.has_fp64;
   target.has_fp16 = entry.is_gpu;
   target.has_bf16 = entry.has_bf16;
+  target.has_s8 = entry.is_gpu;
   target.has_int64_atomics = true;
   if (entry.is_gpu) {
     target.spirv_extensions = {"SPV_KHR_bit_instructions", "SPV_EXT_shader_atomic_float_add",

@@ -62,6 +62,7 @@ Target ToTarget(const program::TargetDescription& description) {
   target.has_fp64 = description.has_fp64();
   target.has_fp16 = description.has_fp16();
   target.has_bf16 = description.has_bf16();
+  target.has_s8 = description.has_s8();
   target.has_int64_atomics = description.has_int64_atomics();
   if (description.spirv_extensions() != nullptr) {
     for (const auto* extension : *description.spirv_extensions()) {

@@ -49,6 +49,13 @@ bool HasBf16Primitives(const sycl::device& device) {
          __builtin_cpu_supports("avx512dq");
 }
 
+// Without these instructions oneDNN adds pairs of products up in 16 bits, which saturate. Every GPU
+// adds up in 32.
+bool HasS8Primitives(const sycl::device& device) {
+  return device.is_gpu() || __builtin_cpu_supports("avx512vnni") ||
+         __builtin_cpu_supports("avxvnni");
+}
+
 struct ExtensionOf {
   const char* opencl;
   const char* spirv;
@@ -96,6 +103,7 @@ std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice s
   target.has_fp64 = device.has(sycl::aspect::fp64);
   target.has_fp16 = device.has(sycl::aspect::fp16);
   target.has_bf16 = HasBf16Primitives(device);
+  target.has_s8 = HasS8Primitives(device);
   target.has_int64_atomics = device.has(sycl::aspect::atomic64);
   target.spirv_extensions = SpirvExtensions(device);
 
@@ -119,6 +127,7 @@ absl::Status CheckTarget(const program::TargetDescription& wanted,
   if (wanted.has_fp64() && !device.has_fp64()) return mismatch("the device has no fp64");
   if (wanted.has_fp16() && !device.has_fp16()) return mismatch("the device has no fp16");
   if (wanted.has_bf16() && !device.has_bf16()) return mismatch("the device has no bf16 primitives");
+  if (wanted.has_s8() && !device.has_s8()) return mismatch("the device has no s8 primitives");
   if (wanted.max_work_group_size() > device.max_work_group_size()) {
     return mismatch("work-groups of up to " + std::to_string(wanted.max_work_group_size()) +
                     " work-items are more than the device's " +

@@ -148,6 +148,43 @@ INSTANTIATE_TEST_SUITE_P(
                         ConvolutionKind::Forward, 1, 0, 0, 1}),
     [](const auto& info) { return std::string(info.param.name); });
 
+constexpr char kIntegerDot[] = R"(
+    x = s8[1024,128] parameter(0)
+    w = s8[128,256] parameter(1)
+    d = s32[1024,256] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+    two = s32[] constant(2)
+    twos = s32[1024,256] broadcast(two), dimensions={}
+    ROOT m = s32[1024,256] multiply(d, twos))";
+
+TEST_F(LibraryPassesTest, AnIntegerDotIsAMatmulWithoutAnEpilogue) {
+  has_s8_ = true;
+  const auto calls = Run(kIntegerDot);
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0]->shape().element_type(), xla::S32);
+  EXPECT_EQ(MatmulEpilogue(*calls[0]).alpha, 1.f);
+  EXPECT_EQ(Count(HloOpcode::kMultiply), 1u);
+}
+
+TEST_F(LibraryPassesTest, AnIntegerDotStaysALoopWhereSumsWouldSaturate) {
+  EXPECT_TRUE(Run(kIntegerDot).empty());
+}
+
+TEST_F(LibraryPassesTest, OnlyForwardConvolutionsOfIntegersAreCalls) {
+  has_s8_ = true;
+  EXPECT_EQ(Run(R"(
+    x = s8[2,9,16] parameter(0)
+    w = s8[3,16,16] parameter(1)
+    ROOT c = s32[2,7,16] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f)")
+                .size(),
+            1u);
+  EXPECT_TRUE(Run(R"(
+    x = s8[2,9,16] parameter(0)
+    w = s8[3,16,16] parameter(1)
+    ROOT c = s32[2,17,16] convolution(x, w), window={size=3 pad=1_1 lhs_dilate=2},
+      dim_labels=b0f_0io->b0f)")
+                  .empty());
+}
+
 TEST_F(LibraryPassesTest, IntegerConvolutionStaysALoop) {
   EXPECT_TRUE(Run(R"(
     x = s32[2,9,3] parameter(0)

@@ -47,6 +47,7 @@ class LibraryPassesTest : public ::testing::Test {
   Target MakeTarget() const {
     Target target;
     target.has_bf16 = true;
+    target.has_s8 = has_s8_;
     target.gpu_schedules = gpu_schedules_;
     return target;
   }
@@ -54,6 +55,7 @@ class LibraryPassesTest : public ::testing::Test {
 
   std::unique_ptr<xla::HloModule> module_;
   bool gpu_schedules_ = false;
+  bool has_s8_ = false;
 };
 
 // The epilogue of a matmul.

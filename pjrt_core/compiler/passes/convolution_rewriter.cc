@@ -76,7 +76,7 @@ absl::Status Rewrite(HloInstruction* convolution, const ConvolutionForm& form,
     second = Reversed(second, convolution->convolution_dimension_numbers());
   }
   const xla::PrimitiveType result_type = convolution->shape().element_type();
-  const xla::PrimitiveType stored = result_type == type ? type : xla::F32;
+  const xla::PrimitiveType stored = LibraryResultType(type, result_type);
   ConvolutionConfig config;
   config.kind = form.kind;
   HloInstruction* call = convolution->parent()->AddInstruction(HloInstruction::CreateCustomCall(
@@ -115,14 +115,11 @@ bool IsSafeWhenNarrow(const HloInstruction& convolution, const ConvolutionForm& 
 }
 
 absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& target) {
-  xla::PrimitiveType type = LibraryType(convolution->operand(0)->shape().element_type(),
-                                        convolution->operand(1)->shape().element_type(), target);
-  const xla::PrimitiveType result = convolution->shape().element_type();
-  if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution) ||
-      (result != xla::F32 && result != xla::BF16 && result != xla::F16)) {
-    return false;
-  }
+  xla::PrimitiveType type = LibraryType(*convolution, target);
+  if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution)) return false;
   std::optional<ConvolutionForm> form = FormOf(*convolution);
+  const bool is_forward = form.has_value() && form->kind == program::ConvolutionKind::Forward;
+  if (type == xla::S8 && !is_forward) return false;  // the library has no others
   if (!form.has_value() && convolution->batch_group_count() == 1) {
     ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, MadePlain(convolution));
     ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, plain));

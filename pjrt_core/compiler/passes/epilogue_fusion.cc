@@ -58,6 +58,8 @@ class Fuser {
 
   // Absorbs users until one does not fit. Returns whether any did.
   absl::StatusOr<bool> Run() {
+    // The library would compute on sums of integers in f32.
+    if (!xla::ShapeUtil::ElementIsFloating(call_->shape())) return false;
     if (IsConvolutionCall(*call_)) {
       ONEXPU_ASSIGN_OR_RETURN(const ConvolutionConfig config, ConvolutionConfigOf(*call_));
       if (config.kind != program::ConvolutionKind::Forward) return false;

@@ -20,10 +20,17 @@ bool HasPrimitives(xla::PrimitiveType type, const Target& target) {
 
 }  // namespace
 
-xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
-                               const Target& target) {
-  if (!IsNarrow(lhs) || !IsNarrow(rhs)) return xla::PRIMITIVE_TYPE_INVALID;
+xla::PrimitiveType LibraryType(const xla::HloInstruction& product, const Target& target) {
+  const xla::PrimitiveType lhs = product.operand(0)->shape().element_type();
+  const xla::PrimitiveType rhs = product.operand(1)->shape().element_type();
+  const xla::PrimitiveType result = product.shape().element_type();
+  if (lhs == xla::S8 && rhs == xla::S8 && result == xla::S32 && target.has_s8) return xla::S8;
+  if (!IsNarrow(lhs) || !IsNarrow(rhs) || !IsNarrow(result)) return xla::PRIMITIVE_TYPE_INVALID;
   return lhs == rhs && HasPrimitives(lhs, target) ? lhs : xla::F32;
+}
+
+xla::PrimitiveType LibraryResultType(xla::PrimitiveType operands, xla::PrimitiveType result) {
+  return result == operands || result == xla::S32 ? result : xla::F32;
 }
 
 bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,

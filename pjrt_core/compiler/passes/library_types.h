@@ -10,10 +10,13 @@
 
 namespace onexpu::compiler {
 
-// The type in which operands of these types are handed over: their own, a wider one that holds both
-// exactly, or PRIMITIVE_TYPE_INVALID when no library has it.
-xla::PrimitiveType LibraryType(xla::PrimitiveType lhs, xla::PrimitiveType rhs,
-                               const Target& target);
+// The type in which the operands of `product`, a kDot or a kConvolution, are handed over: their
+// own, a wider one that holds both exactly, or PRIMITIVE_TYPE_INVALID when no library has it or its
+// result.
+xla::PrimitiveType LibraryType(const xla::HloInstruction& product, const Target& target);
+
+// The type of what the library gives for a product of `operands` whose result is `result`.
+xla::PrimitiveType LibraryResultType(xla::PrimitiveType operands, xla::PrimitiveType result);
 
 // Whether `product`, a kDot or an onednn-matmul whose result begins with `batch_dimensions`
 // dimensions of a batch, is called as BLAS (thunks/sgemm.h): one f32 matrix times another, on a

@@ -34,9 +34,9 @@ constexpr int64_t kSmallProductsInLoop = 128 << 10;
 // 128 x 128 44 : 23, 20 x 256 x 1024 160 : 67; with few rows 1 x 256 x 256 5 : 5, 1 x 512 x 512 28
 // : 11, 4 x 256 x 1024 67 : 26.
 constexpr int64_t kSmallProductsOnCpu = 16 << 20;
-// Kernels convert bf16 to f32, for each block again; the library multiplies it as it is. In a loop:
-// 128 x 128 x 128 41 : 58, 2048 x 64 x 64 137 : 76.
-constexpr int64_t kSmallBf16Products = 3 << 20;
+// Kernels convert bf16 and s8, for each block again; the library multiplies them as they are. bf16
+// in a loop: 128 x 128 x 128 41 : 58, 2048 x 64 x 64 137 : 76.
+constexpr int64_t kSmallNarrowProducts = 3 << 20;
 constexpr int64_t kSmallCalledProducts = 512 << 10;
 constexpr int64_t kSmallCalledProductsOfFewRows = 128 << 10;
 constexpr int64_t kFewRows = 4;
@@ -55,9 +55,9 @@ bool IsCanonical(const HloInstruction& dot) {
 // Multiply-adds up to which a kernel of blocks is better.
 int64_t SmallProductsOnCpu(const HloInstruction& dot, const Target& target) {
   if (!IsCalledAsBlas(dot, dot.dot_dimension_numbers().lhs_batch_dimensions_size(), target)) {
-    const bool is_bf16 = dot.operand(0)->shape().element_type() == xla::BF16 &&
-                         dot.operand(1)->shape().element_type() == xla::BF16;
-    return is_bf16 && target.has_bf16 ? kSmallBf16Products : kSmallProductsOnCpu;
+    const xla::PrimitiveType type = LibraryType(dot, target);
+    const bool is_narrow = type == xla::BF16 || type == xla::S8;
+    return is_narrow ? kSmallNarrowProducts : kSmallProductsOnCpu;
   }
   const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
   return xla::ShapeUtil::ElementsIn(dot.shape()) <= kFewRows * columns
@@ -82,8 +82,7 @@ absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
   config.lhs_contracting = numbers.lhs_contracting_dimensions(0);
   config.rhs_contracting = numbers.rhs_contracting_dimensions(0);
   const xla::PrimitiveType result_type = dot->shape().element_type();
-  // oneDNN stores what it computes with, or f32.
-  const xla::PrimitiveType stored = result_type == type ? type : xla::F32;
+  const xla::PrimitiveType stored = LibraryResultType(type, result_type);
   HloInstruction* call = dot->parent()->AddInstruction(HloInstruction::CreateCustomCall(
       xla::ShapeUtil::ChangeElementType(dot->shape(), stored),
       {ConvertTo(type, dot->mutable_operand(0)), ConvertTo(type, dot->mutable_operand(1))},
@@ -106,15 +105,11 @@ absl::StatusOr<bool> MatmulRewriter::RunImpl(
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() != xla::HloOpcode::kDot) continue;
-      const xla::PrimitiveType type =
-          LibraryType(instruction->operand(0)->shape().element_type(),
-                      instruction->operand(1)->shape().element_type(), target_);
+      const xla::PrimitiveType type = LibraryType(*instruction, target_);
       if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction) ||
           !IsLargeDot(*instruction) || IsForBlocks(*instruction, target_)) {
         continue;
       }
-      const xla::PrimitiveType result = instruction->shape().element_type();
-      if (result != xla::F32 && result != xla::BF16 && result != xla::F16) continue;
       ONEXPU_RETURN_IF_ERROR(Rewrite(instruction, type));
       changed = true;
     }
