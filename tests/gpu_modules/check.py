@@ -17,6 +17,25 @@ import tempfile
 _ENTRY_POINT = re.compile(r'OpEntryPoint Kernel %\S+ "([^"]+)"')
 
 
+def kernel_names(module: pathlib.Path) -> list[str]:
+    """Returns the names of a module's kernels, from its disassembly."""
+    return _ENTRY_POINT.findall(module.with_suffix(".spvasm").read_text())
+
+
+def find_missing_kernels(module: pathlib.Path, target: str, kernels: list[str]) -> str | None:
+    """Compiles a module with ocloc; returns what went wrong, None when every kernel came out."""
+    with tempfile.TemporaryDirectory() as directory:
+        # The binary would hold the module, and with it the names.
+        command = ["ocloc", "compile", "-spirv_input", "-exclude_ir", "-file", module]
+        command += ["-device", target, "-output", "module", "-out_dir", directory]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        binary = b"".join(path.read_bytes() for path in pathlib.Path(directory).iterdir())
+    if done.returncode != 0:
+        return f"ocloc, exit status {done.returncode}: {done.stdout}{done.stderr}".strip()
+    missing = [name for name in kernels if name.encode() + b"\0" not in binary]
+    return f"ocloc's result lacks {', '.join(missing)}" if missing else None
+
+
 def find_fault(module: pathlib.Path, target: str) -> str | None:
     """Checks a module, `NAME.spv` beside its disassembly `NAME.spvasm`, for `target` (dg2, pvc, ...).
 
@@ -25,18 +44,8 @@ def find_fault(module: pathlib.Path, target: str) -> str | None:
     valid = subprocess.run(["spirv-val", module], capture_output=True, text=True, check=False)
     if valid.returncode != 0:
         return f"spirv-val: {valid.stdout}{valid.stderr}".strip()
-    kernels = _ENTRY_POINT.findall(module.with_suffix(".spvasm").read_text())
-    if not kernels:
-        return "no kernels"
-    with tempfile.TemporaryDirectory() as directory:
-        command = ["ocloc", "compile", "-spirv_input", "-file", module, "-device", target]
-        command += ["-output", "module", "-out_dir", directory]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        binary = b"".join(path.read_bytes() for path in pathlib.Path(directory).iterdir())
-    if done.returncode != 0:
-        return f"ocloc, exit status {done.returncode}: {done.stdout}{done.stderr}".strip()
-    missing = [name for name in kernels if name.encode() not in binary]
-    return f"ocloc's result lacks {', '.join(missing)}" if missing else None
+    kernels = kernel_names(module)
+    return find_missing_kernels(module, target, kernels) if kernels else "no kernels"
 
 
 def find_faults(directory: pathlib.Path, target: str) -> tuple[int, dict[str, str]]:

@@ -56,7 +56,7 @@ def _return_what_is_checked(module: ir.Module) -> None:
         if operation.operation.name == "stablehlo.custom_call"
         and operation.attributes["call_target_name"].value.startswith("check.")
     ]
-    results = [check.operands[0] for check in checks]
+    results = [operation.operands[0] for operation in checks]
     for operation in (*checks, end):
         operation.operation.erase()
     with ir.InsertionPoint(main.entry_block):
@@ -119,6 +119,8 @@ def main() -> int:
     parser.add_argument("--targets", nargs="+", default=["dg2", "pvc"])
     parser.add_argument("--data", type=pathlib.Path, default=_TEST_DATA)
     arguments = parser.parse_args()
+    if not any(arguments.data.glob("*.mlir")):
+        parser.error(f"--data: no StableHLO test data in {arguments.data}")
     return 0 if all([check_target(target, arguments.data) for target in arguments.targets]) else 1
 
 

@@ -237,8 +237,25 @@ def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(lambda x: jnp.tril(x.mT)), x)
     check(xpu, cpu, jax.jit(lambda x: jnp.where(x == 0, x, 1 - x if dtype != "bool" else ~x).mT), x)
     # Each element is read and overwritten once, though tiles may overlap.
-    add = jax.jit(lambda x, y: x.mT + y, donate_argnums=1)
-    np.testing.assert_array_equal(add(jax.device_put(x, xpu), jax.device_put(y, xpu)), y + y)
+    placed = jax.device_put((x, y), xpu)
+    add = jax.jit(lambda x, y: x.mT + y, donate_argnums=1).lower(*placed).compile()
+    assert add.memory_analysis().alias_size_in_bytes == y.nbytes
+    np.testing.assert_array_equal(add(*placed), y + y)
+
+
+@pytest.mark.parametrize("count", [3, 15, 40])
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_transposes_of_more_than_local_memory_holds(xpu, cpu, dtype, count) -> None:
+    arrays = [_array((96, 70), dtype) for _ in range(count)]
+    check(xpu, cpu, jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))), *arrays)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "float8_e4m3fn", "float32"])
+def test_transposes_of_what_is_cut_out(xpu, cpu, dtype) -> None:
+    x = _array((90, 100), dtype)
+    cut = jax.jit(lambda x, start: lax.dynamic_slice(x, (start, 2 * start), (70, 60)).mT)
+    for start in (-5, 0, 7, 99):
+        check(xpu, cpu, cut, x, np.int32(start))
 
 
 @pytest.mark.parametrize("rank", [3, 4, 5, 8, 11])

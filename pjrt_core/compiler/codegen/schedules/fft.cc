@@ -121,13 +121,13 @@ class FftKernel {
     }
     return kernel_.ForEach({blocks}, [&](absl::Span<Value* const> block) -> absl::Status {
       Value* place = math_.Mul(block[0], radix);
+      Value* first = reads_apart ? nullptr : FirstOf(block[0]);
       std::vector<Complex> x;
       for (int64_t j = 0; j < radix; ++j) {
         if (reads_apart) {
           x.push_back(ReadLocal(math_.Add(place, j)));
         } else {
-          Value* element = math_.Add(FirstOf(block[0]), j * blocks);
-          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft_, element));
+          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft_, math_.Add(first, j * blocks)));
           x.push_back(value);
         }
       }

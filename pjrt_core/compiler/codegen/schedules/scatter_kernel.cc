@@ -75,59 +75,57 @@ llvm::AtomicRMWInst::BinOp FindNative(const xla::HloInstruction& root) {
   return llvm::AtomicRMWInst::BAD_BINOP;
 }
 
-bool HasIdentityOf(HloOpcode opcode, bool is_float) {
+// The value with which a combiner leaves any other as it is.
+enum class Identity { kNone, kZero, kNegativeZero, kOne, kAllOnes, kLowest, kHighest };
+
+Identity IdentityOf(HloOpcode opcode, xla::PrimitiveType type) {
+  const bool is_float = xla::primitive_util::IsFloatingPointType(type);
   switch (opcode) {
     case HloOpcode::kAdd:
+      return is_float ? Identity::kNegativeZero : Identity::kZero;
     case HloOpcode::kMultiply:
+      return Identity::kOne;
     case HloOpcode::kMaximum:
+      return Identity::kLowest;
     case HloOpcode::kMinimum:
-      return true;
+      return Identity::kHighest;
     case HloOpcode::kAnd:
+      return is_float ? Identity::kNone : Identity::kAllOnes;
     case HloOpcode::kOr:
     case HloOpcode::kXor:
-      return !is_float;
+      return is_float ? Identity::kNone : Identity::kZero;
     default:
-      return false;
+      return Identity::kNone;
   }
 }
 
-// The value with which `opcode`, one of those, leaves any other as it is.
-llvm::Constant* IdentityOf(HloOpcode opcode, xla::PrimitiveType type, llvm::LLVMContext& context) {
+llvm::Constant* ConstantOf(Identity identity, xla::PrimitiveType type, llvm::LLVMContext& context) {
   llvm::Type* llvm_type = ComputeType(type, context);
-  if (xla::primitive_util::IsFloatingPointType(type)) {
-    switch (opcode) {
-      case HloOpcode::kAdd:
-        return llvm::ConstantFP::getNegativeZero(llvm_type);
-      case HloOpcode::kMultiply:
-        return llvm::ConstantFP::get(llvm_type, 1.0);
-      case HloOpcode::kMaximum:
-        return llvm::ConstantFP::getInfinity(llvm_type, /*Negative=*/true);
-      case HloOpcode::kMinimum:
-        return llvm::ConstantFP::getInfinity(llvm_type);
-      default:
-        llvm_unreachable("a combiner without an identity");
-    }
-  }
-  const unsigned bits = llvm_type->getIntegerBitWidth();
+  const bool is_float = llvm_type->isFloatingPointTy();
   const bool is_signed = xla::primitive_util::IsSignedIntegralType(type);
-  switch (opcode) {
-    case HloOpcode::kAdd:
-    case HloOpcode::kOr:
-    case HloOpcode::kXor:
-      return llvm::ConstantInt::get(llvm_type, 0);
-    case HloOpcode::kMultiply:
+  const unsigned bits = llvm_type->getScalarSizeInBits();
+  switch (identity) {
+    case Identity::kNone:
+      break;
+    case Identity::kZero:
+      return llvm::Constant::getNullValue(llvm_type);
+    case Identity::kNegativeZero:
+      return llvm::ConstantFP::getNegativeZero(llvm_type);
+    case Identity::kOne:
+      if (is_float) return llvm::ConstantFP::get(llvm_type, 1.0);
       return llvm::ConstantInt::get(llvm_type, 1);
-    case HloOpcode::kAnd:
+    case Identity::kAllOnes:
       return llvm::Constant::getAllOnesValue(llvm_type);
-    case HloOpcode::kMaximum:
+    case Identity::kLowest:
+      if (is_float) return llvm::ConstantFP::getInfinity(llvm_type, /*Negative=*/true);
       return llvm::ConstantInt::get(
           llvm_type, is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0));
-    case HloOpcode::kMinimum:
+    case Identity::kHighest:
+      if (is_float) return llvm::ConstantFP::getInfinity(llvm_type);
       return llvm::ConstantInt::get(llvm_type, is_signed ? llvm::APInt::getSignedMaxValue(bits)
                                                          : llvm::APInt::getMaxValue(bits));
-    default:
-      llvm_unreachable("a combiner without an identity");
   }
+  llvm_unreachable("a combiner without an identity");
 }
 
 }  // namespace
@@ -140,12 +138,13 @@ bool ScatterKernel::HasIdentity(const xla::HloScatterInstruction& scatter) {
   const bool is_number = type == xla::F32 || type == xla::F64 ||
                          (xla::primitive_util::IsIntegralType(type) && StorageBytes(type) >= 4);
   return is_number && CombinesItsParameters(combiner) &&
-         HasIdentityOf(combiner.opcode(), xla::primitive_util::IsFloatingPointType(type));
+         IdentityOf(combiner.opcode(), type) != Identity::kNone;
 }
 
 Value* ScatterKernel::Identity() const {
-  return IdentityOf(scatter_.to_apply()->root_instruction()->opcode(),
-                    results_[0].shape.element_type(), kernel_.llvm_context());
+  const xla::PrimitiveType type = results_[0].shape.element_type();
+  const HloOpcode opcode = scatter_.to_apply()->root_instruction()->opcode();
+  return ConstantOf(IdentityOf(opcode, type), type, kernel_.llvm_context());
 }
 
 ScatterDimensions::ScatterDimensions(const xla::HloScatterInstruction& scatter)

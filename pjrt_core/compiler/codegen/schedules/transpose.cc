@@ -10,6 +10,7 @@
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
+#include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -61,7 +62,12 @@ int64_t ReadDimension(const HloInstruction& instruction) {
   return absl::c_find(permutation, minor) - permutation.begin();
 }
 
+// A tile in local memory holds one element more in a row than the tile is wide, so that a column's
+// elements lie in different banks.
+constexpr int64_t kStride = kTile + 1;
+
 struct Transposition {
+  int64_t local_bytes_left = 0;  // for tiles
   int64_t read = -1;     // dimensions of the result: along this its transposed operands are read,
   int64_t written = -1;  // and along this it is written
   std::vector<const HloInstruction*>
@@ -74,6 +80,9 @@ void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transpo
   if (!xla::ShapeUtil::SameDimensions(instruction.shape(), shape)) return;
   const int64_t read = ReadDimension(instruction);
   if (read >= 0 && read != found.written && (found.read < 0 || found.read == read)) {
+    const int64_t bytes = kTile * kStride * StorageBytes(instruction.shape().element_type());
+    if (bytes > found.local_bytes_left) return;  // it is read across
+    found.local_bytes_left -= bytes;
     found.read = read;
     found.transposed.push_back(&instruction);
     return;
@@ -83,10 +92,11 @@ void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transpo
     Collect(*operand, shape, found, visited);
 }
 
-std::optional<Transposition> Find(const HloInstruction& root) {
+std::optional<Transposition> Find(const HloInstruction& root, const Target& target) {
   const xla::Shape& shape = root.shape();
   if (!shape.IsArray()) return std::nullopt;
   Transposition found;
+  found.local_bytes_left = static_cast<int64_t>(target.local_memory_bytes);
   found.written = MinorDimension(shape);
   if (found.written < 0) return std::nullopt;
   absl::flat_hash_set<const HloInstruction*> visited;
@@ -122,17 +132,18 @@ bool IsOfMemory(const FusionContext& kernel, const HloInstruction& instruction) 
   return true;
 }
 
-// Whether the result lies where an operand does.
+// Whether the result lies where an operand does, or a part of one.
 bool IsInPlace(const KernelArguments& arguments) {
+  const KernelArguments::Leaf& result = arguments.results()[0];
+  if (!arguments.arguments()[result.argument].overlaps_none) return true;
   return absl::c_any_of(arguments.operands(), [&](const auto& leaves) {
-    return absl::c_any_of(
-        leaves, [&](const auto& leaf) { return arguments.Same(leaf, arguments.results()[0]); });
+    return absl::c_any_of(leaves, [&](const auto& leaf) { return arguments.Same(leaf, result); });
   });
 }
 
 // The result cut into tiles of its two dimensions, one number each. `may_overlap`: where an extent
-// is no multiple of a tile's, the last one begins earlier, so that it is whole too; what two of
-// them handle must not depend on who comes first.
+// is more than a tile's and no multiple of it, the last one begins earlier, so that it is whole
+// too; what two of them handle must not depend on who comes first.
 class Tiles {
  public:
   Tiles(const xla::Shape& shape, const Transposition& transposition, bool may_overlap)
@@ -149,8 +160,10 @@ class Tiles {
   int64_t count() const { return xla::Product(outer_) * along_read() * along_written(); }
   int64_t extent_read() const { return shape_.dimensions(read_); }
   int64_t extent_written() const { return shape_.dimensions(written_); }
-  bool are_whole(int64_t extent) const {
-    return extent % kTile == 0 || (may_overlap_ && extent > kTile);
+  // The extent of every tile along a dimension of `extent` elements; -1 when the last differs.
+  int64_t ExtentOfAll(int64_t extent) const {
+    if (extent <= kTile) return extent;
+    return extent % kTile == 0 || may_overlap_ ? kTile : -1;
   }
 
   // The first element of a tile.
@@ -173,7 +186,8 @@ class Tiles {
  private:
   Value* First(IndexMath& math, Value* tile, int64_t extent) {
     Value* first = math.Mul(tile, kTile);
-    return extent % kTile != 0 && are_whole(extent) ? math.Minimum(first, extent - kTile) : first;
+    const bool is_moved = extent % kTile != 0 && ExtentOfAll(extent) == kTile;
+    return is_moved ? math.Minimum(first, extent - kTile) : first;
   }
 
   const xla::Shape& shape_;
@@ -214,9 +228,6 @@ class Staging {
   }
 
  private:
-  // One more than the tile is wide, so that a column's elements lie in different banks.
-  static constexpr int64_t kStride = kTile + 1;
-
   Index Place(Value* in_read, Value* in_written) {
     IndexMath& math = kernel_.index_math();
     return Index({math.Add(math.Mul(in_written, kStride), in_read)});
@@ -227,16 +238,18 @@ class Staging {
   std::vector<Array> arrays_;
 };
 
-// How many elements of a line are fetched by a turn of the loop over them. One where something is
-// computed. Where a loop does nothing but move elements one by one, the driver's compiler sees a
-// call of memcpy, one for each of the work-items that it handles together, which it takes 0.8 s to
-// write out.
-int64_t FetchedTogether(const FusionContext& kernel, const Transposition& transposition) {
+// How many of the `count` elements of a line (-1: it differs) are fetched by a turn of the loop
+// over them. One when all are computed. Where a loop moves elements one by one, the driver's
+// compiler sees a call of memcpy, one for each of the work-items that it handles together, which it
+// takes 0.8 s to write out; not when their number is unknown.
+int64_t FetchedTogether(const FusionContext& kernel, const Transposition& transposition,
+                        int64_t count) {
   constexpr int64_t kTogether = 16;
   const bool moves = absl::c_any_of(
       transposition.transposed,
       [&](const HloInstruction* instruction) { return IsOfMemory(kernel, *instruction); });
-  return moves ? kTogether : 1;
+  if (!moves || count < 0) return 1;
+  return count % kTogether == 0 ? kTogether : count;
 }
 
 // Not straight from memory to memory: lines that lie a power of two apart push each other out of
@@ -247,7 +260,8 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
   Staging staging(kernel, transposition);
   const auto extent_of = [&](Value* first, int64_t extent) -> Value* {
-    if (tiles.are_whole(extent)) return math.Constant(kTile);
+    const int64_t of_all = tiles.ExtentOfAll(extent);
+    if (of_all >= 0) return math.Constant(of_all);
     return math.Minimum(math.Sub(math.Constant(extent), first), kTile);
   };
   Value* reads = extent_of(tiles.first_read(), tiles.extent_read());
@@ -259,7 +273,7 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   Value* zero = math.Constant(0);
   Value* one = math.Constant(1);
   const int64_t together =
-      tiles.are_whole(tiles.extent_read()) ? FetchedTogether(kernel, transposition) : 1;
+      FetchedTogether(kernel, transposition, tiles.ExtentOfAll(tiles.extent_read()));
   TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
     return kernel.For(zero, reads, math.Constant(together), [&](Value* first) {
       for (int64_t i = 0; i < together; ++i) {
@@ -325,7 +339,8 @@ absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
 absl::Status EmitTranspositionOrLoop(KernelSequence& sequence) {
   constexpr uint32_t kGroup = 256;
   const xla::Shape& shape = RootOf(sequence.instruction()).shape();
-  const std::optional<Transposition> transposition = Find(RootOf(sequence.instruction()));
+  const std::optional<Transposition> transposition =
+      Find(RootOf(sequence.instruction()), sequence.target());
   if (!transposition) return EmitLoop(sequence);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   const Target& target = sequence.target();
