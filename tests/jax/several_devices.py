@@ -176,16 +176,23 @@ def test_groups() -> None:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("columns", [1, 40_000])
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (40_000,)])
 @pytest.mark.parametrize("groups", [[[0, 2, 4], [1, 3, 5, 6, 7]], [[7], [6, 0, 5], [1, 2, 3, 4]]])
-def test_sums_of_groups_of_different_size(groups, columns) -> None:
-    x = values((COUNT, columns), np.int32)
+def test_sums_of_groups_of_different_size(groups, shape) -> None:
+    whole, real = values((COUNT, *shape), np.int32), values((COUNT, *shape))
     on_both(
-        lambda x: (
-            lax.psum(x, "x", axis_index_groups=groups),
-            lax.pmax(x, "x", axis_index_groups=groups),
+        lambda x, y: (
+            *lax.psum((x, y), "x", axis_index_groups=groups),
+            lax.pmax(y, "x", axis_index_groups=groups),
         ),
-        (P("x"),), (P("x"), P("x")), [x],
+        (P("x"), P("x")), (P("x"),) * 3, [whole, real], ulps=(0, SUM, 0),
+    )  # fmt: skip
+
+
+def test_sums_of_groups_of_different_size_along_one_of_two_axes() -> None:
+    on_both(
+        lambda x: lax.psum(x, "y", axis_index_groups=[[1, 3, 0], [2]]),
+        (P("x", "y"),), P("x", "y"), [values((4, 8), np.int32)], shape=(2, 4),
     )  # fmt: skip
 
 
