@@ -93,14 +93,14 @@ class KernelCodegenImpl final : public KernelCodegen {
 };
 
 // A device's compiler needs longer to begin a module (27 ms on a CPU) than for most kernels (18
-// ms), and works on several modules at a time. So the first modules are twice as many as can be
-// built at once, that none waits long for the last, and take kernels in turn until they are worth
-// more than their beginning. A program that differs from an earlier one in some kernels shares the
-// others' modules.
+// ms), and works on several modules at a time. So the first modules are as many as can be built at
+// once, and the smallest takes the next kernel until they are worth more than their beginning:
+// twice as many take a sixth longer. A program that differs from an earlier one in some kernels
+// shares the others' modules.
 int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
   constexpr size_t kMostAtOnce = 16;
   constexpr size_t kFull = 2000;  // instructions, of which a kernel has some hundreds
-  const size_t at_once = std::clamp<size_t>(2 * options_.target.compute_units, 1, kMostAtOnce);
+  const size_t at_once = std::clamp<size_t>(options_.target.compute_units, 1, kMostAtOnce);
   if (open_.size() == at_once) {
     const auto least = std::min_element(open_.begin(), open_.end(), [&](int64_t a, int64_t b) {
       return modules_[a].instructions < modules_[b].instructions;

@@ -258,7 +258,7 @@ TEST_F(KernelCodegenTest, Fp64NeedsATargetThatHasIt) {
   EXPECT_THAT(std::string(launches.status().message()), HasSubstr("dg2"));
 }
 
-// Twice as many as are built at once take kernels in turn, until they are full.
+// As many as are built at once take kernels in turn, until they are full.
 TEST_F(KernelCodegenTest, KernelsShareModules) {
   constexpr int kKernels = 400;
   std::string hlo = "HloModule m\n";
@@ -274,10 +274,10 @@ TEST_F(KernelCodegenTest, KernelsShareModules) {
   target.compute_units = 3;
   const auto launches = EmitAll(absl::StrCat(hlo, entry, "}"), target);
   ASSERT_TRUE(launches.ok()) << launches.status();
-  for (int i = 0; i < 12; ++i) EXPECT_EQ((*launches)[i][0].module, i % 6);
+  for (int i = 0; i < 12; ++i) EXPECT_EQ((*launches)[i][0].module, i % 3);
   const auto modules = codegen_->Finish();
   ASSERT_TRUE(modules.ok()) << modules.status();
-  EXPECT_GT(modules->size(), 6);
+  EXPECT_GT(modules->size(), 3);
   EXPECT_LT(modules->size(), kKernels / 4);
   EXPECT_THAT((*modules)[1].name, testing::StartsWith("value2_k1_and_"));
   for (const std::vector<KernelLaunch>& launch : *launches) {
