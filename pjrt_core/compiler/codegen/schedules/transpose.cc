@@ -7,6 +7,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "llvm/IR/DerivedTypes.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
@@ -200,6 +201,37 @@ class Tiles {
   std::vector<Value*> outer_index_;
 };
 
+// Where the elements of a transposed operand lie one after the other.
+struct Lines {
+  const Array* array;
+  const xla::Shape* shape;          // in which the array is seen
+  std::vector<int64_t> operand_of;  // its dimension for each of the result
+};
+
+// Nothing when more than one change of the order of dimensions lies between memory and
+// `transposed`.
+std::optional<Lines> FindLines(const FusionContext& kernel, const HloInstruction& transposed) {
+  Lines lines;
+  lines.operand_of.resize(transposed.shape().dimensions().size());
+  absl::c_iota(lines.operand_of, 0);
+  const HloInstruction* value = &transposed;
+  if (value->opcode() == HloOpcode::kBitcast) {
+    lines.operand_of = *xla::ShapeUtil::DeduceTransposeDimensionsForBitcast(
+        value->operand(0)->shape(), value->shape());
+    value = value->operand(0);
+  }
+  if (value->opcode() == HloOpcode::kTranspose) {
+    for (int64_t& dimension : lines.operand_of) dimension = value->dimensions(dimension);
+  } else if (value->opcode() != HloOpcode::kCopy) {
+    return std::nullopt;
+  }
+  value = value->operand(0);
+  lines.shape = &value->shape();
+  while (value->opcode() == HloOpcode::kBitcast) value = value->operand(0);
+  lines.array = kernel.FindArray(*value);
+  return lines.array == nullptr ? std::nullopt : std::optional(std::move(lines));
+}
+
 // A tile in local memory of what is read across.
 class Staging {
  public:
@@ -208,10 +240,49 @@ class Staging {
     for (const HloInstruction* instruction : transposition.transposed) {
       arrays_.push_back(LocalArray(kernel, instruction->shape().element_type(), kTile * kStride));
     }
+    lines_.resize(arrays_.size());
+  }
+
+  // Moves whole lines of a tile as vectors from here on, where they lie in memory as they are; Fill
+  // leaves those out. Returns whether that is all there is.
+  bool SetWholeLines() {
+    bool are_all = true;
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      lines_[i] = FindLines(kernel_, *transposition_.transposed[i]);
+      are_all = are_all && lines_[i].has_value();
+    }
+    return are_all;
+  }
+
+  // `first`: the line's first element in the result.
+  void MoveLines(const Index& first, Value* in_written) {
+    constexpr int64_t kBytes = 32;
+    llvm::IRBuilder<>& b = kernel_.b();
+    llvm::Type* vector = llvm::FixedVectorType::get(b.getInt32Ty(), kBytes / 4);
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      if (!lines_[i].has_value()) continue;
+      const xla::PrimitiveType type = arrays_[i].shape.element_type();
+      const llvm::Align alignment(StorageAlignment(type));
+      std::vector<Value*> operand(first.size());
+      for (int64_t d = 0; d < first.size(); ++d) operand[lines_[i]->operand_of[d]] = first[d];
+      Value* from = kernel_.ElementPointer(
+          *lines_[i]->array,
+          kernel_.index_math().Linearize(Index(std::move(operand)), *lines_[i]->shape));
+      Value* to = kernel_.ElementPointer(
+          arrays_[i], kernel_.index_math().Widen(kernel_.index_math().Mul(in_written, kStride)));
+      for (int64_t at = 0; at < kTile * StorageBytes(type); at += kBytes) {
+        const auto part = [&](Value* line) {
+          return b.CreateInBoundsGEP(b.getInt8Ty(), line, b.getInt64(at));
+        };
+        b.CreateAlignedStore(b.CreateAlignedLoad(vector, part(from), alignment), part(to),
+                             alignment);
+      }
+    }
   }
 
   absl::Status Fill(const Index& at, Value* in_read, Value* in_written) {
     for (size_t i = 0; i < arrays_.size(); ++i) {
+      if (lines_[i].has_value()) continue;
       TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*transposition_.transposed[i], at));
       TF_RETURN_IF_ERROR(kernel_.Store(arrays_[i], Place(in_read, in_written), value));
     }
@@ -236,12 +307,13 @@ class Staging {
   FusionContext& kernel_;
   const Transposition& transposition_;
   std::vector<Array> arrays_;
+  std::vector<std::optional<Lines>> lines_;
 };
 
 // How many of the `count` elements of a line (-1: it differs) are fetched by a turn of the loop
 // over them. One when all are computed. Where a loop moves elements one by one, the driver's
 // compiler sees a call of memcpy, one for each of the work-items that it handles together, which it
-// takes 0.8 s to write out; not when their number is unknown.
+// takes 0.8 s to write out; not when their number is unknown. (Whole lines of memory are no loop.)
 int64_t FetchedTogether(const FusionContext& kernel, const Transposition& transposition,
                         int64_t count) {
   constexpr int64_t kTogether = 16;
@@ -274,7 +346,11 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   Value* one = math.Constant(1);
   const int64_t together =
       FetchedTogether(kernel, transposition, tiles.ExtentOfAll(tiles.extent_read()));
+  const bool are_whole = tiles.ExtentOfAll(tiles.extent_read()) == kTile;
+  const bool are_all_lines = are_whole && staging.SetWholeLines();
   TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
+    if (are_whole) staging.MoveLines(at(zero, in_written), in_written);
+    if (are_all_lines) return absl::OkStatus();
     return kernel.For(zero, reads, math.Constant(together), [&](Value* first) {
       for (int64_t i = 0; i < together; ++i) {
         Value* in_read = math.Add(first, i);
