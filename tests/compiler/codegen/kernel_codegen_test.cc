@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
@@ -256,6 +257,29 @@ TEST_F(KernelCodegenTest, Fp64NeedsATargetThatHasIt) {
   auto launches = EmitAll(hlo, target);
   EXPECT_EQ(launches.status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(launches.status().message()), HasSubstr("dg2"));
+}
+
+// A copy to another layout whose dimensions are then called by other names is a transposition.
+TEST_F(KernelCodegenTest, WhatIsReadAcrossBehindABitcastComesInTiles) {
+  const auto emits_tile = [&](absl::string_view copied) {
+    EXPECT_TRUE(EmitAll(absl::StrReplaceAll(R"(
+      HloModule m
+      lower {
+        x = f32[64,64]{1,0} parameter(0)
+        c = f32[64,64]$copied copy(x)
+        t = f32[64,64]{1,0} bitcast(c)
+        ROOT n = f32[64,64]{1,0} negate(t)
+      }
+      ENTRY e {
+        x = f32[64,64]{1,0} parameter(0)
+        ROOT r = f32[64,64]{1,0} fusion(x), kind=kLoop, calls=lower
+      })",
+                                            {{"$copied", copied}}))
+                    .ok());
+    return absl::StrContains(Ir(), "addrspace(3) global");
+  };
+  EXPECT_TRUE(emits_tile("{0,1}"));
+  EXPECT_FALSE(emits_tile("{1,0}"));
 }
 
 // As many as are built at once take kernels in turn, until they are full.
