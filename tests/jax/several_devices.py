@@ -15,7 +15,7 @@ import pytest
 from jax import lax
 from jax._src.config import use_shardy_partitioner
 from jax._src.dispatch import runtime_tokens
-from jax.experimental import serialize_executable
+from jax.experimental import io_callback, serialize_executable
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from tests.jax.compare import assert_same
@@ -404,6 +404,29 @@ def test_callbacks_of_one_device_and_of_all(partitioner) -> None:
             jax.effects_barrier()
         assert len(seen) == len(wanted) and set(seen) == wanted
         np.testing.assert_array_equal(np.asarray(result), np.arange(COUNT * 2) + 1)
+
+
+def test_an_ordered_callback_whose_result_goes_everywhere() -> None:
+    calls = []
+
+    def add_one(x):
+        calls.append(np.asarray(x))
+        return np.asarray(x) + 1
+
+    grid = mesh("xpu")
+    x = values((COUNT, 3))
+
+    @functools.partial(
+        jax.jit, in_shardings=NamedSharding(grid, P("x")), out_shardings=NamedSharding(grid, P())
+    )
+    def twice(x):
+        y = io_callback(add_one, jax.ShapeDtypeStruct(x.shape, x.dtype), x, ordered=True)
+        return io_callback(add_one, jax.ShapeDtypeStruct(x.shape, x.dtype), 2 * y, ordered=True)
+
+    np.testing.assert_array_equal(twice(x), 2 * (x + 1) + 1)
+    assert len(calls) == 2  # one device makes them, in their order
+    np.testing.assert_array_equal(calls[0], x)
+    np.testing.assert_array_equal(calls[1], 2 * (x + 1))
 
 
 def test_shardings_on_which_shardy_ends_the_process() -> None:

@@ -65,7 +65,12 @@ absl::StatusOr<bool> HostCallbackPartitioner::RunImpl(
     for (xla::HloInstruction* instruction : computation->instructions()) {
       const bool is_partitioned = instruction->IsCustomCall(kPartitionedTarget);
       if (!is_partitioned && !instruction->IsCustomCall(kTarget)) continue;
-      if (instruction->has_sharding() || !instruction->HasSideEffectNoRecurse()) continue;
+      if (!instruction->HasSideEffectNoRecurse()) continue;
+      // Shardy replicates an ordered callback whose result goes everywhere; it is one device's.
+      if (instruction->has_sharding() &&
+          (is_partitioned || !instruction->sharding().IsReplicated())) {
+        continue;
+      }
       const xla::HloSharding sharding =
           is_partitioned ? xla::HloSharding::Replicate() : xla::HloSharding::AssignDevice(0);
       instruction->set_sharding(instruction->shape().IsTuple()

@@ -1,6 +1,7 @@
 // Who makes a callback in a partitioned module: every device with its own shards of the operands
 // (JAX's `partitioned` callbacks), or one device with the whole. JAX names that device in the
-// call's sharding, which Shardy drops from calls without results: it is the first then.
+// call's sharding, which Shardy drops from calls without results, and replicates in ordered ones: it
+// is the first then.
 #ifndef PJRT_CORE_COMPILER_PASSES_HOST_CALLBACK_PARTITIONER_H_
 #define PJRT_CORE_COMPILER_PASSES_HOST_CALLBACK_PARTITIONER_H_
 
