@@ -246,7 +246,7 @@ def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
 @pytest.mark.parametrize("count", [3, 15, 40])
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_transposes_of_more_than_local_memory_holds(xpu, cpu, dtype, count) -> None:
-    arrays = [_array((96, 70), dtype) for _ in range(count)]
+    arrays = [np.roll(_array((96, 70), dtype), i) for i in range(count)]
     check(xpu, cpu, jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))), *arrays)
 
 

@@ -29,8 +29,8 @@ struct Target {
   std::vector<uint32_t> sub_group_sizes;
   bool has_fp64 = true;
   bool has_fp16 = false;
-  bool has_bf16 = false;  // of oneDNN, as has_s8
-  bool has_s8 = false;
+  bool has_bf16 = false;  // oneDNN primitives
+  bool has_s8 = false;    // oneDNN primitives whose sums of s32 are exact
   bool has_int64_atomics = true;
   std::vector<std::string> spirv_extensions;
 };

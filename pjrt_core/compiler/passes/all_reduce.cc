@@ -27,9 +27,9 @@ using xla::Shape;
 // copied.
 constexpr int64_t kSmallAllReduce = 64 << 10;
 
-// Among groups of different size: everybody gets everything, and combines what is its group's. The
-// groups' sizes are nobody's arrays' sizes, so shares of them cannot be exchanged as they are among
-// groups of one size, whatever that saves.
+// Among groups of different size: everybody gets everything, and combines what is its group's.
+// Exchanging shares would move less, but a member's share differs in size from group to group, and
+// the program has one shape for all.
 HloInstruction* AllReduceUnevenly(CollectiveWriter& writer, HloInstruction* array,
                                   xla::HloComputation* combiner, const ParticipantGroups& groups) {
   const xla::HloModuleConfig& config = array->GetModule()->config();

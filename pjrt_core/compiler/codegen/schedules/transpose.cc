@@ -243,15 +243,30 @@ class Staging {
     lines_.resize(arrays_.size());
   }
 
-  // Moves whole lines of a tile as vectors from here on, where they lie in memory as they are; Fill
-  // leaves those out. Returns whether that is all there is.
-  bool SetWholeLines() {
-    bool are_all = true;
+  // From here on MoveLines moves whole lines as vectors, where they lie in memory as they are, and
+  // Fill leaves those operands out.
+  void SetWholeLines() {
     for (size_t i = 0; i < arrays_.size(); ++i) {
       lines_[i] = FindLines(kernel_, *transposition_.transposed[i]);
-      are_all = are_all && lines_[i].has_value();
     }
-    return are_all;
+  }
+  bool has_others() const {
+    return absl::c_any_of(lines_, [](const auto& lines) { return !lines.has_value(); });
+  }
+
+  // How many of the `count` elements of a line (-1: it differs) a turn of the loop around Fill
+  // takes. One when all are computed. Where a loop moves elements one by one, the driver's compiler
+  // sees a call of memcpy, one for each of the work-items that it handles together, which it takes
+  // 0.8 s to write out; not when their number is unknown.
+  int64_t FilledTogether(int64_t count) const {
+    constexpr int64_t kTogether = 16;
+    bool moves = false;
+    for (size_t i = 0; i < arrays_.size(); ++i) {
+      moves =
+          moves || (!lines_[i].has_value() && IsOfMemory(kernel_, *transposition_.transposed[i]));
+    }
+    if (!moves || count < 0) return 1;
+    return count % kTogether == 0 ? kTogether : count;
   }
 
   // `first`: the line's first element in the result.
@@ -310,20 +325,6 @@ class Staging {
   std::vector<std::optional<Lines>> lines_;
 };
 
-// How many of the `count` elements of a line (-1: it differs) are fetched by a turn of the loop
-// over them. One when all are computed. Where a loop moves elements one by one, the driver's
-// compiler sees a call of memcpy, one for each of the work-items that it handles together, which it
-// takes 0.8 s to write out; not when their number is unknown. (Whole lines of memory are no loop.)
-int64_t FetchedTogether(const FusionContext& kernel, const Transposition& transposition,
-                        int64_t count) {
-  constexpr int64_t kTogether = 16;
-  const bool moves = absl::c_any_of(
-      transposition.transposed,
-      [&](const HloInstruction* instruction) { return IsOfMemory(kernel, *instruction); });
-  if (!moves || count < 0) return 1;
-  return count % kTogether == 0 ? kTogether : count;
-}
-
 // Not straight from memory to memory: lines that lie a power of two apart push each other out of
 // the cache before they are used up.
 absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
@@ -344,13 +345,12 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   };
   Value* zero = math.Constant(0);
   Value* one = math.Constant(1);
-  const int64_t together =
-      FetchedTogether(kernel, transposition, tiles.ExtentOfAll(tiles.extent_read()));
-  const bool are_whole = tiles.ExtentOfAll(tiles.extent_read()) == kTile;
-  const bool are_all_lines = are_whole && staging.SetWholeLines();
+  const int64_t line = tiles.ExtentOfAll(tiles.extent_read());
+  if (line == kTile) staging.SetWholeLines();
+  const int64_t together = staging.FilledTogether(line);
   TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
-    if (are_whole) staging.MoveLines(at(zero, in_written), in_written);
-    if (are_all_lines) return absl::OkStatus();
+    staging.MoveLines(at(zero, in_written), in_written);
+    if (!staging.has_others()) return absl::OkStatus();
     return kernel.For(zero, reads, math.Constant(together), [&](Value* first) {
       for (int64_t i = 0; i < together; ++i) {
         Value* in_read = math.Add(first, i);
