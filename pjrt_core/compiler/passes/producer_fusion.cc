@@ -136,6 +136,28 @@ bool GrowsWithEveryReader(const HloInstruction& producer) {
   return arrays > 1 && is_computed;
 }
 
+// Whether computing `producer` where it is read would repeat it in many transforms. Such are often
+// steps of a method whose transforms differ in nothing else, and are one kernel without it; a
+// device's compiler needs more for a transform than for anything else.
+bool IsSharedByTransforms(const HloInstruction& producer) {
+  constexpr size_t kMany = 3;
+  if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer)) {
+    return false;
+  }
+  absl::flat_hash_set<const HloInstruction*> visited = {&producer}, transforms;
+  std::vector<const HloInstruction*> open = {&producer};
+  while (!open.empty() && transforms.size() < kMany) {
+    const HloInstruction* current = open.back();
+    open.pop_back();
+    for (const HloInstruction* user : current->users()) {
+      if (!visited.insert(user).second) continue;
+      if (RootOf(*user).opcode() == HloOpcode::kFft) transforms.insert(user);
+      if (user->IsElementwise() || IsDataMovement(*user)) open.push_back(user);
+    }
+  }
+  return transforms.size() >= kMany;
+}
+
 // Reads memory along another dimension than its reader writes it; a concatenation's schedule has no
 // tiles for that.
 bool IsTransposedPart(const HloInstruction& producer, const HloInstruction& consumer) {
@@ -194,6 +216,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   }
   if (!is_tiny && GrowsWithEveryReader(*producer)) {
     return FusionDecision::Forbid("would be computed again, with all before it, for every reader");
+  }
+  if (!is_tiny && IsSharedByTransforms(*producer)) {
+    return FusionDecision::Forbid("would be computed again in many transforms");
   }
   if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");
