@@ -1,5 +1,7 @@
 // Which fusions become one kernel, and which share one.
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -9,7 +11,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/codegen/computation_text.h"
+#include "pjrt_core/compiler/passes/alias_info.h"
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
+#include "pjrt_core/compiler/passes/producer_fusion.h"
 #include "pjrt_core/compiler/passes/row_fusion.h"
 #include "pjrt_core/compiler/passes/transform_fusion.h"
 #include "tests/compiler/hlo_test_util.h"
@@ -68,6 +72,41 @@ ENTRY e {
   EXPECT_EQ(fusions[1]->operand(2)->name(), "t");
   EXPECT_EQ(Evaluate(*module, {&x, &s, &t}), expected);
   EXPECT_FALSE(FusionParameterOrder().Run(module.get()).value());
+}
+
+// The operands of each transform, which share a product of x and y.
+std::vector<int64_t> OperandsOfTransforms(int64_t transforms, int64_t lines) {
+  const std::string shape = absl::StrCat("c64[", lines, ",128]");
+  std::string text =
+      absl::StrCat("HloModule m\nENTRY e {\n  x = ", shape, " parameter(0)\n  y = ", shape,
+                   " parameter(1)\n  shared = ", shape, " multiply(x, y)\n");
+  std::string names, shapes;
+  for (int64_t i = 0; i < transforms; ++i) {
+    absl::StrAppend(&text, "  c", i, " = c64[] constant((", i, ", 1))\n  w", i, " = ", shape,
+                    " broadcast(c", i, "), dimensions={}\n  m", i, " = ", shape,
+                    " multiply(shared, w", i, ")\n  t", i, " = ", shape, " fft(m", i,
+                    "), fft_type=FFT, fft_length={128}\n");
+    absl::StrAppend(&names, i == 0 ? "t" : ", t", i);
+    absl::StrAppend(&shapes, i == 0 ? "" : ", ", shape);
+  }
+  const auto module =
+      ParseModule(absl::StrCat(text, "  ROOT all = (", shapes, ") tuple(", names, ")\n}"));
+  const InPlaceAliasInfo alias_info;
+  const auto run = ProducerFusion(&alias_info).Run(module.get());
+  EXPECT_TRUE(run.ok()) << run.status();
+  std::vector<int64_t> operands;
+  for (const HloInstruction* fusion : Fusions(*module)) {
+    if (fusion->fused_expression_root()->opcode() == HloOpcode::kFft)
+      operands.push_back(fusion->operand_count());
+  }
+  return operands;
+}
+
+TEST(ProducerFusionTest, WhatManyTransformsReadIsComputedOnce) {
+  EXPECT_THAT(OperandsOfTransforms(/*transforms=*/2, /*lines=*/16), ElementsAre(2, 2));
+  EXPECT_THAT(OperandsOfTransforms(/*transforms=*/3, /*lines=*/16), ElementsAre(1, 1, 1));
+  // Of little, a launch costs more.
+  EXPECT_THAT(OperandsOfTransforms(/*transforms=*/3, /*lines=*/8), ElementsAre(2, 2, 2));
 }
 
 // Named fusions of x, y or of each other: each a transform of its operand times a constant, the
