@@ -13,9 +13,9 @@
 #include "tf_plugin/counting_table.h"
 #include "tf_plugin/device_api.h"
 #include "tf_plugin/kernel_registration.h"
-#include "tf_plugin/onexpu_kernel_xla.h"
 #include "tf_plugin/onexpu_ops.h"
 #include "tf_plugin/placement_pass.h"
+#include "tf_plugin/translations/registration.h"
 #include "tf_plugin/xla_backend.h"
 #include "tf_plugin/xla_flags.h"
 
@@ -32,7 +32,7 @@ bool kernels_wanted = false;
 const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   ParseXlaFlagsKnownToTensorFlow();
   RegisterXlaBackend();
-  RegisterOnexpuKernelTranslation();
+  RegisterTranslations();
   RegisterPlacementPass();
   params->device_type = kDeviceType;
   params->compilation_device_name = kCompilationDevice;

@@ -1,6 +1,7 @@
-#include "tf_plugin/onexpu_kernel_xla.h"
-
+// OnexpuKernel and OnexpuDynamicKernel inside of programs: the custom call of the user's SYCL
+// kernel.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/escaping.h"
@@ -9,7 +10,7 @@
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tf_plugin/xla_backend.h"
+#include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -129,27 +130,15 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
   }
 };
 
-using Translation = tensorflow::XlaOpRegistrationBuilder;
-
-template <typename Kernel>
-void Register(Translation& translation) {
-  tensorflow::XlaOpRegistrar registrar(
-      translation.Build([](OpKernelConstruction* construction) -> tensorflow::OpKernel* {
-        return new Kernel(construction);
-      }));
-}
-
 }  // namespace
 
 // Compilation only: outside of programs the ops have kernels of their own.
 void RegisterOnexpuKernelTranslation() {
-  Register<OnexpuKernel>(
-      Translation::Name("OnexpuKernel").Device(kCompilationDevice).CompilationOnly());
-  Register<OnexpuDynamicKernel>(Translation::Name("OnexpuDynamicKernel")
-                                    .Device(kCompilationDevice)
-                                    .CompileTimeConstantInput("output_shapes")
-                                    .CompileTimeConstantInput("global_size")
-                                    .CompilationOnly());
+  RegisterTranslation<OnexpuKernel>(std::move(TranslationOf("OnexpuKernel").CompilationOnly()));
+  RegisterTranslation<OnexpuDynamicKernel>(std::move(TranslationOf("OnexpuDynamicKernel")
+                                                         .CompileTimeConstantInput("output_shapes")
+                                                         .CompileTimeConstantInput("global_size")
+                                                         .CompilationOnly()));
 }
 
 }  // namespace onexpu::tf_plugin

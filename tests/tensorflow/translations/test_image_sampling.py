@@ -1,0 +1,79 @@
+"""Projective transforms, the gradient of resizing to the nearest element, patches of volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import both
+import ml_dtypes
+import numpy as np
+import pytest
+import tensorflow as tf
+
+R = tf.raw_ops
+IMAGES = np.random.RandomState(0).randn(2, 9, 8, 3).astype(np.float32)
+# A general one, and one that leaves the image far behind.
+TRANSFORMS = np.array(
+    [[1.1, 0.2, -2, 0.1, 0.9, 1.5, 0.01, -0.02], [0.5, 0, 9, 0, -1.5, 3, 0, 0]], np.float32
+)
+
+
+@pytest.mark.parametrize("fill_mode", ["REFLECT", "WRAP", "CONSTANT", "NEAREST"])
+@pytest.mark.parametrize("interpolation", ["NEAREST", "BILINEAR"])
+def test_projective_transforms(interpolation: str, fill_mode: str) -> None:
+    options = {"interpolation": interpolation, "fill_mode": fill_mode, "output_shape": [10, 12]}
+    for transforms in (TRANSFORMS, TRANSFORMS[:1], TRANSFORMS[1:]):
+        both.check(
+            lambda t=transforms: R.ImageProjectiveTransformV3(
+                images=IMAGES, transforms=t, fill_value=0.25, **options
+            )
+        )
+    one_row = IMAGES[:, :1]
+    both.check(lambda: R.ImageProjectiveTransformV2(images=one_row, transforms=TRANSFORMS, **options))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float64])
+def test_projective_transforms_of_types(dtype: Any) -> None:
+    images = np.abs(IMAGES * 50).astype(dtype)
+    both.check(
+        lambda: R.ImageProjectiveTransformV2(
+            images=images, transforms=TRANSFORMS, output_shape=[5, 6], interpolation="BILINEAR"
+        )
+    )
+
+
+def test_projective_transforms_that_do_not_fit() -> None:
+    def transform(**changes: Any) -> tf.Tensor:
+        inputs = {"images": IMAGES, "transforms": TRANSFORMS, "output_shape": [5, 6], "interpolation": "NEAREST"}
+        return R.ImageProjectiveTransformV2(**inputs | changes)
+
+    both.check_refused(lambda: transform(transforms=TRANSFORMS[:, :7]))
+    both.check_refused(lambda: transform(images=IMAGES[0]))
+    both.check_refused(lambda: transform(output_shape=[5, 0]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="CUBIC"), tf.device("/XPU:0"):
+        transform(interpolation="CUBIC")  # the CPU's kernel says so in the log, and takes another
+
+
+@pytest.mark.parametrize("size", [(3, 4), (14, 22), (7, 11), (1, 1)])
+@pytest.mark.parametrize("option", [None, "align_corners", "half_pixel_centers"])
+def test_gradient_of_resizing_to_the_nearest(option: str | None, size: tuple[int, int]) -> None:
+    slope = np.random.RandomState(1).randn(2, 7, 11, 3).astype(np.float32)
+    options = {option: True} if option else {}
+    both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=size, **options))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.float16, ml_dtypes.bfloat16, np.float64])
+def test_gradient_of_resizing_of_types(dtype: Any) -> None:
+    slope = np.abs(IMAGES * 5).astype(dtype)
+    both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=[3, 4]))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_patches_of_volumes(dtype: Any, padding: str) -> None:
+    volumes = (np.random.RandomState(2).randn(2, 5, 6, 7, 2) * 9).astype(dtype)
+    both.check(
+        lambda: R.ExtractVolumePatches(
+            input=volumes, ksizes=[1, 2, 3, 2, 1], strides=[1, 1, 2, 3, 1], padding=padding
+        )
+    )

@@ -1,0 +1,75 @@
+"""LU factorisations, determinants, Euclidean norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import both
+import compare
+import numpy as np
+import pytest
+import tensorflow as tf
+
+R = tf.raw_ops
+TYPES = [np.float32, np.float64, np.complex64, np.complex128]
+
+
+def matrices(dtype: Any, *shape: int) -> np.ndarray:
+    random = np.random.RandomState(0)
+    return (random.randn(*shape) + 1j * random.randn(*shape)).astype(dtype)
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("shape", [(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (2, 0, 0), (0, 3, 3)])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_factors_and_determinants(dtype: Any, shape: tuple[int, ...]) -> None:
+    x = matrices(dtype, *shape)
+    # Elimination of 40 rows: some hundred rounding errors of the greatest element.
+    for index_type in (tf.int32, tf.int64):
+        with tf.device("/XPU:0"):
+            lu, p = R.Lu(input=x, output_idx_type=index_type)
+        assert p.dtype == index_type
+        product = (np.tril(lu, -1) + np.eye(shape[-1], dtype=dtype)) @ np.triu(lu)
+        compare.assert_same(product, np.take_along_axis(x, p.numpy()[..., None], axis=-2), ulps=512)
+    if not np.iscomplexobj(x):  # of complex numbers, LAPACK's pivots are not Eigen's: another measure
+        both.check(lambda: R.Lu(input=x), ulps=512)
+    both.check(lambda: R.MatrixDeterminant(input=x), ulps=512)
+    both.check(lambda: R.LogMatrixDeterminant(input=x), ulps=512)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_singular_matrices(dtype: Any) -> None:
+    x = np.ones((2, 3, 3), dtype)
+    with tf.device("/XPU:0"):
+        np.testing.assert_array_equal(R.MatrixDeterminant(input=x), 0)
+        sign, logarithm = R.LogMatrixDeterminant(input=x)
+    np.testing.assert_array_equal(sign, 0)
+    np.testing.assert_array_equal(np.real(logarithm), -np.inf)
+
+
+def test_matrices_that_are_no_squares() -> None:
+    for op in (R.Lu, R.MatrixDeterminant, R.LogMatrixDeterminant):
+        both.check_refused(lambda op=op: op(input=tf.ones([2, 3])))
+        both.check_refused(lambda op=op: op(input=tf.ones([3])))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("axis", [[0], [0, -1], [], [0, 1, 2]])
+@pytest.mark.parametrize("keep_dims", [False, True])
+@pytest.mark.parametrize("dtype", [*TYPES, np.float16])
+def test_euclidean_norms(dtype: Any, keep_dims: bool, axis: list[int]) -> None:
+    x = matrices(dtype, 3, 4, 5)
+    both.check(lambda: R.EuclideanNorm(input=x, axis=tf.constant(axis, tf.int32), keep_dims=keep_dims))
+
+
+def test_euclidean_norms_of_nothing_and_of_wrong_axes() -> None:
+    both.check(lambda: R.EuclideanNorm(input=tf.ones([0, 3]), axis=[0]))
+    both.check_refused(lambda: R.EuclideanNorm(input=tf.ones([2, 3]), axis=[2]))
+    both.check_refused(lambda: R.EuclideanNorm(input=tf.ones([2, 3]), axis=[1, -1]))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("dtype", TYPES)
+def test_gradient_of_the_reciprocal(dtype: Any) -> None:
+    y = matrices(dtype, 3, 4)
+    both.check(lambda: R.InvGrad(y=y, dy=y + 1))

@@ -1,0 +1,354 @@
+// ImageProjectiveTransform, ResizeNearestNeighborGrad, ExtractVolumePatches and the first
+// AdjustContrast: images that read or give elements at computed places.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/kernel_shape_util.h"
+#include "tensorflow/core/util/padding.h"
+#include "tf_plugin/translations/registration.h"
+#include "xla/hlo/builder/lib/arithmetic.h"
+#include "xla/hlo/builder/lib/constants.h"
+#include "xla/hlo/builder/lib/math.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::TensorShape;
+using ::tensorflow::XlaOpKernel;
+using ::tensorflow::XlaOpKernelContext;
+using ::xla::ScalarLike;
+using ::xla::XlaOp;
+
+absl::Status CheckImages(const TensorShape& images, int rank) {
+  if (images.dims() == rank) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("images must be ", rank, "-dimensional, got shape ", images.DebugString()));
+}
+
+// Where a coordinate outside of [0, size) reads; of [abcd], reflection makes [dcba|abcd|dcba] and
+// wrapping [abcd|abcd|abcd].
+XlaOp MapCoordinate(absl::string_view mode, XlaOp x, int64_t size) {
+  if (mode == "CONSTANT") return x;
+  const XlaOp zero = ScalarLike(x, 0), last = ScalarLike(x, size - 1);
+  if (mode != "NEAREST" && size <= 1) return xla::ZerosLike(x);
+  if (mode == "REFLECT") {
+    const XlaOp period = ScalarLike(x, 2 * size), one = ScalarLike(x, 1);
+    const XlaOp below = period * xla::Floor(-x / period) + x;
+    const XlaOp from_below =
+        xla::Select(xla::Lt(below, ScalarLike(x, -size)), below + period, -below - one);
+    const XlaOp above = x - period * xla::Floor(x / period);
+    const XlaOp from_above =
+        xla::Select(xla::Ge(above, ScalarLike(x, size)), period - above - one, above);
+    x = xla::Select(xla::Lt(x, zero), from_below, xla::Select(xla::Gt(x, last), from_above, x));
+  } else if (mode == "WRAP") {
+    const XlaOp whole = ScalarLike(x, size);
+    const XlaOp from_below = x + whole * (xla::Floor(-x / last) + ScalarLike(x, 1));
+    const XlaOp from_above = x - whole * xla::Floor(x / last);
+    x = xla::Select(xla::Lt(x, zero), from_below, xla::Select(xla::Gt(x, last), from_above, x));
+  }
+  return xla::Clamp(zero, x, last);
+}
+
+// Inputs: images, transforms [1 or batch, 8], output_shape [2], and in version 3 fill_value.
+template <int version>
+class ProjectiveTransform final : public XlaOpKernel {
+ public:
+  explicit ProjectiveTransform(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("interpolation", &interpolation_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("fill_mode", &fill_mode_));
+    OP_REQUIRES(construction, interpolation_ == "NEAREST" || interpolation_ == "BILINEAR",
+                absl::InvalidArgumentError(absl::StrCat("Invalid interpolation ", interpolation_,
+                                                        ". Supported types: NEAREST, BILINEAR")));
+    OP_REQUIRES(
+        construction,
+        fill_mode_ == "REFLECT" || fill_mode_ == "WRAP" || fill_mode_ == "CONSTANT" ||
+            fill_mode_ == "NEAREST",
+        absl::InvalidArgumentError(absl::StrCat(
+            "Invalid mode ", fill_mode_, ". Supported types: REFLECT, WRAP, CONSTANT, NEAREST")));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    const TensorShape images = context->InputShape(0), transforms = context->InputShape(1);
+    TF_RETURN_IF_ERROR(CheckImages(images, 4));
+    if (transforms.dims() != 2 || transforms.dim_size(1) != 8 ||
+        (transforms.dim_size(0) != 1 && transforms.dim_size(0) != images.dim_size(0))) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Input transform should be num_images x 8 or 1 x 8, got ", transforms.DebugString()));
+    }
+    std::vector<int64_t> size;
+    TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(2, &size));
+    if (size.size() != 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output shape must have two elements, got ", size.size()));
+    }
+    if (size[0] <= 0 || size[1] <= 0) {
+      return absl::InvalidArgumentError("output dimensions must be positive");
+    }
+    xla::XlaBuilder* const builder = context->builder();
+    const xla::PrimitiveType type = context->input_xla_type(0);
+    const std::vector<int64_t> places = {images.dim_size(0), size[0], size[1]};
+    const xla::Shape places_shape = xla::ShapeUtil::MakeShape(xla::F32, places);
+    const XlaOp row = xla::Iota(builder, places_shape, 1);
+    const XlaOp column = xla::Iota(builder, places_shape, 2);
+    const auto parameter = [&](int64_t i) {
+      const XlaOp one = xla::SliceInDim(context->Input(1), i, i + 1, 1, 1);
+      return transforms.dim_size(0) == 1
+                 ? xla::Broadcast(xla::Reshape(one, {}), places)
+                 : xla::BroadcastInDim(xla::Reshape(one, {images.dim_size(0)}), places, {0});
+    };
+    const XlaOp projection = parameter(6) * column + parameter(7) * row + ScalarLike(row, 1);
+    const auto source = [&](int64_t i) {
+      return (parameter(i) * column + parameter(i + 1) * row + parameter(i + 2)) / projection;
+    };
+    const XlaOp x = MapCoordinate(fill_mode_, source(0), images.dim_size(2));
+    const XlaOp y = MapCoordinate(fill_mode_, source(3), images.dim_size(1));
+    const XlaOp is_infinite = xla::Eq(projection, ScalarLike(projection, 0));
+    XlaOp fill = xla::Zero(builder, type);
+    if (version == 3) fill = xla::ConvertElementType(context->Input(3), type);
+    const Reader reader = {images, context->Input(0), fill, places};
+    XlaOp values;
+    if (interpolation_ == "NEAREST") {
+      values = reader.Read(xla::Round(y), xla::Round(x));
+    } else {
+      values = xla::ConvertElementType(Interpolate(reader, y, x), type);
+    }
+    std::vector<int64_t> result = places;
+    result.push_back(images.dim_size(3));
+    context->SetOutput(0, xla::Select(xla::BroadcastInDim(is_infinite, result, {0, 1, 2}),
+                                      xla::Broadcast(fill, result), values));
+    return absl::OkStatus();
+  }
+
+  // All channels at whole coordinates; the fill value outside of the image.
+  struct Reader {
+    TensorShape images;
+    XlaOp pixels, fill;
+    std::vector<int64_t> places;
+
+    XlaOp Read(XlaOp y, XlaOp x) const {
+      const int64_t batch = images.dim_size(0), rows = images.dim_size(1),
+                    columns = images.dim_size(2), depth = images.dim_size(3);
+      XlaOp is_inside = xla::And(xla::Ge(x, ScalarLike(x, 0)), xla::Lt(x, ScalarLike(x, columns)));
+      is_inside = xla::And(is_inside, xla::Ge(y, ScalarLike(y, 0)));
+      is_inside = xla::And(is_inside, xla::Lt(y, ScalarLike(y, rows)));
+      const auto whole = [&](XlaOp coordinate) {
+        return xla::ConvertElementType(
+            xla::Select(is_inside, coordinate, xla::ZerosLike(coordinate)), xla::S64);
+      };
+      const XlaOp image = xla::Iota(x.builder(), xla::ShapeUtil::MakeShape(xla::S64, places), 0);
+      const XlaOp number =
+          (image * ScalarLike(image, rows) + whole(y)) * ScalarLike(image, columns) + whole(x);
+      xla::GatherDimensionNumbers dimensions;
+      dimensions.set_index_vector_dim(3);
+      dimensions.add_collapsed_slice_dims(0);
+      dimensions.add_offset_dims(3);
+      dimensions.add_start_index_map(0);
+      const XlaOp read = xla::Gather(xla::Reshape(pixels, {batch * rows * columns, depth}), number,
+                                     dimensions, {1, depth});
+      std::vector<int64_t> result = places;
+      result.push_back(depth);
+      return xla::Select(xla::BroadcastInDim(is_inside, result, {0, 1, 2}), read,
+                         xla::Broadcast(fill, result));
+    }
+  };
+
+  static XlaOp Interpolate(const Reader& reader, XlaOp y, XlaOp x) {
+    const XlaOp top = xla::Floor(y), left = xla::Floor(x), one = ScalarLike(x, 1);
+    const XlaOp bottom = top + one, right = left + one;
+    const auto weighted = [&](XlaOp row, XlaOp column, XlaOp weight) {
+      return xla::Mul(xla::ConvertElementType(reader.Read(row, column), xla::F32), weight,
+                      {0, 1, 2});
+    };
+    const auto in_row = [&](XlaOp row) {
+      return weighted(row, left, right - x) + weighted(row, right, x - left);
+    };
+    return xla::Mul(in_row(top), bottom - y, {0, 1, 2}) +
+           xla::Mul(in_row(bottom), y - top, {0, 1, 2});
+  }
+
+  std::string interpolation_, fill_mode_;
+};
+
+// Inputs: the gradient of images that were resized, and the size [2] that they had before.
+class ResizeNearestNeighborGrad final : public XlaOpKernel {
+ public:
+  explicit ResizeNearestNeighborGrad(OpKernelConstruction* construction)
+      : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("align_corners", &align_corners_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("half_pixel_centers", &half_pixel_centers_));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    const TensorShape gradient = context->InputShape(0);
+    TF_RETURN_IF_ERROR(CheckImages(gradient, 4));
+    std::vector<int64_t> size;
+    TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(1, &size));
+    if (size.size() != 2 || size[0] <= 0 || size[1] <= 0) {
+      return absl::InvalidArgumentError("shape_t must be two positive numbers");
+    }
+    XlaOp sum = context->Input(0);
+    const auto sizes = gradient.dim_sizes();
+    std::vector<int64_t> shape(sizes.begin(), sizes.end());
+    for (const int dimension : {1, 2}) {
+      const std::vector<int64_t> places = PlacesOf(shape[dimension], size[dimension - 1]);
+      shape[dimension] = size[dimension - 1];
+      sum = SumAt(sum, places, shape, dimension, context->input_xla_type(0));
+    }
+    context->SetOutput(0, sum);
+    return absl::OkStatus();
+  }
+
+  // Which element before each one after the resizing was read from.
+  std::vector<int64_t> PlacesOf(int64_t after, int64_t before) const {
+    const float scale = align_corners_ && after > 1
+                            ? static_cast<float>(before - 1) / static_cast<float>(after - 1)
+                            : static_cast<float>(before) / static_cast<float>(after);
+    std::vector<int64_t> places;
+    for (int64_t i = 0; i < after; ++i) {
+      const float at = (static_cast<float>(i) + (half_pixel_centers_ ? 0.5F : 0.0F)) * scale;
+      const float place = align_corners_ ? std::round(at) : std::floor(at);
+      places.push_back(std::clamp<int64_t>(static_cast<int64_t>(place), 0, before - 1));
+    }
+    return places;
+  }
+
+  static XlaOp SumAt(XlaOp x, absl::Span<const int64_t> places, absl::Span<const int64_t> shape,
+                     int64_t dimension, xla::PrimitiveType type) {
+    xla::XlaBuilder* const builder = x.builder();
+    xla::ScatterDimensionNumbers dimensions;
+    for (int64_t i = 0; i < 4; ++i) {
+      if (i != dimension) dimensions.add_update_window_dims(i);
+    }
+    dimensions.add_inserted_window_dims(dimension);
+    dimensions.add_scatter_dims_to_operand_dims(dimension);
+    dimensions.set_index_vector_dim(1);
+    return xla::Scatter(xla::Broadcast(xla::Zero(builder, type), shape),
+                        xla::ConstantR1<int64_t>(builder, places), x,
+                        xla::CreateScalarAddComputation(type, builder), dimensions,
+                        /*indices_are_sorted=*/true);
+  }
+
+  bool align_corners_ = false, half_pixel_centers_ = false;
+};
+
+// Input: volumes [batch, planes, rows, columns, depth].
+class ExtractVolumePatches final : public XlaOpKernel {
+ public:
+  explicit ExtractVolumePatches(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("ksizes", &sizes_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("strides", &strides_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("padding", &padding_));
+    for (const auto* values : {&sizes_, &strides_}) {
+      OP_REQUIRES(construction,
+                  values->size() == 5 && values->front() == 1 && values->back() == 1 &&
+                      *std::min_element(values->begin(), values->end()) > 0,
+                  absl::InvalidArgumentError(
+                      "ksizes and strides must be [1, planes, rows, columns, 1] of positive "
+                      "numbers"));
+    }
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    const TensorShape shape = context->InputShape(0);
+    TF_RETURN_IF_ERROR(CheckImages(shape, 5));
+    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(5);
+    std::vector<int64_t> results(5, 0);
+    for (int i = 1; i < 4; ++i) {
+      int64_t before = 0, after = 0;
+      TF_RETURN_IF_ERROR(tensorflow::GetWindowedOutputSizeVerbose(
+          shape.dim_size(i), sizes_[i], 1, strides_[i], padding_, &results[i], &before, &after));
+      padding.mutable_dimensions(i)->set_edge_padding_low(before);
+      padding.mutable_dimensions(i)->set_edge_padding_high(after);
+    }
+    const XlaOp padded = xla::Pad(
+        context->Input(0), xla::Zero(context->builder(), context->input_xla_type(0)), padding);
+    std::vector<XlaOp> patches;
+    for (int64_t k = 0; k < int64_t{sizes_[1]} * sizes_[2] * sizes_[3]; ++k) {
+      const int64_t first[] = {0, k / sizes_[3] / sizes_[2], k / sizes_[3] % sizes_[2],
+                               k % sizes_[3], 0};
+      std::vector<int64_t> limit = {shape.dim_size(0), 0, 0, 0, shape.dim_size(4)};
+      std::vector<int64_t> strides(strides_.begin(), strides_.end());
+      for (int i = 1; i < 4; ++i) {
+        limit[i] = first[i] + std::max<int64_t>((results[i] - 1) * strides_[i] + 1, 0);
+      }
+      patches.push_back(xla::Slice(padded, first, limit, strides));
+    }
+    context->SetOutput(0, xla::ConcatInDim(context->builder(), patches, 4));
+    return absl::OkStatus();
+  }
+
+  std::vector<int32_t> sizes_, strides_;
+  tensorflow::Padding padding_;
+};
+
+// Inputs: images [..., rows, columns, channels], contrast_factor, min_value, max_value.
+class AdjustContrast final : public XlaOpKernel {
+ public:
+  using XlaOpKernel::XlaOpKernel;
+
+  void Compile(XlaOpKernelContext* context) override {
+    const TensorShape shape = context->InputShape(0);
+    OP_REQUIRES(context, shape.dims() >= 3,
+                absl::InvalidArgumentError(
+                    absl::StrCat("input must be at least 3-D, got shape", shape.DebugString())));
+    for (int i = 1; i < 4; ++i) {
+      OP_REQUIRES(context, context->InputShape(i).dims() == 0,
+                  absl::InvalidArgumentError(
+                      absl::StrCat("contrast_factor, min_value and max_value must be scalars, got "
+                                   "shape ",
+                                   context->InputShape(i).DebugString())));
+    }
+    const int64_t rank = shape.dims();
+    const XlaOp images = xla::ConvertElementType(context->Input(0), xla::F32);
+    const XlaOp sum = xla::Reduce(images, xla::Zero(context->builder(), xla::F32),
+                                  xla::CreateScalarAddComputation(xla::F32, context->builder()),
+                                  {rank - 3, rank - 2});
+    const XlaOp mean = sum / ScalarLike(sum, shape.dim_size(static_cast<int>(rank) - 3) *
+                                                 shape.dim_size(static_cast<int>(rank) - 2));
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < rank - 3; ++i) kept.push_back(i);
+    kept.push_back(rank - 1);
+    const XlaOp on_all = xla::BroadcastInDim(mean, shape.dim_sizes(), kept);
+    const XlaOp adjusted = (images - on_all) * context->Input(1) + on_all;
+    context->SetOutput(0, xla::Clamp(context->Input(2), adjusted, context->Input(3)));
+  }
+};
+
+}  // namespace
+
+void RegisterImageSampling() {
+  RegisterTranslation<ProjectiveTransform<2>>(std::move(
+      TranslationOf("ImageProjectiveTransformV2").CompileTimeConstantInput("output_shape")));
+  RegisterTranslation<ProjectiveTransform<3>>(std::move(
+      TranslationOf("ImageProjectiveTransformV3").CompileTimeConstantInput("output_shape")));
+  RegisterTranslation<ResizeNearestNeighborGrad>(
+      std::move(TranslationOf("ResizeNearestNeighborGrad").CompileTimeConstantInput("size")));
+  RegisterTranslation<ExtractVolumePatches>(TranslationOf("ExtractVolumePatches"));
+  RegisterTranslation<AdjustContrast>(TranslationOf("AdjustContrast"));
+}
+
+}  // namespace onexpu::tf_plugin

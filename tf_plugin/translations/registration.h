@@ -1,0 +1,50 @@
+// Translations to XLA of ops that TensorFlow has none for: how they are registered, and the
+// functions that do it.
+//
+// An op with a translation is a compiled program when it runs alone, part of one in
+// tf.function(jit_compile=True) and in automatic clusters. They are registered for this plugin's
+// compilation device only, before the kernels, for these take the list of translations.
+#ifndef TF_PLUGIN_TRANSLATIONS_REGISTRATION_H_
+#define TF_PLUGIN_TRANSLATIONS_REGISTRATION_H_
+
+#include "absl/strings/string_view.h"
+#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
+#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tf_plugin/xla_backend.h"
+
+namespace onexpu::tf_plugin {
+
+// Starts the definition of a translation of `op`.
+inline tensorflow::XlaOpRegistrationBuilder TranslationOf(absl::string_view op) {
+  tensorflow::XlaOpRegistrationBuilder builder = tensorflow::XlaOpRegistrationBuilder::Name(op);
+  builder.Device(kCompilationDevice);
+  return builder;
+}
+
+template <typename Kernel>
+void RegisterTranslation(tensorflow::XlaOpRegistrationBuilder&& builder) {
+  tensorflow::XlaOpRegistrar registrar(
+      builder.Build([](tensorflow::OpKernelConstruction* construction) -> tensorflow::OpKernel* {
+        return new Kernel(construction);
+      }));
+}
+
+// One per file; see RegisterTranslations.
+void RegisterOnexpuKernelTranslation();
+void RegisterAliases();
+void RegisterArgmaxPooling();
+void RegisterDeterminants();
+void RegisterDilations();
+void RegisterFftNd();
+void RegisterGlobalNormalization();
+void RegisterImageSampling();
+void RegisterRecurrentCells();
+void RegisterReductions();
+void RegisterSpecialFunctions();
+
+// All of them.
+void RegisterTranslations();
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_TRANSLATIONS_REGISTRATION_H_
