@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "custom_kernels/builtin/crop_and_resize.h"
+#include "custom_kernels/builtin/segment_reduce.h"
 #include "custom_kernels/builtin/where.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_target.h"
@@ -36,6 +37,19 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CropAndResizeGradBoxesTypes(),
        "",
        "The gradient of crop_and_resize by its boxes (bilinear)."},
+      {"onexpu.segment_check",
+       "",
+       {nullptr, nullptr, nullptr, SegmentCheckHandler},
+       {"int32", "int64"},
+       "data_rows: i64",
+       "Whether numbers of segments ascend and indices are within bounds."},
+      {"onexpu.segment_reduce",
+       "SegmentSum, SegmentMean, SegmentProd, SegmentMin, SegmentMax, SparseSegmentSum, "
+       "SparseSegmentMean, SparseSegmentSqrtN",
+       {nullptr, nullptr, nullptr, SegmentReduceHandler},
+       SegmentReduceTypes(),
+       "combiner: string ('sum', 'mean', 'sqrtn', 'prod', 'min' or 'max')",
+       "Reductions of runs of rows, or of rows that indices pick."},
       {"onexpu.where",
        "Where",
        {nullptr, nullptr, nullptr, WhereHandler},

@@ -13,6 +13,7 @@ void RegisterKernels() {
   RegisterTensorListReads();
   RegisterTensorListWrites();
   RegisterCheckNumericsKernel();
+  RegisterSegmentKernels();
   RegisterWhereKernel();
   RegisterCropAndResizeKernels();
   RegisterOnexpuKernelOps();

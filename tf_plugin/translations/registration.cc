@@ -13,6 +13,7 @@ void RegisterTranslations() {
   RegisterImageSampling();
   RegisterRecurrentCells();
   RegisterReductions();
+  RegisterSparseSegments();
   RegisterSpecialFunctions();
 }
 

@@ -40,6 +40,7 @@ void RegisterGlobalNormalization();
 void RegisterImageSampling();
 void RegisterRecurrentCells();
 void RegisterReductions();
+void RegisterSparseSegments();
 void RegisterSpecialFunctions();
 
 // All of them.

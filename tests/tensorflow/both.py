@@ -1,4 +1,4 @@
-"""Ops with translations of our own: on XPU, alone and in a compiled program, against TensorFlow's CPU kernels."""
+"""Ops with translations or kernels of our own on XPU, alone and in a compiled program, against TensorFlow's CPU kernels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import tensorflow as tf
 MODES = ("eager", "jit")
 
 
-def check(function: Callable[[], Any], ulps: float = compare.ULPS) -> None:
-    """Asserts that XPU gives in all modes what the CPU gives, and that it was XPU that gave it."""
+def check(function: Callable[[], Any], ulps: float = compare.ULPS, modes: tuple[str, ...] = MODES) -> None:
+    """Asserts that XPU gives in these modes what the CPU gives, and that it was XPU that gave it."""
     expected = compare.on("/CPU:0", function)
-    for mode in MODES:
+    for mode in modes:
         actual = compare.on("/XPU:0", function, mode)
         if mode == "eager":
             assert all("XPU" in tensor.device for tensor in tf.nest.flatten(actual))
