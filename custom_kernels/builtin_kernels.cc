@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "custom_kernels/builtin/crop_and_resize.h"
+#include "custom_kernels/builtin/random.h"
 #include "custom_kernels/builtin/segment_reduce.h"
 #include "custom_kernels/builtin/where.h"
 #include "custom_kernels/ffi_status.h"
@@ -37,6 +38,13 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CropAndResizeGradBoxesTypes(),
        "",
        "The gradient of crop_and_resize by its boxes (bilinear)."},
+      {"onexpu.random",
+       "RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt",
+       {nullptr, nullptr, nullptr, RandomHandler},
+       RandomTypes(),
+       "distribution: string ('uniform', 'normal', 'truncated_normal' or 'integers'), key: i64, "
+       "counter_low: i64, counter_high: i64, low: i64, high: i64",
+       "Random numbers of a Philox stream."},
       {"onexpu.segment_check",
        "",
        {nullptr, nullptr, nullptr, SegmentCheckHandler},

@@ -13,6 +13,7 @@ void RegisterKernels() {
   RegisterTensorListReads();
   RegisterTensorListWrites();
   RegisterCheckNumericsKernel();
+  RegisterRandomKernels();
   RegisterSegmentKernels();
   RegisterWhereKernel();
   RegisterCropAndResizeKernels();

@@ -33,6 +33,10 @@ constexpr Exception kExceptions[] = {
     {"FakeParam", kOwnKernel},
     {"Snapshot", kOwnKernel},
     {"CheckNumerics", kOwnKernel},
+    {"RandomUniform", kOwnKernel},
+    {"RandomUniformInt", kOwnKernel},
+    {"RandomStandardNormal", kOwnKernel},
+    {"TruncatedNormal", kOwnKernel},
 
     {"Unique", kDynamicShape},
     {"UniqueV2", kDynamicShape},
@@ -65,11 +69,7 @@ constexpr Exception kExceptions[] = {
     {"BroadcastGradientArgs", kHostShapes},
     {"ConcatOffset", kHostShapes},
 
-    {"RandomUniform", kSeeds},
-    {"RandomUniformInt", kSeeds},
-    {"RandomStandardNormal", kSeeds},
     {"RandomShuffle", kSeeds},
-    {"TruncatedNormal", kSeeds},
     {"ParameterizedTruncatedNormal", kSeeds},
     {"Multinomial", kSeeds},
 

@@ -41,6 +41,7 @@ void RegisterTensorListWrites();
 void RegisterWhereKernel();
 void RegisterCropAndResizeKernels();
 void RegisterCheckNumericsKernel();
+void RegisterRandomKernels();
 void RegisterSegmentKernels();
 void RegisterOnexpuKernelOps();
 void RegisterHandOverOps();

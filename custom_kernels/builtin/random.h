@@ -1,0 +1,22 @@
+// XLA FFI handler of random numbers. Thread-safe.
+#ifndef CUSTOM_KERNELS_BUILTIN_RANDOM_H_
+#define CUSTOM_KERNELS_BUILTIN_RANDOM_H_
+
+#include <string>
+#include <vector>
+
+#include "xla/ffi/api/c_api.h"
+
+namespace onexpu {
+
+// No operands. Attributes: distribution, 'uniform' in [0, 1), 'normal', 'truncated_normal' within
+// two standard deviations, or 'integers' in [low, high); key, and counter_low and counter_high, of
+// Philox 4x32-10; low and high. Result: numbers of any shape.
+XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame);
+
+// As numpy calls them.
+std::vector<std::string> RandomTypes();
+
+}  // namespace onexpu
+
+#endif  // CUSTOM_KERNELS_BUILTIN_RANDOM_H_
