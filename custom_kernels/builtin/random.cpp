@@ -98,7 +98,9 @@ struct DoublePair {
 };
 inline FloatPair normal_pair(std::uint32_t x0, std::uint32_t x1) {
   const float u = sycl::fmax(unit_float(x0), 1.0e-7f);
-  const float angle = 6.283185307179586f * unit_float(x1);
+  // Two pi in two parts: TensorFlow multiplies in double precision, which not every device has.
+  const float turn = unit_float(x1);
+  const float angle = sycl::fma(turn, 6.2831855f, turn * -1.7484556e-7f);
   const float radius = sycl::sqrt(-2.0f * sycl::log(u));
   return {sycl::sin(angle) * radius, sycl::cos(angle) * radius};
 }
