@@ -52,6 +52,7 @@ void RegisterHandleKernels() {
   Register<IdentityOp>(XpuKernel("Snapshot").TypeConstraint("T", kDeviceTypes));
   // The debugger's Copy wants a value that stays, and a tensor's elements never change.
   Register<IdentityOp>(XpuKernel("Copy").TypeConstraint("T", kDeviceTypes));
+  Register<IdentityOp>(XpuKernel("DeepCopy").TypeConstraint("T", kDeviceTypes));
   // TensorFlow keeps int32 variables off its accelerators. Compiled steps could not reach them
   // there.
   Register<tensorflow::VarHandleOp>(

@@ -5,6 +5,7 @@ namespace onexpu::tf_plugin {
 void RegisterTranslations() {
   RegisterOnexpuKernelTranslation();
   RegisterAliases();
+  RegisterAmsgrad();
   RegisterArgmaxPooling();
   RegisterDeterminants();
   RegisterDilations();
@@ -13,6 +14,7 @@ void RegisterTranslations() {
   RegisterImageSampling();
   RegisterRecurrentCells();
   RegisterReductions();
+  RegisterScatterUpdates();
   RegisterSparseSegments();
   RegisterSpecialFunctions();
 }

@@ -32,6 +32,7 @@ void RegisterTranslation(tensorflow::XlaOpRegistrationBuilder&& builder) {
 // One per file; see RegisterTranslations.
 void RegisterOnexpuKernelTranslation();
 void RegisterAliases();
+void RegisterAmsgrad();
 void RegisterArgmaxPooling();
 void RegisterDeterminants();
 void RegisterDilations();
@@ -40,6 +41,7 @@ void RegisterGlobalNormalization();
 void RegisterImageSampling();
 void RegisterRecurrentCells();
 void RegisterReductions();
+void RegisterScatterUpdates();
 void RegisterSparseSegments();
 void RegisterSpecialFunctions();
 
