@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -33,7 +35,9 @@ def test_launches_are_counted(xpu, cpu) -> None:
         return jnp.tanh(x @ x)
 
     counts, compiled = count_kernels.count_on_xpu(_lower(function, xpu, A))
-    assert (counts.kernels, counts.library_calls, counts.copies) == (1, 1, 0)
+    # For a GPU the library has the tanh, too.
+    kernels = 0 if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else 1
+    assert (counts.kernels, counts.library_calls, counts.copies) == (kernels, 1, 0)
     assert counts.peak_bytes >= 2 * A.nbytes
     assert count_kernels.moves_beside_library_calls(compiled.as_text()) == []
     assert count_kernels.count_on_cpu(_lower(function, cpu, A).compile()).launches >= 1
