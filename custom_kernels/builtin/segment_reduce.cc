@@ -23,14 +23,15 @@ namespace ffi = ::xla::ffi;
 
 // As segment_reduce.cpp declares it.
 struct SegmentSizes {
-  int64_t rows, columns, segments, data_rows;
+  int64_t rows, columns, segments, data_rows, chunk;
   int32_t ids_are_wide, indices_are_wide, combiner, has_indices;
 };
 
 // Numbered as in segment_reduce.cpp.
 constexpr std::string_view kCombiners[] = {"sum", "mean", "sqrtn", "prod", "min", "max"};
 
-constexpr int64_t kCheckChunk = 1024;  // as in segment_reduce.cpp
+// Rows that a work-item of the check walks through.
+constexpr int64_t kCheckChunk = 1024;
 
 const KernelTable& ReduceKernels() {
   static const auto* const table = new KernelTable(SegmentReduceKernels(), "segment_reduce");
@@ -95,6 +96,7 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& ids,
                                                    DescribeBuffer(verdict), ", not int64[4]"));
   }
   sizes->data_rows = data_rows;
+  sizes->chunk = kCheckChunk;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
   queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
   const int64_t chunks = (sizes->rows + kCheckChunk - 1) / kCheckChunk;

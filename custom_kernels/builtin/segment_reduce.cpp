@@ -10,6 +10,7 @@ struct SegmentSizes {
   std::int64_t columns;
   std::int64_t segments;
   std::int64_t data_rows;                       // that indices pick from
+  std::int64_t chunk;                           // rows that a work-item checks
   std::int32_t ids_are_wide, indices_are_wide;  // 64-bit, else 32
   std::int32_t combiner;                        // as segment_reduce.cc numbers them
   std::int32_t has_indices;
@@ -58,9 +59,8 @@ inline T combine(std::int32_t combiner, T a, T b) {
 // and the last number. The first two are zero before.
 ONEXPU_KERNEL void segment_check(const void* ids, const void* indices, std::int64_t* verdict,
                                  SegmentSizes sizes) {
-  constexpr std::int64_t kChunk = 1024;
-  const std::int64_t first = std::int64_t(onexpu::global_id()) * kChunk;
-  const std::int64_t last = sycl::min(first + kChunk, sizes.rows);
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
   bool descends = false, is_outside = false;
   for (std::int64_t i = first; i < last; ++i) {
     if (i > 0) {

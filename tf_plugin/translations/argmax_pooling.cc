@@ -36,10 +36,11 @@ class ArgmaxPoolingKernel : public XlaOpKernel {
     OP_REQUIRES(construction, size_.size() == 4 && strides_.size() == 4,
                 absl::InvalidArgumentError(
                     "Sliding window ksize and strides fields must specify 4 dimensions"));
-    OP_REQUIRES(construction,
-                size_[0] == 1 && strides_[0] == 1 && size_[3] == 1 && strides_[3] == 1,
-                absl::UnimplementedError(
-                    "Pooling is not yet supported on the batch and depth dimensions."));
+    OP_REQUIRES(
+        construction, size_[0] == 1 && strides_[0] == 1 && size_[3] == 1 && strides_[3] == 1,
+        absl::UnimplementedError(
+            "places are of rows and columns only: ksize and strides must be 1 for batch and "
+            "depth, as TensorFlow has it on every device"));
     OP_REQUIRES(construction, size_[1] > 0 && size_[2] > 0 && strides_[1] > 0 && strides_[2] > 0,
                 absl::InvalidArgumentError("Sliding window ksize and strides must be positive"));
   }

@@ -11,8 +11,9 @@ void RegisterTranslations() {
   RegisterDilations();
   RegisterFftNd();
   RegisterGlobalNormalization();
+  RegisterGruCells();
   RegisterImageSampling();
-  RegisterRecurrentCells();
+  RegisterLstmCells();
   RegisterReductions();
   RegisterScatterUpdates();
   RegisterSparseSegments();
