@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import jax
@@ -36,9 +37,10 @@ def test_a_model_agrees_with_the_cpu_backend(xpu, cpu, name) -> None:
     actual = _run(name, xpu)
     found = errors(actual, _run(name, cpu))
     tolerance = TOLERANCES[PROGRAMS[name].precision]
-    if PROGRAMS[name].precision == "bfloat16" and max(found.values()) > tolerance:
-        # XLA:CPU's own rounding takes 1.7e-2 of the tolerance of 2e-2: what is farther from its
-        # result must be within the tolerance of what both are roundings of.
+    is_rounded = PROGRAMS[name].precision == "bfloat16" and max(found.values()) > tolerance
+    if is_rounded and os.environ.get("ONEXPU_SCHEDULES") == "gpu":
+        # XLA:CPU's own rounding takes 1.7e-2 of the tolerance of 2e-2. GPU schedules round at other
+        # places than it and the CPU's do: they are held to what all are roundings of.
         found = errors(actual, _in_float32(name, cpu))
     assert {path: error for path, error in found.items() if error > tolerance} == {}
 
