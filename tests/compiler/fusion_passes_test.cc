@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/codegen/computation_text.h"
 #include "pjrt_core/compiler/passes/alias_info.h"
+#include "pjrt_core/compiler/passes/commutative_operand_order.h"
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
 #include "pjrt_core/compiler/passes/row_fusion.h"
@@ -72,6 +73,46 @@ ENTRY e {
   EXPECT_EQ(fusions[1]->operand(2)->name(), "t");
   EXPECT_EQ(Evaluate(*module, {&x, &s, &t}), expected);
   EXPECT_FALSE(FusionParameterOrder().Run(module.get()).value());
+}
+
+TEST(CommutativeOperandOrderTest, ProductsTheOtherWayRoundHaveTheSameText) {
+  const auto module = ParseModule(R"(
+HloModule m
+first { a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  n = f32[8] negate(b)
+  p = f32[8] multiply(a, n)
+  ROOT r = f32[8] subtract(p, a) }
+second { a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  n = f32[8] negate(b)
+  p = f32[8] multiply(n, a)
+  ROOT r = f32[8] subtract(p, a) }
+third { a = f32[8] parameter(0)
+  b = f32[8] parameter(1)
+  n = f32[8] negate(b)
+  p = f32[8] multiply(n, a)
+  ROOT r = f32[8] subtract(a, p) }
+ENTRY e {
+  x = f32[8] parameter(0)
+  y = f32[8] parameter(1)
+  one = f32[8] fusion(x, y), kind=kLoop, calls=first
+  two = f32[8] fusion(one, y), kind=kLoop, calls=second
+  ROOT three = f32[8] fusion(two, y), kind=kLoop, calls=third
+})");
+  const xla::Literal x = xla::LiteralUtil::CreateR1<float>({1, 2, 3, 4, 5, 6, 7, 8});
+  const xla::Literal y = xla::LiteralUtil::CreateR1<float>({3, 1, 4, 1, 5, 9, 2, 6});
+  const xla::Literal expected = Evaluate(*module, {&x, &y});
+  ASSERT_NE(ComputationText(*Fusions(*module)[0]), ComputationText(*Fusions(*module)[1]));
+
+  const auto changed = CommutativeOperandOrder().Run(module.get());
+  ASSERT_TRUE(changed.ok() && *changed) << changed.status();
+  const std::vector<HloInstruction*> fusions = Fusions(*module);
+  EXPECT_EQ(ComputationText(*fusions[0]), ComputationText(*fusions[1]));
+  // A difference is no sum.
+  EXPECT_NE(ComputationText(*fusions[1]), ComputationText(*fusions[2]));
+  EXPECT_EQ(Evaluate(*module, {&x, &y}), expected);
+  EXPECT_FALSE(CommutativeOperandOrder().Run(module.get()).value());
 }
 
 // The operands of each transform, which share a product of x and y.

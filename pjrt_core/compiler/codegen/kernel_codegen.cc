@@ -99,7 +99,7 @@ class KernelCodegenImpl final : public KernelCodegen {
 // longer. A program that differs from an earlier one in some kernels shares the others' modules.
 int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
   constexpr size_t kMostAtOnce = 16;
-  constexpr size_t kFull = 2000;  // instructions, of which a kernel has some hundreds
+  constexpr size_t kFull = 4000;  // instructions, of which a kernel has some hundreds
   const size_t at_once = std::clamp<size_t>(options_.target.compute_units, 1, kMostAtOnce);
   if (open_.size() == at_once) {
     const auto least = std::min_element(open_.begin(), open_.end(), [&](int64_t a, int64_t b) {

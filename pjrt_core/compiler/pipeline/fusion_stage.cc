@@ -1,6 +1,7 @@
 // Merges instructions into kernels. Afterwards every instruction that computes is a fusion, a
 // library call, control flow, or one of the operations that code generation takes bare.
 
+#include "pjrt_core/compiler/passes/commutative_operand_order.h"
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
 #include "pjrt_core/compiler/passes/fusion_wrapper.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
@@ -22,6 +23,7 @@ void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<FusionWrapper>();
   pipeline.AddPass<RowFusion>(context.target);
   pipeline.AddPass<TransformFusion>();
+  pipeline.AddPass<CommutativeOperandOrder>();
   pipeline.AddPass<FusionParameterOrder>();
 }
 
