@@ -88,7 +88,7 @@ absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) 
   std::unique_ptr<llvm::DiagnosticHandler> previous = module.getContext().getDiagnosticHandler();
   module.getContext().setDiagnosticHandler(std::make_unique<RecordErrors>(&errors));
   PassRun run(module, machine);
-  run.Run(run.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O1), module);
+  run.Run(run.builder().buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2), module);
   module.getContext().setDiagnosticHandler(std::move(previous));
   if (!errors.empty())
     return absl::InternalError(absl::StrCat("onexpu: LLVM's optimiser: ", errors));
