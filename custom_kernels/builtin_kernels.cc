@@ -3,8 +3,17 @@
 #include <cstring>
 
 #include "custom_kernels/builtin/crop_and_resize.h"
+#include "custom_kernels/builtin/fill_empty_rows.h"
+#include "custom_kernels/builtin/gather_rows.h"
+#include "custom_kernels/builtin/non_max_suppression.h"
+#include "custom_kernels/builtin/partition.h"
 #include "custom_kernels/builtin/random.h"
+#include "custom_kernels/builtin/segment_grad.h"
 #include "custom_kernels/builtin/segment_reduce.h"
+#include "custom_kernels/builtin/sparse_apply.h"
+#include "custom_kernels/builtin/sparse_coordinates.h"
+#include "custom_kernels/builtin/sparse_matmul.h"
+#include "custom_kernels/builtin/unique.h"
 #include "custom_kernels/builtin/where.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_target.h"
@@ -38,6 +47,36 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CropAndResizeGradBoxesTypes(),
        "",
        "The gradient of crop_and_resize by its boxes (bilinear)."},
+      {"onexpu.fill_empty_rows",
+       "SparseFillEmptyRows, RaggedFillEmptyRows",
+       {nullptr, nullptr, nullptr, FillEmptyRowsHandler},
+       {},
+       "",
+       "An element for every row of a sparse or ragged tensor; data-dependent size."},
+      {"onexpu.fill_empty_rows_grad",
+       "SparseFillEmptyRowsGrad, RaggedFillEmptyRowsGrad",
+       {nullptr, nullptr, nullptr, FillEmptyRowsGradHandler},
+       FillEmptyRowsGradTypes(),
+       "",
+       "The gradient of fill_empty_rows."},
+      {"onexpu.gather_rows",
+       "",
+       {nullptr, nullptr, nullptr, GatherRowsHandler},
+       {},
+       "first: i64",
+       "Rows picked by their places."},
+      {"onexpu.non_max_suppression",
+       "NonMaxSuppressionV2, NonMaxSuppressionV3, NonMaxSuppressionV4",
+       {nullptr, nullptr, nullptr, NonMaxSuppressionHandler},
+       {"float32"},
+       "iou_threshold: f32, score_threshold: f32",
+       "Boxes of high scores that cover none another; data-dependent size."},
+      {"onexpu.partition",
+       "DynamicPartition",
+       {nullptr, nullptr, nullptr, PartitionHandler},
+       {"int32"},
+       "",
+       "The order that puts rows into partitions; data-dependent sizes."},
       {"onexpu.random",
        "RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt",
        {nullptr, nullptr, nullptr, RandomHandler},
@@ -51,6 +90,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {"int32", "int64"},
        "data_rows: i64",
        "Whether numbers of segments ascend and indices are within bounds."},
+      {"onexpu.segment_grad",
+       "SparseSegmentSumGradV2, SparseSegmentMeanGradV2, SparseSegmentSqrtNGradV2",
+       {nullptr, nullptr, nullptr, SegmentGradHandler},
+       SegmentGradTypes(),
+       "rows: i64, combiner: string ('sum', 'mean' or 'sqrtn')",
+       "Gradients of reductions of rows that indices pick; data-dependent size."},
       {"onexpu.segment_reduce",
        "SegmentSum, SegmentMean, SegmentProd, SegmentMin, SegmentMax, SparseSegmentSum, "
        "SparseSegmentMean, SparseSegmentSqrtN",
@@ -58,6 +103,42 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        SegmentReduceTypes(),
        "combiner: string ('sum', 'mean', 'sqrtn', 'prod', 'min' or 'max')",
        "Reductions of runs of rows, or of rows that indices pick."},
+      {"onexpu.sparse_apply",
+       "ResourceSparseApplyAdagrad, ResourceSparseApplyAdagradV2, "
+       "ResourceSparseApplyProximalAdagrad, "
+       "ResourceSparseApplyAdadelta, ResourceSparseApplyFtrl, ResourceSparseApplyFtrlV2, "
+       "ResourceSparseApplyKerasMomentum",
+       {nullptr, nullptr, nullptr, SparseApplyHandler},
+       SparseApplyTypes(),
+       "rule: string ('adagrad', 'adagrad_v2', 'proximal_adagrad', 'adadelta', 'ftrl', 'ftrl_v2' "
+       "or "
+       "'keras_momentum'), flag: i64",
+       "Optimisers' updates of the rows that indices pick."},
+      {"onexpu.sparse_matmul",
+       "SparseTensorDenseMatMul",
+       {nullptr, nullptr, nullptr, SparseMatmulHandler},
+       SparseMatmulTypes(),
+       "adjoint_a: i64, adjoint_b: i64",
+       "Products of sparse and dense matrices."},
+      {"onexpu.sparse_reorder",
+       "SparseReorder",
+       {nullptr, nullptr, nullptr, SparseReorderHandler},
+       {},
+       "shape: i64[rank]",
+       "A sparse tensor's elements in row-major order."},
+      {"onexpu.sparse_reshape",
+       "SparseReshape",
+       {nullptr, nullptr, nullptr, SparseReshapeHandler},
+       {"int64"},
+       "from: i64[rank], to: i64[new rank]",
+       "A sparse tensor's coordinates in another shape."},
+      {"onexpu.unique",
+       "Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2",
+       {nullptr, nullptr, nullptr, UniqueHandler},
+       UniqueTypes(),
+       "",
+       "Distinct elements of a vector, where each element's is and how often it comes; "
+       "data-dependent size."},
       {"onexpu.where",
        "Where",
        {nullptr, nullptr, nullptr, WhereHandler},

@@ -47,6 +47,21 @@ class bfloat16 {
   }
   std::uint16_t bits_;
 };
+// What to compute in: float for half precision, else the type itself.
+template <typename T>
+struct wide_type {
+  using type = T;
+};
+template <>
+struct wide_type<half> {
+  using type = float;
+};
+template <>
+struct wide_type<bfloat16> {
+  using type = float;
+};
+template <typename T>
+using wide = typename wide_type<T>::type;
 }  // namespace onexpu
 )";
 

@@ -15,6 +15,13 @@ void RegisterKernels() {
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();
   RegisterSegmentKernels();
+  RegisterSegmentGradKernels();
+  RegisterUniqueKernels();
+  RegisterDynamicPartitionKernel();
+  RegisterSparseApplyKernels();
+  RegisterSparseTensorKernels();
+  RegisterFillEmptyRowsKernels();
+  RegisterNonMaxSuppressionKernels();
   RegisterWhereKernel();
   RegisterCropAndResizeKernels();
   RegisterOnexpuKernelOps();

@@ -27,6 +27,11 @@ struct Exception {
 
 constexpr Exception kExceptions[] = {
     {"Where", kOwnKernel},
+    {"Unique", kOwnKernel},
+    {"UniqueV2", kOwnKernel},
+    {"DynamicPartition", kOwnKernel},
+    {"NonMaxSuppressionV3", kOwnKernel},
+    {"NonMaxSuppressionV4", kOwnKernel},
     {"Reshape", kOwnKernel},
     {"ExpandDims", kOwnKernel},
     {"Squeeze", kOwnKernel},
@@ -38,12 +43,7 @@ constexpr Exception kExceptions[] = {
     {"RandomStandardNormal", kOwnKernel},
     {"TruncatedNormal", kOwnKernel},
 
-    {"Unique", kDynamicShape},
-    {"UniqueV2", kDynamicShape},
     {"ListDiff", kDynamicShape},
-    {"DynamicPartition", kDynamicShape},
-    {"NonMaxSuppressionV3", kDynamicShape},
-    {"NonMaxSuppressionV4", kDynamicShape},
 
     {"Case", kControlFlow},
     {"If", kControlFlow},

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
@@ -138,12 +139,9 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   const size_t elements = result.element_count();
   if (elements == 0) return absl::OkStatus();
   sizes->columns = static_cast<int64_t>(elements) / sizes->segments;
-  const size_t bytes = (sizes->segments + 1) * sizeof(int64_t);
-  const std::optional<void*> begins = scratch.Allocate(bytes);
-  if (!begins.has_value()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("onexpu: segments: no device memory for ", bytes, " bytes"));
-  }
+  absl::StatusOr<void*> begins =
+      AllocateScratch(scratch, (sizes->segments + 1) * sizeof(int64_t), "segments");
+  if (!begins.ok()) return begins.status();
   absl::Status status =
       LaunchKernel(queue, BeginsKernel(), {.global = static_cast<size_t>(sizes->rows) + 1},
                    ids.untyped_data(), *begins, *sizes);

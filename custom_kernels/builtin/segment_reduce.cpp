@@ -23,20 +23,6 @@ inline std::int64_t read(const void* numbers, std::int32_t is_wide, std::int64_t
                  : static_cast<const std::int32_t*>(numbers)[i];
 }
 
-// What sums are made in: wider than half precision.
-template <typename T>
-struct Sum {
-  using type = T;
-};
-template <>
-struct Sum<onexpu::half> {
-  using type = float;
-};
-template <>
-struct Sum<onexpu::bfloat16> {
-  using type = float;
-};
-
 enum Combiner { kSum, kMean, kSqrtN, kProduct, kMinimum, kMaximum };
 
 template <typename T>
@@ -97,7 +83,7 @@ ONEXPU_KERNEL void segment_begins(const void* ids, std::int64_t* begins, Segment
 template <typename T>
 ONEXPU_KERNEL void segment_reduce(const T* data, const void* indices, const std::int64_t* begins,
                                   T* result, SegmentSizes sizes) {
-  using S = typename Sum<T>::type;
+  using S = onexpu::wide<T>;
   const std::int64_t position = std::int64_t(onexpu::global_id());
   const std::int64_t segment = position / sizes.columns, column = position % sizes.columns;
   const std::int64_t begin = begins[segment], end = begins[segment + 1];

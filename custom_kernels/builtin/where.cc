@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
@@ -73,11 +73,6 @@ const Passes* PassesFor(int bytes) {
   return &(*passes)[bytes];
 }
 
-SpirvModule& Scan() {
-  static SpirvModule* const module = MakeModule(WhereKernels(), "where_scan").release();
-  return *module;
-}
-
 absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& condition, const ffi::AnyBuffer& coordinates,
                    const ffi::AnyBuffer& count) {
@@ -106,28 +101,16 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
         DescribeBuffer(coordinates), " and count ", DescribeBuffer(count)));
   }
 
-  const int64_t chunks = (sizes.elements + kChunk - 1) / kChunk;
-  void* counts = nullptr;
-  if (chunks > 0) {
-    std::optional<void*> memory = scratch.Allocate(chunks * sizeof(int64_t));
-    if (!memory.has_value()) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("onexpu: where: no device memory for ", chunks, " counts"));
-    }
-    counts = *memory;
-  }
+  const Chunks chunks = ChunksOf(queue, sizes.elements, sizes.chunk);
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), "where");
+  if (!counts.ok()) return counts.status();
   const Passes& passes = *PassesFor(test->bytes);
-  // A chunk is a serial loop: work-groups of one keep a CPU's compiler from interleaving chunks.
-  const KernelRange range = {.global = static_cast<size_t>(chunks),
-                             .local = queue.get_device().is_cpu() ? size_t{1} : size_t{0}};
   absl::Status status =
-      LaunchKernel(queue, *passes.count, range, condition.untyped_data(), counts, sizes);
+      LaunchKernel(queue, *passes.count, chunks.range, condition.untyped_data(), *counts, sizes);
   if (!status.ok()) return status;
-  const size_t local = ReductionGroupSize(queue);
-  status = LaunchKernel(queue, Scan(), {.global = local, .local = local}, counts,
-                        count.untyped_data(), chunks);
+  status = ScanCounts(queue, *counts, chunks.count, count.untyped_data());
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *passes.write, range, condition.untyped_data(), counts,
+  return LaunchKernel(queue, *passes.write, chunks.range, condition.untyped_data(), *counts,
                       coordinates.untyped_data(), sizes);
 }
 

@@ -1,11 +1,9 @@
 // The coordinates of elements that are not zero, in row-major order: TensorFlow's Where. Kernel
-// source: built by
-// sycl_kernels, see BUILD.
+// source: built by sycl_kernels, see BUILD.
 //
-// Three passes over chunks of elements: count, scan the counts, write. Whether an element is zero
-// depends on its bits
-// alone: `mask` leaves out the signs of floating-point numbers, so one kernel serves all types of a
-// size.
+// Passes over chunks of elements: count, and write where the scanned counts say. Whether an element
+// is zero depends on its bits alone: `mask` leaves out the signs of floating-point numbers, so one
+// kernel serves all types of a size.
 
 struct WhereSizes {
   std::int64_t elements, chunk;
@@ -40,22 +38,6 @@ ONEXPU_KERNEL void where_count(const Bits* elements, std::int64_t* counts, Where
   std::int64_t count = 0;
   for (std::int64_t i = first; i < last; ++i) count += is_nonzero(elements[i], sizes.mask);
   counts[onexpu::global_id()] = count;
-}
-
-// One work-group for all. Counts become the positions where the chunks write.
-ONEXPU_KERNEL void where_scan(std::int64_t* counts, std::int64_t* total, std::int64_t chunks) {
-  const auto item = onexpu::item();
-  const auto group = item.get_group();
-  std::int64_t carry = 0;
-  for (std::int64_t base = 0; base < chunks; base += std::int64_t(item.get_local_range(0))) {
-    const std::int64_t index = base + std::int64_t(item.get_local_id(0));
-    const std::int64_t count = index < chunks ? counts[index] : 0;
-    const std::int64_t before =
-        sycl::exclusive_scan_over_group(group, count, sycl::plus<std::int64_t>());
-    if (index < chunks) counts[index] = carry + before;
-    carry += sycl::reduce_over_group(group, count, sycl::plus<std::int64_t>());
-  }
-  if (item.get_local_id(0) == 0) *total = carry;
 }
 
 // One work-item per chunk.

@@ -28,7 +28,8 @@ def assert_same(actual: Any, expected: Any, ulps: float = ULPS) -> None:
     """Compares nests of tensors: numbers to `ulps` rounding errors of the largest, everything else exactly."""
     tf.nest.assert_same_structure(actual, expected)
     for a, e in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
-        a, e = np.asarray(a), np.asarray(e)
+        # A bfloat16 scalar is no array to np.asarray, its value is.
+        a, e = (np.asarray(x.numpy() if tf.is_tensor(x) else x) for x in (a, e))
         assert (a.shape, a.dtype) == (e.shape, e.dtype)
         if e.dtype.kind not in "fcV":
             np.testing.assert_array_equal(a, e)

@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<OwnedBuffer>> Launch(const tensorflow::OpKernelContex
     type.dimensions = dimensions.back().data();
     type.rank = dimensions.back().size();
     type.memory_kind = result.memory;
-    type.alias_operand = -1;
+    type.alias_operand = result.alias_operand;
   }
 
   std::vector<PJRT_Buffer*> buffers(results.size(), nullptr);

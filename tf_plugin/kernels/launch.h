@@ -18,6 +18,8 @@ struct ResultType {
   tensorflow::DataType type;
   tensorflow::TensorShape shape;
   OnexpuMemoryKind memory = kOnexpuMemoryDevice;
+  // The operand whose memory becomes this result, which nobody else may hold then; or -1.
+  int alias_operand = -1;
 };
 
 // Returns at once; the results are defined when the device gets there.

@@ -176,4 +176,11 @@ absl::StatusOr<OwnedBuffer> ViewOf(PJRT_Buffer* buffer, const TensorShape& shape
   return OwnedBuffer(args.view);
 }
 
+absl::StatusOr<OwnedBuffer> ViewOfTensor(const tensorflow::OpKernelContext& context,
+                                         const Tensor& tensor, const TensorShape& shape) {
+  if (tensor.NumElements() == 0) return UninitializedBuffer(context, tensor.dtype(), shape);
+  TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(tensor));
+  return ViewOf(buffer, shape);
+}
+
 }  // namespace onexpu::tf_plugin

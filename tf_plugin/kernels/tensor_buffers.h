@@ -58,6 +58,11 @@ absl::StatusOr<OwnedBuffer> ZeroBuffer(const tensorflow::OpKernelContext& contex
 // `buffer`'s memory, or its beginning, as an array of `shape`: shares ownership and readiness.
 absl::StatusOr<OwnedBuffer> ViewOf(PJRT_Buffer* buffer, const tensorflow::TensorShape& shape);
 
+// A tensor's buffer as an array of `shape`, also of a tensor without elements, which has none.
+absl::StatusOr<OwnedBuffer> ViewOfTensor(const tensorflow::OpKernelContext& context,
+                                         const tensorflow::Tensor& tensor,
+                                         const tensorflow::TensorShape& shape);
+
 }  // namespace onexpu::tf_plugin
 
 #endif  // TF_PLUGIN_KERNELS_TENSOR_BUFFERS_H_

@@ -53,6 +53,44 @@ def test_gradients_of_sparse_segments(op: str, dtype: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("wide", [(False, False), (True, False), (True, True)])
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("op", SPARSE)
+def test_gradients_of_the_rows_that_have_indices(op: str, dtype: Any, wide: tuple[bool, bool]) -> None:
+    given = {
+        "grad": RANDOM.randn(10, 3, 2).astype(dtype),
+        "indices": INDICES.astype(np.int64 if wide[0] else np.int32),
+        "segment_ids": NUMBERS.astype(np.int64 if wide[1] else np.int32),
+    }
+    both.check(
+        lambda: getattr(R, op + "GradV2")(**given, dense_output_dim0=12), modes=("eager",)
+    )
+
+
+def test_gradients_of_many_rows() -> None:
+    ids = np.sort(RANDOM.randint(0, 3000, 100_000)).astype(np.int32)
+    slopes, indices = RANDOM.randn(3000, 33).astype(np.float32), RANDOM.randint(0, 5000, 100_000).astype(np.int32)
+    both.check(
+        lambda: R.SparseSegmentSumGradV2(grad=slopes, indices=indices, segment_ids=ids, dense_output_dim0=5000),
+        modes=("eager",),
+    )
+
+
+def test_no_gradients() -> None:
+    none = tf.zeros([0], tf.int32)
+    both.check(
+        lambda: R.SparseSegmentSumGradV2(grad=tf.ones([4, 2]), indices=none, segment_ids=none, dense_output_dim0=5),
+        modes=("eager",),
+    )
+
+
+@pytest.mark.parametrize("indices", [[0, 5], [-1, 0]])
+def test_gradients_of_no_row(indices: list[int]) -> None:
+    both.check_refused(
+        lambda: R.SparseSegmentSumGradV2(grad=tf.ones([2, 2]), indices=indices, segment_ids=[0, 1], dense_output_dim0=5)
+    )
+
+
 @pytest.mark.parametrize("columns", [1, 7, 64])
 def test_many_rows(columns: int) -> None:
     rows = RANDOM.randn(100_000, columns).astype(np.float32)

@@ -1,0 +1,133 @@
+// An element for every row that has none. Kernel source: built by sycl_kernels, see BUILD.
+//
+// Elements are sorted by their rows, stably. An element moves by the number of empty rows before
+// its own.
+
+struct FillSizes {
+  std::int64_t elements, rows, chunk;
+  std::int64_t rank;
+};
+
+struct Bits128 {
+  std::uint64_t low, high;
+};
+
+template <typename R>
+struct Complex {
+  R real, imaginary;
+};
+
+namespace {
+
+template <typename R>
+inline Complex<R>& operator+=(Complex<R>& sum, const Complex<R>& other) {
+  sum.real += other.real;
+  sum.imaginary += other.imaginary;
+  return sum;
+}
+
+}  // namespace
+
+// What is in no row comes last.
+ONEXPU_KERNEL void fill_rows(const std::int64_t* coordinates, std::uint64_t* numbers,
+                             FillSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::int64_t row = coordinates[i * sizes.rank];
+  numbers[i] = std::uint64_t(row >= 0 && row < sizes.rows ? row : sizes.rows);
+}
+
+// A work-item per row, and one for the end: how many elements are in rows before. Also the verdict
+// on the elements in none.
+ONEXPU_KERNEL void fill_row_begins(const std::uint64_t* numbers, const std::uint32_t* places,
+                                   std::int64_t* begins, std::int64_t* verdict, FillSizes sizes) {
+  const std::int64_t row = std::int64_t(onexpu::global_id());
+  std::int64_t low = 0, high = sizes.elements;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (numbers[middle] < std::uint64_t(row)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  begins[row] = low;
+  if (row == sizes.rows) verdict[1] = low < sizes.elements ? std::int64_t(places[low]) : -1;
+}
+
+// A work-item per chunk of rows.
+ONEXPU_KERNEL void fill_count_empty(const std::int64_t* begins, std::int64_t* counts,
+                                    FillSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
+  std::int64_t count = 0;
+  for (std::int64_t row = first; row < last; ++row) count += begins[row] == begins[row + 1];
+  counts[onexpu::global_id()] = count;
+}
+
+// Writes what empty rows get, and how many empty rows are before each.
+template <typename Bits>
+ONEXPU_KERNEL void fill_empty(const std::int64_t* begins, const std::int64_t* positions,
+                              const Bits* default_value, std::int64_t* empty_before,
+                              std::int64_t* new_coordinates, Bits* new_values, bool* is_empty,
+                              std::int64_t* verdict, FillSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
+  std::int64_t before = positions[onexpu::global_id()];
+  for (std::int64_t row = first; row < last; ++row) {
+    empty_before[row] = before;
+    is_empty[row] = begins[row] == begins[row + 1];
+    if (!is_empty[row]) continue;
+    const std::int64_t place = begins[row] + before++;
+    new_coordinates[place * sizes.rank] = row;
+    for (std::int64_t d = 1; d < sizes.rank; ++d) new_coordinates[place * sizes.rank + d] = 0;
+    new_values[place] = *default_value;
+  }
+  if (last == sizes.rows) verdict[0] = sizes.elements + before;
+}
+
+// A work-item per sorted element.
+template <typename Bits>
+ONEXPU_KERNEL void fill_move(const std::int64_t* coordinates, const Bits* values,
+                             const std::uint64_t* numbers, const std::uint32_t* places,
+                             const std::int64_t* empty_before, std::int64_t* new_coordinates,
+                             Bits* new_values, std::int64_t* moved_to, FillSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::uint64_t row = numbers[i];
+  if (row == std::uint64_t(sizes.rows)) return;
+  const std::int64_t from = places[i], to = i + empty_before[row];
+  for (std::int64_t d = 0; d < sizes.rank; ++d)
+    new_coordinates[to * sizes.rank + d] = coordinates[from * sizes.rank + d];
+  new_values[to] = values[from];
+  moved_to[from] = to;
+}
+
+// A work-item per element of before. `is_taken` is zero before.
+template <typename T>
+ONEXPU_KERNEL void fill_grad_values(const std::int64_t* moved_to, const T* slopes, T* result,
+                                    std::uint8_t* is_taken, std::int64_t count) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::int64_t place = moved_to[i];
+  if (place < 0 || place >= count) return;
+  result[i] = slopes[place];
+  is_taken[place] = 1;
+}
+
+// A work-item per chunk sums up what is not taken; then one sums up these sums.
+template <typename T>
+ONEXPU_KERNEL void fill_grad_sum(const T* slopes, const std::uint8_t* is_taken,
+                                 onexpu::wide<T>* sums, std::int64_t count, std::int64_t chunk) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
+  const std::int64_t last = sycl::min(first + chunk, count);
+  onexpu::wide<T> sum = {};
+  for (std::int64_t i = first; i < last; ++i) {
+    if (!is_taken[i]) sum += onexpu::wide<T>(slopes[i]);
+  }
+  sums[onexpu::global_id()] = sum;
+}
+
+template <typename T>
+ONEXPU_KERNEL void fill_grad_default(const onexpu::wide<T>* sums, T* result, std::int64_t chunks) {
+  onexpu::wide<T> sum = {};
+  for (std::int64_t i = 0; i < chunks; ++i) sum += sums[i];
+  *result = T(sum);
+}

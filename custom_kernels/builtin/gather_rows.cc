@@ -1,0 +1,95 @@
+#include "custom_kernels/builtin/gather_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/ffi_status.h"
+#include "custom_kernels/launch_kernel.h"
+
+namespace onexpu {
+
+absl::Span<const EmbeddedKernel> GatherRowsKernels();  // generated
+
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+// As gather_rows.cpp declares it.
+struct GatherSizes {
+  int64_t columns, piece, pieces;
+};
+
+// By the bytes of an element; null for what is none.
+SpirvModule* KernelFor(size_t bytes) {
+  static const auto* const kernels = [] {
+    auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
+    for (const size_t size : {1, 2, 4, 8, 16})
+      (*table)[size] = MakeModule(GatherRowsKernels(), absl::StrCat("gather_rows_", size));
+    return table;
+  }();
+  return bytes < kernels->size() ? (*kernels)[bytes].get() : nullptr;
+}
+
+absl::Status Gather(sycl::queue& queue, const ffi::AnyBuffer& data, const ffi::AnyBuffer& places,
+                    const ffi::AnyBuffer& result, int64_t first) {
+  const auto rows = result.dimensions();
+  const bool fits = places.element_type() == ffi::U32 && places.dimensions().size() == 1 &&
+                    rows.size() > 0 && first >= 0 && rows[0] <= places.dimensions()[0] - first;
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: gather_rows: places ",
+                                                   DescribeBuffer(places), " from ", first,
+                                                   " do not fill ", DescribeBuffer(result)));
+  }
+  return GatherRows(queue, data, places.typed_data<uint32_t>() + first, result);
+}
+
+}  // namespace
+
+absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const uint32_t* places,
+                        const ffi::AnyBuffer& result) {
+  const auto from = data.dimensions(), to = result.dimensions();
+  const bool fits = data.element_type() == result.element_type() && from.size() > 0 &&
+                    from.size() == to.size() &&
+                    std::equal(from.begin() + 1, from.end(), to.begin() + 1);
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: gather_rows: rows of ",
+                                                   DescribeBuffer(data), " do not fill ",
+                                                   DescribeBuffer(result)));
+  }
+  const size_t elements = result.element_count();
+  if (elements == 0) return absl::OkStatus();
+  SpirvModule* const kernel = KernelFor(result.size_bytes() / elements);
+  if (kernel == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: gather_rows has no kernel for ", DescribeBuffer(data)));
+  }
+  GatherSizes sizes = {};
+  sizes.columns = static_cast<int64_t>(elements) / to[0];
+  // A CPU copies rows; a GPU's work-items stand side by side.
+  sizes.piece = queue.get_device().is_cpu() ? sizes.columns : 1;
+  sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
+  return LaunchKernel(queue, *kernel, {.global = static_cast<size_t>(to[0] * sizes.pieces)},
+                      data.untyped_data(), places, result.untyped_data(), sizes);
+}
+
+XLA_FFI_Error* GatherRowsHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("first")
+          .To([](sycl::queue* queue, ffi::AnyBuffer data, ffi::AnyBuffer places,
+                 ffi::Result<ffi::AnyBuffer> result, int64_t first) {
+            return ToFfiError(Gather(*queue, data, places, *result, first));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+}  // namespace onexpu

@@ -1,0 +1,108 @@
+#include "custom_kernels/builtin/radix_sort.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/chunks.h"
+#include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/launch_kernel.h"
+
+namespace onexpu {
+
+absl::Span<const EmbeddedKernel> RadixSortKernels();  // generated
+
+namespace {
+
+// As radix_sort.cpp declares it.
+struct SortPass {
+  int64_t elements, chunk, chunks;
+  int32_t shift, has_places;
+};
+
+// A CPU's work-item has a cache for many counters and few siblings; a GPU's has registers for a
+// few, and thousands of siblings.
+struct Schedule {
+  int bits;
+  int64_t least_chunk, most_chunks;
+  std::unique_ptr<SpirvModule> count, move;
+};
+
+Schedule MakeSchedule(int bits, int64_t least_chunk, int64_t most_chunks) {
+  return {bits, least_chunk, most_chunks,
+          MakeModule(RadixSortKernels(), absl::StrCat("sort_count_", bits)),
+          MakeModule(RadixSortKernels(), absl::StrCat("sort_move_", bits))};
+}
+
+const Schedule& ScheduleFor(const sycl::queue& queue) {
+  static const auto* const cpu =
+      new Schedule(MakeSchedule(8, /*least_chunk=*/8192, /*most_chunks=*/256));
+  static const auto* const gpu =
+      new Schedule(MakeSchedule(4, /*least_chunk=*/32, /*most_chunks=*/16384));
+  return queue.get_device().is_cpu() ? *cpu : *gpu;
+}
+
+// What a pass reads or writes.
+struct Arrays {
+  uint64_t* numbers;
+  uint32_t* places;
+};
+
+absl::StatusOr<Arrays> AllocateArrays(::xla::ffi::ScratchAllocator& scratch, int64_t elements,
+                                      uint64_t* numbers) {
+  Arrays arrays = {numbers, nullptr};
+  absl::StatusOr<void*> places =
+      AllocateScratch(scratch, elements * sizeof(uint32_t), "radix sort");
+  if (!places.ok()) return places.status();
+  arrays.places = static_cast<uint32_t*>(*places);
+  if (numbers != nullptr) return arrays;
+  absl::StatusOr<void*> memory =
+      AllocateScratch(scratch, elements * sizeof(uint64_t), "radix sort");
+  if (!memory.ok()) return memory.status();
+  arrays.numbers = static_cast<uint64_t*>(*memory);
+  return arrays;
+}
+
+}  // namespace
+
+int BitsFor(uint64_t values) { return values < 2 ? 1 : std::bit_width(values - 1); }
+
+absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
+                                             ::xla::ffi::ScratchAllocator& scratch,
+                                             uint64_t* numbers, int64_t elements, int bits) {
+  if (elements > std::numeric_limits<uint32_t>::max()) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: radix sort: ", elements, " elements, of 2^32 - 1 at most"));
+  }
+  if (elements == 0) return SortedNumbers{numbers, nullptr};
+  const Schedule& schedule = ScheduleFor(queue);
+  const Chunks chunks = ChunksOf(
+      queue, elements,
+      std::max(schedule.least_chunk, (elements + schedule.most_chunks - 1) / schedule.most_chunks));
+  absl::StatusOr<void*> counts =
+      AllocateScratch(scratch, (chunks.count << schedule.bits) * sizeof(int64_t), "radix sort");
+  if (!counts.ok()) return counts.status();
+  absl::StatusOr<Arrays> from = AllocateArrays(scratch, elements, numbers);
+  if (!from.ok()) return from.status();
+  absl::StatusOr<Arrays> to = AllocateArrays(scratch, elements, nullptr);
+  if (!to.ok()) return to.status();
+
+  for (int shift = 0; shift < bits; shift += schedule.bits) {
+    const SortPass pass = {elements, chunks.size, chunks.count, shift, shift > 0};
+    absl::Status status =
+        LaunchKernel(queue, *schedule.count, chunks.range, from->numbers, *counts, pass);
+    if (!status.ok()) return status;
+    status = ScanCounts(queue, *counts, chunks.count << schedule.bits, nullptr);
+    if (!status.ok()) return status;
+    status = LaunchKernel(queue, *schedule.move, chunks.range, from->numbers, from->places, *counts,
+                          to->numbers, to->places, pass);
+    if (!status.ok()) return status;
+    std::swap(*from, *to);
+  }
+  return SortedNumbers{from->numbers, from->places};
+}
+
+}  // namespace onexpu

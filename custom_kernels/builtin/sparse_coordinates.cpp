@@ -1,0 +1,38 @@
+// Between the coordinates of elements and their places in row-major order. Kernel source: built by
+// sycl_kernels, see BUILD.
+
+struct CoordinateSizes {
+  std::int64_t elements;  // that the shape has: beyond is no place
+  std::int32_t rank, new_rank;
+  std::int64_t shape[16], new_shape[16];
+};
+
+namespace {
+
+inline std::int64_t place_of(const std::int64_t* indices, std::int64_t i,
+                             const CoordinateSizes& sizes) {
+  std::int64_t place = 0;
+  for (std::int32_t d = 0; d < sizes.rank; ++d)
+    place = place * sizes.shape[d] + indices[i * sizes.rank + d];
+  return place;
+}
+
+}  // namespace
+
+// What has no place comes last.
+ONEXPU_KERNEL void coordinate_places(const std::int64_t* indices, std::uint64_t* places,
+                                     CoordinateSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::int64_t place = place_of(indices, i, sizes);
+  places[i] = std::uint64_t(place >= 0 && place < sizes.elements ? place : sizes.elements);
+}
+
+ONEXPU_KERNEL void coordinate_reshape(const std::int64_t* indices, std::int64_t* result,
+                                      CoordinateSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  std::int64_t place = place_of(indices, i, sizes);
+  for (std::int32_t d = sizes.new_rank - 1; d >= 0; --d) {
+    result[i * sizes.new_rank + d] = place % sizes.new_shape[d];
+    place /= sizes.new_shape[d];
+  }
+}
