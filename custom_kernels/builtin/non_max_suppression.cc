@@ -41,7 +41,7 @@ absl::Status Suppress(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   const bool fits = is(boxes, ffi::F32, 2) && is(scores, ffi::F32, 1) &&
                     boxes.dimensions()[1] == 4 && boxes.dimensions()[0] == scores.dimensions()[0] &&
                     is(selected, ffi::S32, 1) && is(count, ffi::S32, 0) &&
-                    is(host_count, ffi::S32, 0);
+                    is(host_count, ffi::S64, 1) && host_count.element_count() == 1;
   if (!fits) {
     return absl::InvalidArgumentError(absl::StrCat(
         "onexpu: non-maximum suppression of boxes ", DescribeBuffer(boxes), " with scores ",

@@ -50,7 +50,7 @@ ONEXPU_KERNEL void suppression_order(const float* scores, std::uint64_t* numbers
 ONEXPU_KERNEL void suppression_select(const float* boxes, const std::uint64_t* numbers,
                                       const std::uint32_t* places, float* taken,
                                       std::int32_t* selected, std::int32_t* count,
-                                      std::int32_t* host_count, SuppressionSizes sizes) {
+                                      std::int64_t* host_count, SuppressionSizes sizes) {
   const auto item = onexpu::item();
   const auto group = item.get_group();
   const std::int64_t self = std::int64_t(item.get_local_id(0));
@@ -74,5 +74,8 @@ ONEXPU_KERNEL void suppression_select(const float* boxes, const std::uint64_t* n
     sycl::group_barrier(group);
   }
   for (std::int64_t j = found + self; j < sizes.most; j += step) selected[j] = 0;
-  if (self == 0) *count = *host_count = std::int32_t(found);
+  if (self == 0) {
+    *count = std::int32_t(found);
+    *host_count = found;
+  }
 }

@@ -2,62 +2,32 @@
 //
 // How many rows a partition has is known when they are sorted. So the order is found first, and the
 // partitions' rows are gathered when their numbers are on the host.
-#include <atomic>
-#include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
-#include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-class DynamicPartitionKernel final : public AsyncOpKernel {
+class DynamicPartitionKernel final : public DynamicShapeKernel {
  public:
   explicit DynamicPartitionKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+      : DynamicShapeKernel(construction) {
     no_attributes_.Build();
-  }
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    OP_REQUIRES_OK_ASYNC(context, CheckShapes(context), done);
-    if (context->input(1).NumElements() == 0) {
-      OP_REQUIRES_OK_ASYNC(
-          context, OutputPartitions(context, nullptr, std::vector<int64_t>(num_outputs())), done);
-      done();
-      return;
-    }
-    absl::StatusOr<std::vector<OwnedBuffer>> order = FindOrder(context);
-    OP_REQUIRES_OK_ASYNC(context, order.status(), done);
-    Count(executions_);
-    // std::function wants copyable captures.
-    const std::shared_ptr<PJRT_Buffer> places((*order)[0].release(), BufferDeleter());
-    ReadBytesAsync(
-        context, std::move((*order)[1]),
-        [this, context, places, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-          OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          const absl::StatusOr<std::vector<int64_t>> counts = CountsFrom(*read);
-          OP_REQUIRES_OK_ASYNC(context, counts.status(), done);
-          OP_REQUIRES_OK_ASYNC(context, OutputPartitions(context, places.get(), *counts), done);
-          done();
-        });
   }
 
  private:
@@ -72,33 +42,28 @@ class DynamicPartitionKernel final : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<OwnedBuffer>> FindOrder(OpKernelContext* context) const {
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_RETURN_IF_ERROR(CheckShapes(context));
     const Tensor& partitions = context->input(1);
+    if (partitions.NumElements() == 0) {
+      TF_RETURN_IF_ERROR(OutputPartitions(context, nullptr, std::vector<int64_t>(num_outputs())));
+      return std::vector<OwnedBuffer>();
+    }
     const TensorShape flat({partitions.NumElements()});
-    TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(partitions));
-    TF_ASSIGN_OR_RETURN(const OwnedBuffer numbers, ViewOf(buffer, flat));
-    const ResultType types[] = {
-        {tensorflow::DT_UINT32, flat},
-        {tensorflow::DT_INT64, TensorShape({num_outputs() + 2}), kOnexpuMemoryPinnedHost},
-    };
+    TF_ASSIGN_OR_RETURN(const OwnedBuffer numbers, ViewOfTensor(*context, partitions, flat));
+    const ResultType types[] = {{tensorflow::DT_UINT32, flat}, NumbersType(num_outputs() + 2)};
     return Launch(*context, "onexpu.partition", {numbers.get()}, types, no_attributes_.attrs());
   }
 
-  // As partition.h has them.
-  absl::StatusOr<std::vector<int64_t>> CountsFrom(absl::Span<const uint8_t> read) const {
-    std::vector<int64_t> counts(num_outputs() + 2);
-    if (read.size() != counts.size() * sizeof(int64_t)) {
-      return absl::InternalError(
-          "onexpu: onexpu.partition gave other counts than it was asked for");
-    }
-    std::memcpy(counts.data(), read.data(), read.size());
-    if (counts[num_outputs()] > 0) {
-      return absl::InvalidArgumentError(absl::StrCat("partitions[", counts[num_outputs() + 1],
+  // `numbers`: as partition.h has the counts.
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
+                      absl::Span<const int64_t> numbers) override {
+    if (numbers[num_outputs()] > 0) {
+      return absl::InvalidArgumentError(absl::StrCat("partitions[", numbers[num_outputs() + 1],
                                                      "] (of all in a row) is not in [0, ",
                                                      num_outputs(), ")"));
     }
-    counts.resize(num_outputs());
-    return counts;
+    return OutputPartitions(context, results[0].get(), numbers.first(num_outputs()));
   }
 
   absl::Status OutputPartitions(OpKernelContext* context, PJRT_Buffer* places,
@@ -140,7 +105,6 @@ class DynamicPartitionKernel final : public AsyncOpKernel {
     return ViewOf(gathered.front().get(), shape);
   }
 
-  std::atomic<uint64_t>& executions_;
   FfiAttributes no_attributes_;
 };
 

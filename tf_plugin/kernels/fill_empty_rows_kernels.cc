@@ -3,16 +3,14 @@
 // How many elements there are afterwards is known when the kernel has run: it fills upper bounds,
 // and the outputs are views of their beginnings.
 #include <atomic>
-#include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
@@ -23,7 +21,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -32,37 +29,11 @@ using ::tensorflow::TensorShape;
 
 // Inputs: indices (a matrix, or the rows' numbers alone), values, the shape (or the number of rows)
 // on the host, the default.
-class FillEmptyRowsKernel final : public AsyncOpKernel {
+class FillEmptyRowsKernel final : public DynamicShapeKernel {
  public:
   explicit FillEmptyRowsKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
-        is_ragged_(absl::StartsWith(type_string(), "Ragged")) {
+      : DynamicShapeKernel(construction), is_ragged_(absl::StartsWith(type_string(), "Ragged")) {
     no_attributes_.Build();
-  }
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    const absl::StatusOr<int64_t> rows = CheckedRows(context);
-    OP_REQUIRES_OK_ASYNC(context, rows.status(), done);
-    if (*rows == 0) {
-      OP_REQUIRES_OK_ASYNC(context, OutputNothing(context), done);
-      done();
-      return;
-    }
-    absl::StatusOr<std::vector<OwnedBuffer>> filled = Fill(context, *rows);
-    OP_REQUIRES_OK_ASYNC(context, filled.status(), done);
-    Count(executions_);
-    // std::function wants copyable captures.
-    auto results = std::make_shared<std::vector<OwnedBuffer>>(*std::move(filled));
-    OwnedBuffer verdict = std::move(results->back());
-    results->pop_back();
-    ReadBytesAsync(context, std::move(verdict),
-                   [this, context, results, rows = *rows,
-                    done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-                     OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-                     OP_REQUIRES_OK_ASYNC(context, Output(context, *results, rows, *read), done);
-                     done();
-                   });
   }
 
  private:
@@ -113,7 +84,12 @@ class FillEmptyRowsKernel final : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<OwnedBuffer>> Fill(OpKernelContext* context, int64_t rows) const {
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_ASSIGN_OR_RETURN(const int64_t rows, CheckedRows(context));
+    if (rows == 0) {
+      TF_RETURN_IF_ERROR(OutputNothing(context));
+      return std::vector<OwnedBuffer>();
+    }
     const Tensor& values = context->input(1);
     const int64_t elements = values.NumElements();
     TF_ASSIGN_OR_RETURN(
@@ -127,21 +103,18 @@ class FillEmptyRowsKernel final : public AsyncOpKernel {
         {values.dtype(), TensorShape({elements + rows})},
         {tensorflow::DT_BOOL, TensorShape({rows})},
         {tensorflow::DT_INT64, TensorShape({elements})},
-        {tensorflow::DT_INT64, TensorShape({2}), kOnexpuMemoryPinnedHost},
+        NumbersType(2),
     };
     return Launch(*context, "onexpu.fill_empty_rows",
                   {coordinates.get(), value_buffer.get(), default_value}, types,
                   no_attributes_.attrs());
   }
 
-  absl::Status Output(OpKernelContext* context, std::vector<OwnedBuffer>& results, int64_t rows,
-                      absl::Span<const uint8_t> read) const {
-    int64_t verdict[2];
-    if (read.size() != sizeof(verdict)) {
-      return absl::InternalError("onexpu: onexpu.fill_empty_rows gave no verdict");
-    }
-    std::memcpy(verdict, read.data(), sizeof(verdict));
-    const auto [count, outside] = verdict;
+  // `numbers`: as fill_empty_rows.h has them.
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
+                      absl::Span<const int64_t> numbers) override {
+    const int64_t count = numbers[0], outside = numbers[1];
+    const int64_t rows = context->input(2).flat<int64_t>()(0);
     if (outside >= 0) {
       return absl::InvalidArgumentError(absl::StrCat(is_ragged_ ? "value_rowids" : "indices", "(",
                                                      outside, is_ragged_ ? "" : ", 0",
@@ -158,7 +131,6 @@ class FillEmptyRowsKernel final : public AsyncOpKernel {
     return SetOutput(context, 3, TensorShape({elements}), std::move(results[3]));
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool is_ragged_;
   FfiAttributes no_attributes_;
 };

@@ -3,74 +3,35 @@
 // How many boxes are taken is known when the kernel has run: without padding, the output is a view
 // of the beginning of what it filled.
 #include <algorithm>
-#include <atomic>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
-#include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-class NonMaxSuppressionKernel final : public AsyncOpKernel {
+class NonMaxSuppressionKernel final : public DynamicShapeKernel {
  public:
   explicit NonMaxSuppressionKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
+      : DynamicShapeKernel(construction),
         has_score_threshold_(num_inputs() == 5),
         gives_count_(num_outputs() == 2) {
     if (gives_count_)
       OP_REQUIRES_OK(construction, construction->GetAttr("pad_to_max_output_size", &pads_));
-  }
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    const absl::StatusOr<Limits> limits = LimitsOf(context);
-    OP_REQUIRES_OK_ASYNC(context, limits.status(), done);
-    const int64_t boxes = context->input(0).dim_size(0);
-    const int64_t filled = pads_ ? limits->most : std::min(limits->most, boxes);
-    if (boxes == 0 || filled == 0) {
-      OP_REQUIRES_OK_ASYNC(context, OutputNone(context, filled), done);
-      done();
-      return;
-    }
-    absl::StatusOr<std::vector<OwnedBuffer>> selection = Select(context, *limits, filled);
-    OP_REQUIRES_OK_ASYNC(context, selection.status(), done);
-    Count(executions_);
-    if (gives_count_)
-      OP_REQUIRES_OK_ASYNC(
-          context, SetOutput(context, 1, TensorShape({}), std::move((*selection)[1])), done);
-    if (pads_) {
-      OP_REQUIRES_OK_ASYNC(
-          context, SetOutput(context, 0, TensorShape({filled}), std::move((*selection)[0])), done);
-      done();
-      return;
-    }
-    // std::function wants copyable captures.
-    const std::shared_ptr<PJRT_Buffer> selected((*selection)[0].release(), BufferDeleter());
-    ReadBytesAsync(
-        context, std::move((*selection)[2]),
-        [context, selected, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-          OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          OP_REQUIRES_OK_ASYNC(context, OutputSelected(context, selected.get(), *read), done);
-          done();
-        });
   }
 
  private:
@@ -122,35 +83,39 @@ class NonMaxSuppressionKernel final : public AsyncOpKernel {
     return SetOutput(context, 1, TensorShape({}), std::move(count));
   }
 
-  static absl::StatusOr<std::vector<OwnedBuffer>> Select(OpKernelContext* context,
-                                                         const Limits& limits, int64_t filled) {
-    TF_ASSIGN_OR_RETURN(PJRT_Buffer * boxes, BufferOf(context->input(0)));
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(context));
+    const int64_t boxes = context->input(0).dim_size(0);
+    const int64_t filled = pads_ ? limits.most : std::min(limits.most, boxes);
+    if (boxes == 0 || filled == 0) {
+      TF_RETURN_IF_ERROR(OutputNone(context, filled));
+      return std::vector<OwnedBuffer>();
+    }
+    TF_ASSIGN_OR_RETURN(PJRT_Buffer * corners, BufferOf(context->input(0)));
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * scores, BufferOf(context->input(1)));
     FfiAttributes attributes;
     attributes.Add("iou_threshold", limits.iou_threshold)
         .Add("score_threshold", limits.score_threshold);
-    const ResultType types[] = {
-        {tensorflow::DT_INT32, TensorShape({filled})},
-        {tensorflow::DT_INT32, TensorShape({})},
-        {tensorflow::DT_INT32, TensorShape({}), kOnexpuMemoryPinnedHost},
-    };
-    return Launch(*context, "onexpu.non_max_suppression", {boxes, scores}, types,
-                  attributes.Build());
+    const ResultType types[] = {{tensorflow::DT_INT32, TensorShape({filled})},
+                                {tensorflow::DT_INT32, TensorShape({})},
+                                NumbersType(1)};
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> selection,
+                        Launch(*context, "onexpu.non_max_suppression", {corners, scores}, types,
+                               attributes.Build()));
+    if (gives_count_)
+      TF_RETURN_IF_ERROR(SetOutput(context, 1, TensorShape({}), std::move(selection[1])));
+    if (!pads_) return selection;
+    TF_RETURN_IF_ERROR(SetOutput(context, 0, TensorShape({filled}), std::move(selection[0])));
+    return std::vector<OwnedBuffer>();
   }
 
-  static absl::Status OutputSelected(OpKernelContext* context, PJRT_Buffer* selected,
-                                     absl::Span<const uint8_t> read) {
-    int32_t count = 0;
-    if (read.size() != sizeof(count)) {
-      return absl::InternalError("onexpu: onexpu.non_max_suppression gave no count");
-    }
-    std::memcpy(&count, read.data(), sizeof(count));
-    const TensorShape shape({count});
-    TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(selected, shape));
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
+                      absl::Span<const int64_t> numbers) override {
+    const TensorShape shape({numbers[0]});
+    TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(results[0].get(), shape));
     return SetOutput(context, 0, shape, std::move(view));
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool has_score_threshold_, gives_count_;
   bool pads_ = false;
 };

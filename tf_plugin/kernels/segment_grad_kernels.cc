@@ -3,28 +3,23 @@
 //
 // How many these are is known when the kernel has run: it fills upper bounds, and the outputs are
 // views of their beginnings.
-#include <atomic>
-#include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
-#include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -38,35 +33,10 @@ std::string CombinerOf(absl::string_view op) {
 
 // Inputs: slopes of the segments, indices, numbers of segments, how many rows there are (on the
 // host).
-class SegmentGradKernel final : public AsyncOpKernel {
+class SegmentGradKernel final : public DynamicShapeKernel {
  public:
   explicit SegmentGradKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
-        combiner_(CombinerOf(type_string())) {}
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    OP_REQUIRES_OK_ASYNC(context, CheckShapes(context), done);
-    if (context->input(1).NumElements() == 0) {
-      OP_REQUIRES_OK_ASYNC(context, OutputNothing(context), done);
-      done();
-      return;
-    }
-    absl::StatusOr<std::vector<OwnedBuffer>> launched = Reduce(context);
-    OP_REQUIRES_OK_ASYNC(context, launched.status(), done);
-    Count(executions_);
-    // std::function wants copyable captures.
-    auto results = std::make_shared<std::vector<OwnedBuffer>>(*std::move(launched));
-    OwnedBuffer verdict = std::move(results->back());
-    results->pop_back();
-    ReadBytesAsync(
-        context, std::move(verdict),
-        [context, results, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-          OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          OP_REQUIRES_OK_ASYNC(context, Output(context, *results, *read), done);
-          done();
-        });
-  }
+      : DynamicShapeKernel(construction), combiner_(CombinerOf(type_string())) {}
 
  private:
   static int64_t Rows(OpKernelContext* context) { return context->input(3).scalar<int32_t>()(); }
@@ -111,7 +81,12 @@ class SegmentGradKernel final : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<OwnedBuffer>> Reduce(OpKernelContext* context) const {
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_RETURN_IF_ERROR(CheckShapes(context));
+    if (context->input(1).NumElements() == 0) {
+      TF_RETURN_IF_ERROR(OutputNothing(context));
+      return std::vector<OwnedBuffer>();
+    }
     std::vector<PJRT_Buffer*> operands;
     for (int i = 0; i < 3; ++i) {
       TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(i)));
@@ -122,31 +97,26 @@ class SegmentGradKernel final : public AsyncOpKernel {
     const ResultType types[] = {
         {context->input(0).dtype(), ShapeOf(context, indices.NumElements())},
         {indices.dtype(), indices.shape()},
-        {tensorflow::DT_INT64, TensorShape({2}), kOnexpuMemoryPinnedHost},
+        NumbersType(2),
     };
     return Launch(*context, "onexpu.segment_grad", operands, types, attributes.Build());
   }
 
-  static absl::Status Output(OpKernelContext* context, absl::Span<const OwnedBuffer> results,
-                             absl::Span<const uint8_t> read) {
-    int64_t verdict[2];
-    if (read.size() != sizeof(verdict)) {
-      return absl::InternalError("onexpu: onexpu.segment_grad gave no verdict");
-    }
-    std::memcpy(verdict, read.data(), sizeof(verdict));
-    if (verdict[1] != 0) {
+  // `numbers`: as segment_grad.h has them.
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
+                      absl::Span<const int64_t> numbers) override {
+    if (numbers[1] != 0) {
       return absl::InvalidArgumentError(absl::StrCat("an index is out of range [0, ", Rows(context),
                                                      "), or a segment id is out of range [0, ",
                                                      context->input(0).dim_size(0), ")"));
     }
-    const TensorShape shape = ShapeOf(context, verdict[0]);
+    const TensorShape shape = ShapeOf(context, numbers[0]);
     TF_ASSIGN_OR_RETURN(OwnedBuffer slopes, ViewOf(results[0].get(), shape));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, shape, std::move(slopes)));
-    TF_ASSIGN_OR_RETURN(OwnedBuffer rows, ViewOf(results[1].get(), TensorShape({verdict[0]})));
-    return SetOutput(context, 1, TensorShape({verdict[0]}), std::move(rows));
+    TF_ASSIGN_OR_RETURN(OwnedBuffer rows, ViewOf(results[1].get(), TensorShape({numbers[0]})));
+    return SetOutput(context, 1, TensorShape({numbers[0]}), std::move(rows));
   }
 
-  std::atomic<uint64_t>& executions_;
   const std::string combiner_;
 };
 

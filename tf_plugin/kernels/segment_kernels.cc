@@ -3,8 +3,6 @@
 //
 // How many segments there are is the last number plus one. So the numbers are checked first, on the
 // device, and the reduction is launched when the verdict is on the host.
-#include <atomic>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,19 +11,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
-#include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -42,40 +38,16 @@ std::string CombinerOf(absl::string_view op) {
 
 // Inputs: data, indices when `is_sparse`, numbers of segments, and how many there are (on the host)
 // when the op's name says so.
-class SegmentKernel final : public AsyncOpKernel {
+class SegmentKernel final : public DynamicShapeKernel {
  public:
   explicit SegmentKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
+      : DynamicShapeKernel(construction),
         is_sparse_(absl::StartsWith(type_string(), "Sparse")),
         knows_segments_(absl::EndsWith(type_string(), "WithNumSegments")) {
     attributes_.Add("combiner", CombinerOf(type_string())).Build();
   }
 
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    OP_REQUIRES_OK_ASYNC(context, CheckShapes(context), done);
-    if (ids(context).NumElements() == 0) {
-      OP_REQUIRES_OK_ASYNC(context, OutputEmpty(context), done);
-      done();
-      return;
-    }
-    absl::StatusOr<OwnedBuffer> verdict = Check(context);
-    OP_REQUIRES_OK_ASYNC(context, verdict.status(), done);
-    ReadBytesAsync(
-        context, *std::move(verdict),
-        [this, context, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-          OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          OP_REQUIRES_OK_ASYNC(context, Reduce(context, *read), done);
-          done();
-        });
-  }
-
  private:
-  // What the check says, as segment_reduce.h has it.
-  struct Verdict {
-    int64_t descends, is_outside, first, last;
-  };
-
   const Tensor& data(OpKernelContext* context) const { return context->input(0); }
   const Tensor& ids(OpKernelContext* context) const { return context->input(is_sparse_ ? 2 : 1); }
 
@@ -147,37 +119,38 @@ class SegmentKernel final : public AsyncOpKernel {
     return operands;
   }
 
-  absl::StatusOr<OwnedBuffer> Check(OpKernelContext* context) const {
+  // The check.
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_RETURN_IF_ERROR(CheckShapes(context));
+    if (ids(context).NumElements() == 0) {
+      TF_RETURN_IF_ERROR(OutputEmpty(context));
+      return std::vector<OwnedBuffer>();
+    }
     TF_ASSIGN_OR_RETURN(const std::vector<PJRT_Buffer*> operands, Numbers(context));
     FfiAttributes attributes;
     attributes.Add("data_rows", data(context).dim_size(0));
-    const ResultType verdict = {tensorflow::DT_INT64, TensorShape({4}), kOnexpuMemoryPinnedHost};
-    TF_ASSIGN_OR_RETURN(
-        std::vector<OwnedBuffer> results,
-        Launch(*context, "onexpu.segment_check", operands, {verdict}, attributes.Build()));
-    return std::move(results.front());
+    return Launch(*context, "onexpu.segment_check", operands, {NumbersType(4)}, attributes.Build());
   }
 
-  absl::Status Reduce(OpKernelContext* context, absl::Span<const uint8_t> read) const {
-    Verdict verdict;
-    if (read.size() != sizeof(verdict)) {
-      return absl::InternalError("onexpu: onexpu.segment_check gave no verdict");
-    }
-    std::memcpy(&verdict, read.data(), sizeof(verdict));
-    if (verdict.first < 0 || verdict.last < 0) {
+  // The reduction. `verdict`: as segment_reduce.h has it.
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>&,
+                      absl::Span<const int64_t> verdict) override {
+    const int64_t descends = verdict[0], is_outside = verdict[1];
+    const int64_t first = verdict[2], last = verdict[3];
+    if (first < 0 || last < 0) {
       return absl::InvalidArgumentError("segment ids must be >= 0");
     }
-    if (verdict.descends != 0) {
+    if (descends != 0) {
       return absl::InvalidArgumentError("segment ids are not increasing");
     }
-    if (verdict.is_outside != 0) {
+    if (is_outside != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("indices has values out of range [0, ", data(context).dim_size(0), ")"));
     }
-    const int64_t segments = knows_segments_ ? KnownSegments(context) : verdict.last + 1;
-    if (verdict.last >= segments) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "segment ids must be < num_segments: ", verdict.last, " is not below ", segments));
+    const int64_t segments = knows_segments_ ? KnownSegments(context) : last + 1;
+    if (last >= segments) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("segment ids must be < num_segments: ", last, " is not below ", segments));
     }
     TF_ASSIGN_OR_RETURN(const TensorShape shape, ResultShape(context, segments));
     if (shape.num_elements() == 0) return OutputZeros(context, shape);
@@ -188,11 +161,9 @@ class SegmentKernel final : public AsyncOpKernel {
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
                         Launch(*context, "onexpu.segment_reduce", operands,
                                {ResultType{data(context).dtype(), shape}}, attributes_.attrs()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(results.front()));
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool is_sparse_, knows_segments_;
   FfiAttributes attributes_;
 };

@@ -2,64 +2,34 @@
 //
 // How many there are is known when the kernel has run: it fills upper bounds, and the outputs are
 // views of their beginnings.
-#include <atomic>
-#include <cstring>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
-#include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
-#include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::AsyncOpKernel;
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-class UniqueKernel final : public AsyncOpKernel {
+class UniqueKernel final : public DynamicShapeKernel {
  public:
   explicit UniqueKernel(OpKernelConstruction* construction)
-      : AsyncOpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
-        with_counts_(num_outputs() == 3) {
+      : DynamicShapeKernel(construction), with_counts_(num_outputs() == 3) {
     attributes_.Build();
-  }
-
-  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
-    OP_REQUIRES_OK_ASYNC(context, CheckShapes(context), done);
-    if (context->input(0).NumElements() == 0) {
-      OP_REQUIRES_OK_ASYNC(context, OutputEmpty(context), done);
-      done();
-      return;
-    }
-    absl::StatusOr<std::vector<OwnedBuffer>> found = Find(context);
-    OP_REQUIRES_OK_ASYNC(context, found.status(), done);
-    Count(executions_);
-    // std::function wants copyable captures.
-    auto results = std::make_shared<std::vector<OwnedBuffer>>(*std::move(found));
-    OwnedBuffer total = std::move(results->back());
-    results->pop_back();
-    ReadBytesAsync(context, std::move(total),
-                   [this, context, results,
-                    done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
-                     OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-                     OP_REQUIRES_OK_ASYNC(context, Output(context, *results, *read), done);
-                     done();
-                   });
   }
 
  private:
@@ -100,27 +70,25 @@ class UniqueKernel final : public AsyncOpKernel {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<std::vector<OwnedBuffer>> Find(OpKernelContext* context) const {
+  absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
+    TF_RETURN_IF_ERROR(CheckShapes(context));
     const Tensor& input = context->input(0);
+    if (input.NumElements() == 0) {
+      TF_RETURN_IF_ERROR(OutputEmpty(context));
+      return std::vector<OwnedBuffer>();
+    }
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(input));
-    const ResultType types[] = {
-        {input.dtype(), input.shape()},
-        {output_type(1), input.shape()},
-        {output_type(1), input.shape()},
-        {tensorflow::DT_INT64, TensorShape({}), kOnexpuMemoryPinnedHost},
-    };
+    const ResultType types[] = {{input.dtype(), input.shape()},
+                                {output_type(1), input.shape()},
+                                {output_type(1), input.shape()},
+                                NumbersType(1)};
     return Launch(*context, "onexpu.unique", {operand}, types, attributes_.attrs());
   }
 
   // `results`: elements and counts, of which the beginning is filled, around the indices.
-  absl::Status Output(OpKernelContext* context, std::vector<OwnedBuffer>& results,
-                      absl::Span<const uint8_t> read) const {
-    int64_t total = 0;
-    if (read.size() != sizeof(total)) {
-      return absl::InternalError("onexpu: onexpu.unique gave a count that is not one int64");
-    }
-    std::memcpy(&total, read.data(), sizeof(total));
-    const TensorShape distinct({total});
+  absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
+                      absl::Span<const int64_t> numbers) override {
+    const TensorShape distinct({numbers[0]});
     TF_ASSIGN_OR_RETURN(OwnedBuffer elements, ViewOf(results[0].get(), distinct));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, distinct, std::move(elements)));
     TF_RETURN_IF_ERROR(SetOutput(context, 1, context->input(0).shape(), std::move(results[1])));
@@ -129,7 +97,6 @@ class UniqueKernel final : public AsyncOpKernel {
     return SetOutput(context, 2, distinct, std::move(counts));
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool with_counts_;
   FfiAttributes attributes_;
 };
