@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "custom_kernels/builtin/categorical.h"
 #include "custom_kernels/builtin/crop_and_resize.h"
 #include "custom_kernels/builtin/fill_empty_rows.h"
 #include "custom_kernels/builtin/gather_rows.h"
@@ -29,6 +30,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "kernel: string, global_size: i64[1..3], local_size: i64[0..3], scalars: u8[]",
        "A SPIR-V kernel that was registered from Python."},
+      {"onexpu.categorical",
+       "Multinomial",
+       {nullptr, nullptr, nullptr, CategoricalHandler},
+       CategoricalTypes(),
+       "key: i64, counter_low: i64, counter_high: i64",
+       "Samples from categorical distributions."},
       {"onexpu.crop_and_resize",
        "CropAndResize",
        {nullptr, nullptr, nullptr, CropAndResizeHandler},

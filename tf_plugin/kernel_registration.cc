@@ -14,6 +14,7 @@ void RegisterKernels() {
   RegisterTensorListWrites();
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();
+  RegisterMultinomialKernel();
   RegisterSegmentKernels();
   RegisterSegmentGradKernels();
   RegisterUniqueKernels();

@@ -30,6 +30,7 @@ constexpr Exception kExceptions[] = {
     {"Unique", kOwnKernel},
     {"UniqueV2", kOwnKernel},
     {"DynamicPartition", kOwnKernel},
+    {"Multinomial", kOwnKernel},
     {"NonMaxSuppressionV3", kOwnKernel},
     {"NonMaxSuppressionV4", kOwnKernel},
     {"Reshape", kOwnKernel},
@@ -71,7 +72,6 @@ constexpr Exception kExceptions[] = {
 
     {"RandomShuffle", kSeeds},
     {"ParameterizedTruncatedNormal", kSeeds},
-    {"Multinomial", kSeeds},
 
     {"CollectiveAssignGroupV2", kCollective},
     {"CollectiveReduceV2", kCollective},

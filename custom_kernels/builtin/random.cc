@@ -37,9 +37,18 @@ const KernelTable* KernelsOf(std::string_view distribution) {
   return distribution == "integers" ? integers : nullptr;
 }
 
+RandomState StateOf(const PhiloxStream& stream, int64_t elements) {
+  const auto word = [](int64_t value, int place) {
+    return static_cast<uint32_t>(static_cast<uint64_t>(value) >> (32 * place));
+  };
+  return {{word(stream.counter_low, 0), word(stream.counter_low, 1), word(stream.counter_high, 0),
+           word(stream.counter_high, 1)},
+          {word(stream.key, 0), word(stream.key, 1)},
+          elements};
+}
+
 absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_view distribution,
-                  int64_t key, int64_t counter_low, int64_t counter_high, int64_t low,
-                  int64_t high) {
+                  const PhiloxStream& stream, int64_t low, int64_t high) {
   const absl::string_view name(distribution.data(), distribution.size());
   const KernelTable* const kernels = KernelsOf(distribution);
   if (kernels == nullptr) {
@@ -56,15 +65,9 @@ absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_
     return absl::InvalidArgumentError(
         absl::StrCat("onexpu: random: no integer is in [", low, ", ", high, ")"));
   }
-  const auto word = [](int64_t value, int place) {
-    return static_cast<uint32_t>(static_cast<uint64_t>(value) >> (32 * place));
-  };
-  const RandomState state = {
-      {word(counter_low, 0), word(counter_low, 1), word(counter_high, 0), word(counter_high, 1)},
-      {word(key, 0), word(key, 1)},
-      static_cast<int64_t>(result.element_count()),
-      low,
-      static_cast<uint64_t>(high) - static_cast<uint64_t>(low)};
+  RandomState state = StateOf(stream, static_cast<int64_t>(result.element_count()));
+  state.low = low;
+  state.range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   // A block of four words makes four elements, or two of 64 bits.
   const bool is_wide = result.element_type() == ffi::F64 || result.element_type() == ffi::S64;
   const size_t in_block = is_wide ? 2 : 4;
@@ -74,6 +77,14 @@ absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_
 }
 
 }  // namespace
+
+absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
+                         int64_t elements) {
+  constexpr int64_t kInBlock = 4;
+  return LaunchKernel(queue, *KernelsOf("uniform")->Find(ffi::F32),
+                      {.global = static_cast<size_t>((elements + kInBlock - 1) / kInBlock)}, result,
+                      StateOf(stream, elements));
+}
 
 XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame) {
   static const auto* const handler =
@@ -90,7 +101,7 @@ XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame) {
                  std::string_view distribution, int64_t key, int64_t counter_low,
                  int64_t counter_high, int64_t low, int64_t high) {
             return ToFfiError(
-                Fill(*queue, *result, distribution, key, counter_low, counter_high, low, high));
+                Fill(*queue, *result, distribution, {key, counter_low, counter_high}, low, high));
           })
           .release();
   return handler->Call(frame);

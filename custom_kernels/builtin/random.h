@@ -2,12 +2,24 @@
 #ifndef CUSTOM_KERNELS_BUILTIN_RANDOM_H_
 #define CUSTOM_KERNELS_BUILTIN_RANDOM_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "sycl/sycl.hpp"
 #include "xla/ffi/api/c_api.h"
 
 namespace onexpu {
+
+// Where a stream of Philox 4x32-10 is: its key and its counter, as attributes carry them.
+struct PhiloxStream {
+  int64_t key, counter_low, counter_high;
+};
+
+// Uniform numbers in [0, 1), multiples of 2^-23, four from each block of the stream.
+absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
+                         int64_t elements);
 
 // No operands. Attributes: distribution, 'uniform' in [0, 1), 'normal', 'truncated_normal' within
 // two standard deviations, or 'integers' in [low, high); key, and counter_low and counter_high, of

@@ -14,6 +14,7 @@
 #include "tensorflow/core/util/guarded_philox_random.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
+#include "tf_plugin/kernels/philox_attributes.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/placement_counters.h"
@@ -34,10 +35,6 @@ const char* DistributionOf(absl::string_view op) {
   if (op == "RandomUniform") return "uniform";
   if (op == "RandomStandardNormal") return "normal";
   return op == "TruncatedNormal" ? "truncated_normal" : "integers";
-}
-
-int64_t Joined(uint32_t low, uint32_t high) {
-  return static_cast<int64_t>(static_cast<uint64_t>(high) << 32 | low);
 }
 
 absl::StatusOr<int64_t> Scalar(const Tensor& bound, absl::string_view name) {
@@ -80,12 +77,8 @@ class RandomKernel final : public OpKernel {
     // TensorFlow's kernels reserve 256 words for each element, whatever they take.
     const auto stream = generator_.ReserveRandomOutputs(shape.num_elements(), 256);
     FfiAttributes attributes;
-    attributes.Add("distribution", DistributionOf(type_string()))
-        .Add("key", Joined(stream.key()[0], stream.key()[1]))
-        .Add("counter_low", Joined(stream.counter()[0], stream.counter()[1]))
-        .Add("counter_high", Joined(stream.counter()[2], stream.counter()[3]))
-        .Add("low", low)
-        .Add("high", high);
+    attributes.Add("distribution", DistributionOf(type_string())).Add("low", low).Add("high", high);
+    AddStream(stream, attributes);
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> results,
         Launch(*context, "onexpu.random", {}, {ResultType{type, shape}}, attributes.Build()));

@@ -42,6 +42,7 @@ void RegisterWhereKernel();
 void RegisterCropAndResizeKernels();
 void RegisterCheckNumericsKernel();
 void RegisterRandomKernels();
+void RegisterMultinomialKernel();
 void RegisterSegmentKernels();
 void RegisterSegmentGradKernels();
 void RegisterUniqueKernels();

@@ -1,0 +1,115 @@
+#include "custom_kernels/builtin/categorical.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/chunks.h"
+#include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/random.h"
+#include "custom_kernels/ffi_status.h"
+#include "custom_kernels/launch_kernel.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace onexpu {
+
+absl::Span<const EmbeddedKernel> CategoricalKernels();  // generated
+
+namespace {
+
+namespace ffi = ::xla::ffi;
+
+// As categorical.cpp declares it.
+struct CategoricalSizes {
+  int64_t rows, classes, samples, chunk, chunks;
+  int32_t samples_are_wide, padding;
+};
+
+constexpr int64_t kChunk = 1024;
+constexpr char kName[] = "categorical";
+
+struct Kernels {
+  KernelTable maximum{CategoricalKernels(), "categorical_maximum"};
+  KernelTable sums{CategoricalKernels(), "categorical_sums"};
+  std::unique_ptr<SpirvModule> totals = MakeModule(CategoricalKernels(), "categorical_totals");
+  std::unique_ptr<SpirvModule> draw = MakeModule(CategoricalKernels(), "categorical_draw");
+};
+
+const Kernels& All() {
+  static const auto* const kernels = new Kernels;
+  return *kernels;
+}
+
+absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& logits,
+                  const ffi::AnyBuffer& samples, const PhiloxStream& stream) {
+  const auto of_logits = logits.dimensions(), of_samples = samples.dimensions();
+  const bool fits = of_logits.size() == 2 && of_samples.size() == 2 &&
+                    of_logits[0] == of_samples[0] && of_logits[1] > 0 &&
+                    (samples.element_type() == ffi::S32 || samples.element_type() == ffi::S64);
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": samples of ",
+                                                   DescribeBuffer(logits), " are not ",
+                                                   DescribeBuffer(samples)));
+  }
+  SpirvModule* const maximum = All().maximum.Find(logits.element_type());
+  if (maximum == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(logits)));
+  }
+  const int64_t drawn = static_cast<int64_t>(samples.element_count());
+  if (drawn == 0) return absl::OkStatus();
+  CategoricalSizes sizes = {of_logits[0], of_logits[1], of_samples[1], kChunk};
+  sizes.chunks = (sizes.classes + kChunk - 1) / kChunk;
+  sizes.samples_are_wide = samples.element_type() == ffi::S64;
+
+  absl::StatusOr<void*> uniform = AllocateScratch(scratch, drawn * sizeof(float), kName);
+  if (!uniform.ok()) return uniform.status();
+  absl::StatusOr<void*> sums =
+      AllocateScratch(scratch, logits.element_count() * sizeof(float), kName);
+  if (!sums.ok()) return sums.status();
+  absl::StatusOr<void*> maxima =
+      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
+  if (!maxima.ok()) return maxima.status();
+  absl::StatusOr<void*> totals =
+      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
+  if (!totals.ok()) return totals.status();
+
+  absl::Status status = FillUniform(queue, stream, static_cast<float*>(*uniform), drawn);
+  if (!status.ok()) return status;
+  const KernelRange each_chunk = ChunksOf(queue, sizes.rows * sizes.chunks, 1).range;
+  status = LaunchKernel(queue, *maximum, each_chunk, logits.untyped_data(), *maxima, sizes);
+  if (!status.ok()) return status;
+  status = LaunchKernel(queue, *All().sums.Find(logits.element_type()), each_chunk,
+                        logits.untyped_data(), *maxima, *sums, *totals, sizes);
+  if (!status.ok()) return status;
+  status = LaunchKernel(queue, *All().totals, {.global = static_cast<size_t>(sizes.rows)}, *totals,
+                        sizes);
+  if (!status.ok()) return status;
+  return LaunchKernel(queue, *All().draw, {.global = static_cast<size_t>(drawn)}, *uniform, *sums,
+                      *totals, samples.untyped_data(), sizes);
+}
+
+}  // namespace
+
+XLA_FFI_Error* CategoricalHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Ctx<ffi::ScratchAllocator>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("key")
+          .Attr<int64_t>("counter_low")
+          .Attr<int64_t>("counter_high")
+          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer logits,
+                 ffi::Result<ffi::AnyBuffer> samples, int64_t key, int64_t counter_low,
+                 int64_t counter_high) {
+            return ToFfiError(
+                Draw(*queue, scratch, logits, *samples, {key, counter_low, counter_high}));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+std::vector<std::string> CategoricalTypes() { return All().maximum.TypeNames(); }
+
+}  // namespace onexpu

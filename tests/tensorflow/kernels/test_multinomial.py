@@ -1,0 +1,102 @@
+"""Multinomial, which tf.random.categorical calls: its frequencies, its seeds and what is never drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import both
+import ml_dtypes
+import numpy as np
+import pytest
+import tensorflow as tf
+
+FLOATING = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+DRAWN = 40_000
+
+
+def draw(logits: Any, count: int = DRAWN, seed: int = 3, out: tf.DType = tf.int64) -> np.ndarray:
+    with tf.device("/XPU:0"):
+        samples = tf.raw_ops.Multinomial(logits=logits, num_samples=count, seed=seed, seed2=5, output_dtype=out)
+    assert "XPU" in samples.device
+    return samples.numpy()
+
+
+def assert_frequencies(samples: np.ndarray, probabilities: np.ndarray) -> None:
+    """Each within five standard deviations of what is expected: one test in two million fails by chance."""
+    for row, p in zip(samples, probabilities, strict=True):
+        seen = np.bincount(row, minlength=len(p))
+        assert len(seen) == len(p)
+        expected = len(row) * p
+        np.testing.assert_array_less(np.abs(seen - expected), 5 * np.sqrt(expected * (1 - p)) + 1e-9 + (p > 0))
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
+
+
+@pytest.mark.parametrize("out", [tf.int32, tf.int64])
+@pytest.mark.parametrize("dtype", FLOATING)
+def test_frequencies(dtype: Any, out: tf.DType) -> None:
+    logits = np.random.RandomState(0).randn(3, 7).astype(dtype)
+    samples = draw(logits, out=out)
+    assert samples.dtype == out.as_numpy_dtype and samples.shape == (3, DRAWN)
+    assert_frequencies(samples, softmax(logits.astype(np.float64)))
+
+
+@pytest.mark.parametrize("classes", [1, 1023, 1024, 1025, 5000])
+def test_many_classes(classes: int) -> None:
+    logits = 2 * np.random.RandomState(1).randn(2, classes).astype(np.float32)
+    samples = draw(logits)
+    # Of classes in hundreds, so that each is expected.
+    groups = np.arange(classes) * min(classes, 50) // classes
+    probabilities = np.stack([np.bincount(groups, p) for p in softmax(logits.astype(np.float64))])
+    assert_frequencies(groups[samples], probabilities)
+
+
+def test_far_logits() -> None:
+    samples = draw(np.float32([[1000.0, 1000.0, -1000.0], [-1e30, -2e30, -3e30]]))
+    assert_frequencies(samples, np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
+
+
+def test_what_is_not_finite_is_never_drawn() -> None:
+    logits = np.float32([[0.0, -np.inf, np.nan, 0.0, np.inf], [-np.inf] * 5])
+    samples = draw(logits)
+    assert set(samples[0]) == {0, 3}
+    assert set(samples[1]) == {5}
+    with tf.device("/CPU:0"):  # the same there
+        cpu = tf.raw_ops.Multinomial(logits=logits, num_samples=100, seed=3, seed2=5).numpy()
+    assert set(cpu[0]) == {0, 3} and set(cpu[1]) == {5}
+
+
+def test_seeds() -> None:
+    logits = np.zeros([2, 100], np.float32)
+
+    def seeded(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        tf.random.set_seed(0)  # forgets the state of kernels
+        return draw(logits, 50, seed), draw(logits, 50, seed)
+
+    first, again, other = seeded(1), seeded(1), seeded(2)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(*first)  # the state goes on
+    assert not np.array_equal(*first[0])  # rows have numbers of their own
+
+    @tf.function
+    def twice() -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.random.categorical(logits, 50, seed=1), tf.random.categorical(logits, 50, seed=1)
+
+    with tf.device("/XPU:0"):
+        one, two = twice(), twice()
+    assert not np.array_equal(one[0], two[0])
+
+
+def test_nothing() -> None:
+    assert draw(np.zeros([0, 3], np.float32), 4).shape == (0, 4)
+    assert draw(np.zeros([2, 3], np.float32), 0).shape == (2, 0)
+
+
+def test_refused() -> None:
+    for logits, count in ((np.zeros([3], np.float32), 1), (np.zeros([2, 3], np.float32), -1),
+                          (np.zeros([2, 0], np.float32), 1), (np.zeros([2, 3], np.float32), [1])):
+        both.check_refused(lambda: tf.raw_ops.Multinomial(logits=logits, num_samples=count))
