@@ -1,0 +1,147 @@
+"""Writes docs/ops.md: which of the ops that TensorFlow's CUDA build has on GPUs are on XPU, and how.
+
+Reads the kernel registry of the TensorFlow that is installed, with the plugin, and the list of
+built-in kernels. `tools/cuda_build_ops.txt` has the names of the CUDA build's ops (TensorFlow 2.21).
+
+    .venv/bin/python -m tools.ops_table            # writes docs/ops.md
+    .venv/bin/python -m tools.ops_table --check    # exits with 1 if docs/ops.md is another
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import re
+import sys
+from pathlib import Path
+
+_ROOT = Path(__file__).resolve().parent.parent
+_TABLE = _ROOT / "docs" / "ops.md"
+
+# Why what the CUDA build has is no target here: the first pattern that fits an op's name.
+_NO_TARGET = {
+    r"CudnnRNN.*": "cuDNN's own; Keras and TensorFlow take LSTMBlockCell, GRUBlockCell and while loops elsewhere",
+    r"CTCLossV2": "cuDNN's own; CTCLoss is what TensorFlow takes elsewhere",
+    r"_?Nccl.*": "NCCL's own",
+    r"Collective.*": "several processes of GPUs, for which NCCL is needed",
+    r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign|IsVariableInitialized":
+        "reference variables of TensorFlow 1; the Resource ops took their place",
+    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)":
+        "reference variables of TensorFlow 1; the Resource ops took their place",
+    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*|_?ParallelConcat.*":
+        "reference variables of TensorFlow 1",
+    r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
+    r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by the third version, and that by TensorList",
+    r"Quantized.*": "the old scheme of quantisation",
+    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_TensorToHashBucketFast|_Xla.*|XlaLaunch|_SwitchN|CheckPinned":
+        "made by TensorFlow's own graph passes for its CUDA device",
+    r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice":
+        "for TensorFlow's own tests",
+    r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": "tf.data, which runs on the host; its tensors come to XPU",
+    r"BatchFunction": "TensorFlow Serving's batching",
+    r"TopK|TileGrad|QuantizeAndDequantize": "superseded by a newer version before TensorFlow 1",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Route:
+    title: str
+    meaning: str
+
+
+_ROUTES = {
+    "sycl": Route("SYCL kernel", "a built-in kernel of `custom_kernels/builtin`"),
+    "program": Route("compiled", "alone a program of one op, together with others a cluster, by the compiler"),
+    "bookkeeping": Route("bookkeeping", "a kernel of `tf_plugin/kernels` that hands buffers on, or runs small programs"),
+    "default": Route("TensorFlow's", "TensorFlow's own kernel for every device, which reads no element"),
+}
+
+
+def _sycl_ops() -> set[str]:
+    """The ops that the list of built-in kernels names."""
+    source = (_ROOT / "custom_kernels" / "builtin_kernels.cc").read_text()
+    entries = re.findall(r'\{"onexpu\.\w+",\s*((?:"[^"]*"\s*)+),', source)
+    names = "".join("".join(re.findall(r'"([^"]*)"', entry)) + ", " for entry in entries)
+    return {name.strip() for name in names.split(",") if name.strip()}
+
+
+def _own_kernels() -> set[str]:
+    source = (_ROOT / "tf_plugin" / "on_demand_exceptions.cc").read_text()
+    return set(re.findall(r'\{"(\w+)", kOwnKernel\}', source))
+
+
+def _routes(ops: list[str]) -> dict[str, str | None]:
+    """How each op gets to XPU; None for what does not."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    import tensorflow as tf
+    from tensorflow.python.framework import kernels
+
+    if not tf.config.list_physical_devices("XPU"):
+        sys.exit("TensorFlow has no XPU device here; run `make setup` first")
+    sycl, own = _sycl_ops(), _own_kernels()
+
+    def route(op: str) -> str | None:
+        devices = {kernel.device_type for kernel in kernels.get_registered_kernels_for_op(op).kernel}
+        if "XPU" not in devices:
+            return "default" if "DEFAULT" in devices else None
+        if op in sycl:
+            return "sycl"
+        return "program" if "XLA_XPU_JIT" in devices and op not in own else "bookkeeping"
+
+    return {op: route(op) for op in ops}
+
+
+def _reason(op: str) -> str | None:
+    return next((reason for pattern, reason in _NO_TARGET.items() if re.fullmatch(pattern, op)), None)
+
+
+def _names(ops: list[str]) -> str:
+    return ", ".join(f"`{op}`" for op in ops)
+
+
+def table() -> str:
+    """The document's text."""
+    cuda = (_ROOT / "tools" / "cuda_build_ops.txt").read_text().split()
+    routes = _routes(cuda)
+    targets = [op for op in cuda if _reason(op) is None or routes[op] is not None]
+    done = [op for op in targets if routes[op] is not None]
+    missing = [op for op in targets if routes[op] is None]
+    lines = [
+        "# Ops on XPU",
+        "",
+        "Made by `python -m tools.ops_table` from TensorFlow's kernel registry; not to be edited.",
+        "",
+        f"TensorFlow 2.21's CUDA build has GPU kernels for {len(cuda)} ops. {len(cuda) - len(targets)} of them exist only for"
+        f" CUDA or were superseded (below). Of the other {len(targets)}, {len(done)} are on XPU:"
+        f" {100 * len(done) / len(targets):.1f} %.",
+        "",
+        "| route | ops | |",
+        "|---|---|---|",
+    ]
+    for key, value in _ROUTES.items():
+        lines.append(f"| {value.title} | {sum(route == key for route in routes.values())} | {value.meaning} |")
+    lines += ["", "## Not on XPU yet", "", _names(missing) + "." if missing else "None.", ""]
+    lines += ["## No target", "", "| why | ops |", "|---|---|"]
+    for reason in dict.fromkeys(_NO_TARGET.values()):
+        left_out = [op for op in cuda if routes[op] is None and _reason(op) == reason]
+        if left_out:
+            lines.append(f"| {reason} | {_names(left_out)} |")
+    for key, value in _ROUTES.items():
+        lines += ["", f"## {value.title}", "", _names([op for op in cuda if routes[op] == key]) + "."]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="compare instead of writing")
+    check = parser.parse_args().check
+    text = table()
+    if check:
+        return int(_TABLE.read_text() != text)
+    _TABLE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
