@@ -14,6 +14,7 @@
 #include "custom_kernels/builtin/sparse_apply.h"
 #include "custom_kernels/builtin/sparse_coordinates.h"
 #include "custom_kernels/builtin/sparse_matmul.h"
+#include "custom_kernels/builtin/sparse_pieces.h"
 #include "custom_kernels/builtin/unique.h"
 #include "custom_kernels/builtin/where.h"
 #include "custom_kernels/ffi_status.h"
@@ -36,6 +37,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CategoricalTypes(),
        "key: i64, counter_low: i64, counter_high: i64",
        "Samples from categorical distributions."},
+      {"onexpu.copy_rows",
+       "",
+       {nullptr, nullptr, nullptr, CopyRowsHandler},
+       {},
+       "first: i64",
+       "Rows that follow one another."},
       {"onexpu.crop_and_resize",
        "CropAndResize",
        {nullptr, nullptr, nullptr, CropAndResizeHandler},
@@ -121,6 +128,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        "or "
        "'keras_momentum'), flag: i64",
        "Optimisers' updates of the rows that indices pick."},
+      {"onexpu.sparse_concat",
+       "SparseConcat",
+       {nullptr, nullptr, nullptr, SparseConcatHandler},
+       {},
+       "dimension: i64, offsets: i64[tensors]",
+       "Sparse tensors one after the other."},
       {"onexpu.sparse_matmul",
        "SparseTensorDenseMatMul",
        {nullptr, nullptr, nullptr, SparseMatmulHandler},
@@ -139,6 +152,18 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {"int64"},
        "from: i64[rank], to: i64[new rank]",
        "A sparse tensor's coordinates in another shape."},
+      {"onexpu.sparse_slice",
+       "SparseSlice",
+       {nullptr, nullptr, nullptr, SparseSliceHandler},
+       {},
+       "start: i64[rank], size: i64[rank]",
+       "A box of a sparse tensor; data-dependent size."},
+      {"onexpu.sparse_split",
+       "SparseSplit",
+       {nullptr, nullptr, nullptr, SparseSplitHandler},
+       {},
+       "dimension: i64, extent: i64",
+       "A sparse tensor's elements by equal pieces; data-dependent sizes."},
       {"onexpu.unique",
        "Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2",
        {nullptr, nullptr, nullptr, UniqueHandler},

@@ -21,6 +21,7 @@ void RegisterKernels() {
   RegisterDynamicPartitionKernel();
   RegisterSparseApplyKernels();
   RegisterSparseTensorKernels();
+  RegisterSparsePiecesKernels();
   RegisterFillEmptyRowsKernels();
   RegisterNonMaxSuppressionKernels();
   RegisterWhereKernel();

@@ -49,6 +49,7 @@ void RegisterUniqueKernels();
 void RegisterDynamicPartitionKernel();
 void RegisterSparseApplyKernels();
 void RegisterSparseTensorKernels();
+void RegisterSparsePiecesKernels();
 void RegisterFillEmptyRowsKernels();
 void RegisterNonMaxSuppressionKernels();
 void RegisterOnexpuKernelOps();

@@ -12,6 +12,7 @@
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/kernels/sparse_arguments.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
@@ -26,21 +27,6 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-
-// INVALID_ARGUMENT unless the tensor has that many dimensions.
-absl::Status CheckRank(const Tensor& tensor, int rank, absl::string_view name) {
-  if (tensor.dims() == rank) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, " should be a ",
-                                                 rank == 1 ? "vector" : "matrix", ", got shape ",
-                                                 tensor.shape().DebugString()));
-}
-
-// The numbers of a vector in host memory.
-absl::StatusOr<std::vector<int64_t>> HostVector(const Tensor& tensor, absl::string_view name) {
-  TF_RETURN_IF_ERROR(CheckRank(tensor, 1, name));
-  const auto values = tensor.vec<int64_t>();
-  return std::vector<int64_t>(values.data(), values.data() + values.size());
-}
 
 absl::Status OutputUninitialized(OpKernelContext* context, int index, const TensorShape& shape) {
   TF_ASSIGN_OR_RETURN(OwnedBuffer buffer,
@@ -73,16 +59,9 @@ class SparseReorderKernel final : public SparseKernel {
   absl::Status Run(OpKernelContext* context) override {
     const Tensor& indices = context->input(0);
     const Tensor& values = context->input(1);
-    TF_RETURN_IF_ERROR(CheckRank(indices, 2, "Input indices"));
-    TF_RETURN_IF_ERROR(CheckRank(values, 1, "Input values"));
     TF_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
                         HostVector(context->input(2), "Input shape"));
-    if (indices.dim_size(0) != values.dim_size(0) ||
-        indices.dim_size(1) != static_cast<int64_t>(shape.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Input indices ", indices.shape().DebugString(), " do not fit values ",
-          values.shape().DebugString(), " and a shape of ", shape.size(), " dimensions"));
-    }
+    TF_RETURN_IF_ERROR(CheckSparseTensor(indices, values, shape));
     if (values.NumElements() == 0) {
       context->set_output(0, indices);
       context->set_output(1, values);
@@ -170,9 +149,7 @@ class SparseReshapeKernel final : public SparseKernel {
     }
     TF_ASSIGN_OR_RETURN(to, Infer(from, std::move(to)));
     const int64_t rank = static_cast<int64_t>(to.size());
-    Tensor* shape = nullptr;
-    TF_RETURN_IF_ERROR(context->allocate_output(1, TensorShape({rank}), &shape));
-    std::copy(to.begin(), to.end(), shape->vec<int64_t>().data());
+    TF_RETURN_IF_ERROR(OutputVector(context, 1, to));
     if (from == to) {
       context->set_output(0, indices);
       return absl::OkStatus();

@@ -1,0 +1,102 @@
+// Cutting and joining sparse tensors of coordinates. Kernel source: built by sycl_kernels, see
+// BUILD.
+
+struct PieceSizes {
+  std::int64_t elements, chunk;
+  std::int32_t rank, dimension;
+  std::int64_t offset;               // to be added in that dimension
+  std::int64_t pieces, extent;       // of that dimension, and its size
+  std::int64_t start[16], size[16];  // of a slice
+};
+
+struct Bits128 {
+  std::uint64_t low, high;
+};
+
+namespace {
+
+inline bool is_in_slice(const std::int64_t* coordinates, std::int64_t i, const PieceSizes& sizes) {
+  for (std::int32_t d = 0; d < sizes.rank; ++d) {
+    const std::int64_t place = coordinates[i * sizes.rank + d] - sizes.start[d];
+    if (place < 0 || place >= sizes.size[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// A work-item per chunk, as in the next.
+ONEXPU_KERNEL void slice_count(const std::int64_t* coordinates, std::int64_t* counts,
+                               PieceSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
+  std::int64_t count = 0;
+  for (std::int64_t i = first; i < last; ++i) count += is_in_slice(coordinates, i, sizes);
+  counts[onexpu::global_id()] = count;
+}
+
+template <typename Bits>
+ONEXPU_KERNEL void slice_write(const std::int64_t* coordinates, const Bits* values,
+                               const std::int64_t* positions, std::int64_t* new_coordinates,
+                               Bits* new_values, PieceSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
+  std::int64_t to = positions[onexpu::global_id()];
+  for (std::int64_t i = first; i < last; ++i) {
+    if (!is_in_slice(coordinates, i, sizes)) continue;
+    for (std::int32_t d = 0; d < sizes.rank; ++d)
+      new_coordinates[to * sizes.rank + d] = coordinates[i * sizes.rank + d] - sizes.start[d];
+    new_values[to++] = values[i];
+  }
+}
+
+// The piece that each element is in.
+ONEXPU_KERNEL void split_numbers(const std::int64_t* coordinates, std::uint64_t* numbers,
+                                 PieceSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::int64_t place = coordinates[i * sizes.rank + sizes.dimension];
+  const std::int64_t length = sizes.extent / sizes.pieces, longer = sizes.extent % sizes.pieces;
+  const std::int64_t of_longer = longer * (length + 1);
+  const bool is_inside = place >= 0 && place < sizes.extent;
+  numbers[i] = std::uint64_t(!is_inside          ? sizes.pieces
+                             : place < of_longer ? place / (length + 1)
+                                                 : longer + (place - of_longer) / length);
+}
+
+// A work-item per sorted element, and then one per piece, which counts it.
+ONEXPU_KERNEL void split_finish(const std::uint64_t* numbers, std::int64_t* coordinates,
+                                std::int64_t* counts, PieceSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  if (i < sizes.elements) {
+    const std::int64_t piece = std::int64_t(numbers[i]);
+    if (piece == sizes.pieces) return;
+    const std::int64_t length = sizes.extent / sizes.pieces, longer = sizes.extent % sizes.pieces;
+    coordinates[i * sizes.rank + sizes.dimension] -= piece * length + sycl::min(piece, longer);
+    return;
+  }
+  const std::uint64_t piece = std::uint64_t(i - sizes.elements);
+  std::int64_t bounds[2];
+  for (int side = 0; side < 2; ++side) {
+    std::int64_t low = 0, high = sizes.elements;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (numbers[middle] < piece + side) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    bounds[side] = low;
+  }
+  counts[piece] = bounds[1] - bounds[0];
+}
+
+// A work-item per element.
+ONEXPU_KERNEL void concat_shift(const std::int64_t* coordinates, std::int64_t* result,
+                                PieceSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  for (std::int32_t d = 0; d < sizes.rank; ++d) {
+    result[i * sizes.rank + d] =
+        coordinates[i * sizes.rank + d] + (d == sizes.dimension ? sizes.offset : 0);
+  }
+}
