@@ -92,12 +92,23 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        "",
        "The order that puts rows into partitions; data-dependent sizes."},
       {"onexpu.random",
-       "RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt",
+       "RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, "
+       "StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal, "
+       "StatelessRandomUniformInt, StatelessRandomUniformFullInt, StatelessRandomUniformV2, "
+       "StatelessRandomNormalV2, StatelessTruncatedNormalV2, StatelessRandomUniformIntV2, "
+       "StatelessRandomUniformFullIntV2",
        {nullptr, nullptr, nullptr, RandomHandler},
        RandomTypes(),
-       "distribution: string ('uniform', 'normal', 'truncated_normal' or 'integers'), key: i64, "
+       "distribution: string ('uniform', 'normal', 'truncated_normal', 'integers' or 'bits'), key: "
+       "i64, "
        "counter_low: i64, counter_high: i64, low: i64, high: i64",
        "Random numbers of a Philox stream."},
+      {"onexpu.random_gamma",
+       "StatelessRandomGammaV2, StatelessRandomGammaV3",
+       {nullptr, nullptr, nullptr, RandomGammaHandler},
+       {"float16", "float32", "float64"},
+       "key: i64, counter_low: i64, counter_high: i64",
+       "Gamma numbers of a Philox stream."},
       {"onexpu.segment_check",
        "",
        {nullptr, nullptr, nullptr, SegmentCheckHandler},

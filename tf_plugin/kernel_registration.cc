@@ -15,6 +15,8 @@ void RegisterKernels() {
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();
   RegisterMultinomialKernel();
+  RegisterRandomGammaKernels();
+  RegisterStatelessRandomKernels();
   RegisterSegmentKernels();
   RegisterSegmentGradKernels();
   RegisterUniqueKernels();

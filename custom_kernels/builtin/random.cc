@@ -34,7 +34,7 @@ const KernelTable* KernelsOf(std::string_view distribution) {
   if (distribution == "uniform") return uniform;
   if (distribution == "normal") return normal;
   if (distribution == "truncated_normal") return truncated;
-  return distribution == "integers" ? integers : nullptr;
+  return distribution == "integers" || distribution == "bits" ? integers : nullptr;
 }
 
 RandomState StateOf(const PhiloxStream& stream, int64_t elements) {
@@ -47,7 +47,28 @@ RandomState StateOf(const PhiloxStream& stream, int64_t elements) {
           elements};
 }
 
-absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_view distribution,
+// A stream that operands name: key u64[1] and counter u64[2 or more]; nulls without operands.
+struct StreamOperands {
+  const void* key = nullptr;
+  const void* counter = nullptr;
+};
+
+absl::StatusOr<StreamOperands> StreamFrom(const ffi::RemainingArgs& arguments) {
+  if (arguments.size() == 0) return StreamOperands();
+  if (arguments.size() == 2) {
+    const auto key = arguments.get<ffi::AnyBuffer>(0), counter = arguments.get<ffi::AnyBuffer>(1);
+    if (key.has_value() && counter.has_value() && key->element_type() == ffi::U64 &&
+        counter->element_type() == ffi::U64 && key->element_count() == 1 &&
+        counter->element_count() >= 2) {
+      return StreamOperands{key->untyped_data(), counter->untyped_data()};
+    }
+  }
+  return absl::InvalidArgumentError(
+      "onexpu: random: a stream is a key, uint64[1], and a counter, uint64[2 or more]");
+}
+
+absl::Status Fill(sycl::queue& queue, const ffi::RemainingArgs& arguments,
+                  const ffi::AnyBuffer& result, std::string_view distribution,
                   const PhiloxStream& stream, int64_t low, int64_t high) {
   const absl::string_view name(distribution.data(), distribution.size());
   const KernelTable* const kernels = KernelsOf(distribution);
@@ -61,7 +82,9 @@ absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_
                                                  DescribeBuffer(result), " of the distribution '",
                                                  name, "'"));
   }
-  if (distribution == "integers" && low >= high) {
+  absl::StatusOr<StreamOperands> operands = StreamFrom(arguments);
+  if (!operands.ok()) return operands.status();
+  if (distribution == "integers" && low == high) {
     return absl::InvalidArgumentError(
         absl::StrCat("onexpu: random: no integer is in [", low, ", ", high, ")"));
   }
@@ -69,11 +92,40 @@ absl::Status Fill(sycl::queue& queue, const ffi::AnyBuffer& result, std::string_
   state.low = low;
   state.range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   // A block of four words makes four elements, or two of 64 bits.
-  const bool is_wide = result.element_type() == ffi::F64 || result.element_type() == ffi::S64;
+  const ffi::DataType type = result.element_type();
+  const bool is_wide = type == ffi::F64 || type == ffi::S64 || type == ffi::U64;
   const size_t in_block = is_wide ? 2 : 4;
   return LaunchKernel(queue, *kernel,
-                      {.global = (result.element_count() + in_block - 1) / in_block},
-                      result.untyped_data(), state);
+                      {.global = (result.element_count() + in_block - 1) / in_block}, operands->key,
+                      operands->counter, result.untyped_data(), state);
+}
+
+const KernelTable& GammaKernels() {
+  static const auto* const table = new KernelTable(RandomKernels(), "random_gamma");
+  return *table;
+}
+
+absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
+                       const ffi::RemainingArgs& stream, const ffi::AnyBuffer& result,
+                       const PhiloxStream& attributes) {
+  const int64_t count = static_cast<int64_t>(alphas.element_count());
+  const int64_t elements = static_cast<int64_t>(result.element_count());
+  SpirvModule* const kernel = GammaKernels().Find(alphas.element_type());
+  if (kernel == nullptr || !queue.get_device().has(sycl::aspect::fp64)) {
+    return absl::UnimplementedError(absl::StrCat(
+        "onexpu: random: no kernel gives gamma numbers of ", DescribeBuffer(alphas),
+        kernel == nullptr ? "" : ": they are made in 64-bit floats, which this device has not"));
+  }
+  absl::StatusOr<StreamOperands> operands = StreamFrom(stream);
+  if (!operands.ok()) return operands.status();
+  if (alphas.element_type() != result.element_type() || count == 0 || elements % count != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: random: gamma numbers of ",
+                                                   DescribeBuffer(alphas), " are not ",
+                                                   DescribeBuffer(result)));
+  }
+  return LaunchKernel(queue, *kernel, {.global = static_cast<size_t>(elements)},
+                      alphas.untyped_data(), operands->key, operands->counter,
+                      result.untyped_data(), StateOf(attributes, elements), count);
 }
 
 }  // namespace
@@ -82,14 +134,36 @@ absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* 
                          int64_t elements) {
   constexpr int64_t kInBlock = 4;
   return LaunchKernel(queue, *KernelsOf("uniform")->Find(ffi::F32),
-                      {.global = static_cast<size_t>((elements + kInBlock - 1) / kInBlock)}, result,
+                      {.global = static_cast<size_t>((elements + kInBlock - 1) / kInBlock)},
+                      static_cast<const void*>(nullptr), static_cast<const void*>(nullptr), result,
                       StateOf(stream, elements));
+}
+
+XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .RemainingArgs()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("key")
+          .Attr<int64_t>("counter_low")
+          .Attr<int64_t>("counter_high")
+          .To([](sycl::queue* queue, ffi::AnyBuffer alphas, ffi::RemainingArgs stream,
+                 ffi::Result<ffi::AnyBuffer> result, int64_t key, int64_t counter_low,
+                 int64_t counter_high) {
+            return ToFfiError(
+                FillGamma(*queue, alphas, stream, *result, {key, counter_low, counter_high}));
+          })
+          .release();
+  return handler->Call(frame);
 }
 
 XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame) {
   static const auto* const handler =
       ffi::Ffi::Bind()
           .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .RemainingArgs()
           .Ret<ffi::AnyBuffer>()
           .Attr<std::string_view>("distribution")
           .Attr<int64_t>("key")
@@ -97,11 +171,11 @@ XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame) {
           .Attr<int64_t>("counter_high")
           .Attr<int64_t>("low")
           .Attr<int64_t>("high")
-          .To([](sycl::queue* queue, ffi::Result<ffi::AnyBuffer> result,
-                 std::string_view distribution, int64_t key, int64_t counter_low,
-                 int64_t counter_high, int64_t low, int64_t high) {
-            return ToFfiError(
-                Fill(*queue, *result, distribution, {key, counter_low, counter_high}, low, high));
+          .To([](sycl::queue* queue, ffi::RemainingArgs arguments,
+                 ffi::Result<ffi::AnyBuffer> result, std::string_view distribution, int64_t key,
+                 int64_t counter_low, int64_t counter_high, int64_t low, int64_t high) {
+            return ToFfiError(Fill(*queue, arguments, *result, distribution,
+                                   {key, counter_low, counter_high}, low, high));
           })
           .release();
   return handler->Call(frame);

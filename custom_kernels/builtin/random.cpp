@@ -1,6 +1,6 @@
 // Random numbers from Philox 4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
 // 2011), in the order in which TensorFlow's kernels give them: uniform, normal, truncated normal,
-// and integers. Kernel source: built by sycl_kernels, see BUILD.
+// integers and gamma. Kernel source: built by sycl_kernels, see BUILD.
 //
 // A work-item makes the elements that one block of four words gives: four, or two of 64 bits.
 
@@ -8,8 +8,8 @@ struct RandomState {
   std::uint32_t counter[4];
   std::uint32_t key[2];
   std::int64_t elements;
-  std::int64_t low;  // of integers
-  std::uint64_t range;
+  std::int64_t low;     // of integers
+  std::uint64_t range;  // 0: all of the type's
 };
 
 namespace {
@@ -25,6 +25,17 @@ inline RandomState skip(RandomState state, std::uint64_t blocks) {
   state.counter[0] = std::uint32_t(sum);
   state.counter[1] = std::uint32_t(sum >> 32);
   if (sum < low && ++state.counter[2] == 0) ++state.counter[3];
+  return state;
+}
+
+// The state at the stream that `key` and `counter` name, unless they are null.
+inline RandomState at(RandomState state, const std::uint64_t* key, const std::uint64_t* counter) {
+  if (key == nullptr) return state;
+  for (int i = 0; i < 2; ++i) {
+    state.key[i] = std::uint32_t(key[0] >> (32 * i));
+    state.counter[i] = std::uint32_t(counter[0] >> (32 * i));
+    state.counter[2 + i] = std::uint32_t(counter[1] >> (32 * i));
+  }
   return state;
 }
 
@@ -115,7 +126,9 @@ inline DoublePair normal_pair(std::uint32_t x0, std::uint32_t x1, std::uint32_t 
 }  // namespace
 
 template <typename T>
-ONEXPU_KERNEL void random_uniform(T* result, RandomState state) {
+ONEXPU_KERNEL void random_uniform(const std::uint64_t* key, const std::uint64_t* counter, T* result,
+                                  RandomState state) {
+  state = at(state, key, counter);
   const std::int64_t group = std::int64_t(onexpu::global_id());
   const Words words = block(skip(state, std::uint64_t(group)));
   const std::int64_t first = group * Numbers<T>::kCount;
@@ -125,7 +138,9 @@ ONEXPU_KERNEL void random_uniform(T* result, RandomState state) {
 }
 
 template <typename T>
-ONEXPU_KERNEL void random_normal(T* result, RandomState state) {
+ONEXPU_KERNEL void random_normal(const std::uint64_t* key, const std::uint64_t* counter, T* result,
+                                 RandomState state) {
+  state = at(state, key, counter);
   const std::int64_t group = std::int64_t(onexpu::global_id());
   const Words words = block(skip(state, std::uint64_t(group)));
   const std::int64_t first = group * Numbers<T>::kCount;
@@ -148,7 +163,9 @@ ONEXPU_KERNEL void random_normal(T* result, RandomState state) {
 
 // Normal numbers of which those beyond two are drawn again: 256 words are each element's.
 template <typename T>
-ONEXPU_KERNEL void random_truncated(T* result, RandomState state) {
+ONEXPU_KERNEL void random_truncated(const std::uint64_t* key, const std::uint64_t* counter,
+                                    T* result, RandomState state) {
+  state = at(state, key, counter);
   constexpr int kCount = Numbers<T>::kCount;
   const std::int64_t group = std::int64_t(onexpu::global_id());
   const std::int64_t first = group * kCount;
@@ -179,7 +196,9 @@ ONEXPU_KERNEL void random_truncated(T* result, RandomState state) {
 }
 
 template <typename T>
-ONEXPU_KERNEL void random_integers(T* result, RandomState state) {
+ONEXPU_KERNEL void random_integers(const std::uint64_t* key, const std::uint64_t* counter,
+                                   T* result, RandomState state) {
+  state = at(state, key, counter);
   constexpr int kCount = sizeof(T) == 8 ? 2 : 4;
   const std::int64_t group = std::int64_t(onexpu::global_id());
   const Words words = block(skip(state, std::uint64_t(group)));
@@ -187,9 +206,84 @@ ONEXPU_KERNEL void random_integers(T* result, RandomState state) {
   for (int i = 0; i < kCount && first + i < state.elements; ++i) {
     if constexpr (kCount == 2) {
       const std::uint64_t bits = words.word[2 * i] | std::uint64_t(words.word[2 * i + 1]) << 32;
-      result[first + i] = T(std::uint64_t(state.low) + bits % state.range);
+      result[first + i] =
+          T(state.range == 0 ? bits : std::uint64_t(state.low) + bits % state.range);
     } else {
-      result[first + i] = T(std::uint32_t(state.low) + words.word[i] % std::uint32_t(state.range));
+      const std::uint32_t bits = words.word[i], range = std::uint32_t(state.range);
+      result[first + i] = T(range == 0 ? bits : std::uint32_t(state.low) + bits % range);
+    }
+  }
+}
+
+namespace {
+
+// The two numbers that a block gives, uniform or normal.
+struct TwoUniform {
+  static DoublePair of(const Words& words) {
+    return {unit_double(words.word[0], words.word[1]), unit_double(words.word[2], words.word[3])};
+  }
+};
+struct TwoNormal {
+  static DoublePair of(const Words& words) {
+    return normal_pair(words.word[0], words.word[1], words.word[2], words.word[3]);
+  }
+};
+
+// One of them after the other: the second one first, as TensorFlow takes them.
+template <typename Two>
+struct DoubleBuffer {
+  double first = 0;
+  bool has_first = false;
+  double next(RandomState& state) {
+    has_first = !has_first;
+    if (!has_first) return first;
+    const DoublePair pair = Two::of(block(state));
+    state = skip(state, 1);
+    first = pair.first;
+    return pair.second;
+  }
+};
+
+}  // namespace
+
+// Samples of gamma distributions with parameter alpha (G. Marsaglia, W. W. Tsang, A simple method
+// for generating gamma variables, 2000), a work-item for each, 256 blocks of the stream for each.
+// `key` and `counter` replace the state's unless they are null. Samples are [samples, alphas].
+template <typename T>
+ONEXPU_KERNEL void random_gamma(const T* alphas, const std::uint64_t* key,
+                                const std::uint64_t* counter, T* result, RandomState state,
+                                std::int64_t alpha_count) {
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t samples = state.elements / alpha_count;
+  const std::int64_t which = id / samples, place = id % samples * alpha_count + which;
+  state = at(state, key, counter);
+  state = skip(state, std::uint64_t(id) * 256);
+  const double alpha = double(onexpu::wide<T>(alphas[which]));
+  DoubleBuffer<TwoUniform> uniform;
+  DoubleBuffer<TwoNormal> normal;
+  if (alpha == 1.0) {
+    result[place] = T(onexpu::wide<T>(-sycl::log1p(-uniform.next(state))));
+    return;
+  }
+  const bool is_small = alpha < 1.0;
+  const double d = alpha + (is_small ? 2.0 / 3 : -1.0 / 3);
+  const double c = 1.0 / 3 / sycl::sqrt(d);
+  while (true) {
+    const double x = normal.next(state);
+    double v = 1 + c * x;
+    if (!(v > 0)) {
+      if (v == v) continue;
+      result[place] = T(onexpu::wide<T>(v));  // of an alpha that is no number
+      return;
+    }
+    v = v * v * v;
+    const double u = uniform.next(state);
+    if (u < 1 - 0.0331 * (x * x) * (x * x) ||
+        sycl::log(u) < 0.5 * x * x + d * (1 - v + sycl::log(v))) {
+      double sample = d * v;
+      if (is_small) sample *= sycl::pow(uniform.next(state), 1 / alpha);
+      result[place] = T(onexpu::wide<T>(sample));
+      return;
     }
   }
 }

@@ -21,10 +21,16 @@ struct PhiloxStream {
 absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
                          int64_t elements);
 
-// No operands. Attributes: distribution, 'uniform' in [0, 1), 'normal', 'truncated_normal' within
-// two standard deviations, or 'integers' in [low, high); key, and counter_low and counter_high, of
-// Philox 4x32-10; low and high. Result: numbers of any shape.
+// Operands: key u64[1] and counter u64[2 or more] of Philox 4x32-10, or none, for those of the
+// attributes key, and counter_low and counter_high. Attributes: distribution, 'uniform' in [0, 1),
+// 'normal', 'truncated_normal' within two standard deviations, 'integers' in [low, high), or
+// 'bits', all of an integer's; low and high, taken as the result's type. Result: numbers of any
+// shape.
 XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame);
+
+// Operands: alphas, and a stream as above, or none, for that of the attributes. Result: [samples,
+// alphas], gamma numbers. UNIMPLEMENTED on a device without 64-bit floats.
+XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame);
 
 // As numpy calls them.
 std::vector<std::string> RandomTypes();

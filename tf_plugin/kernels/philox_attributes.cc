@@ -2,7 +2,16 @@
 
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/rng_alg.h"
+#include "tensorflow/core/kernels/stateless_random_ops.h"
+#include "xla/tsl/platform/errors.h"
+
 namespace onexpu::tf_plugin {
+
+using ::tensorflow::Tensor;
+using ::tensorflow::random::PhiloxRandom;
+
 namespace {
 
 int64_t Joined(uint32_t low, uint32_t high) {
@@ -15,6 +24,45 @@ void AddStream(const tensorflow::random::PhiloxRandom& stream, FfiAttributes& at
   attributes.Add("key", Joined(stream.key()[0], stream.key()[1]))
       .Add("counter_low", Joined(stream.counter()[0], stream.counter()[1]))
       .Add("counter_high", Joined(stream.counter()[2], stream.counter()[3]));
+}
+
+absl::Status StreamOfSeed(const Tensor& seed, PhiloxRandom& stream) {
+  if (seed.dims() != 1 || seed.dim_size(0) != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seed must have shape [2], not ", seed.shape().DebugString()));
+  }
+  PhiloxRandom::Key key;
+  PhiloxRandom::ResultType counter;
+  TF_RETURN_IF_ERROR(tensorflow::GenerateKey(seed, &key, &counter));
+  stream = PhiloxRandom(counter, key);
+  return absl::OkStatus();
+}
+
+absl::Status AddSeed(const Tensor& seed, FfiAttributes& attributes) {
+  PhiloxRandom stream;
+  TF_RETURN_IF_ERROR(StreamOfSeed(seed, stream));
+  AddStream(stream, attributes);
+  return absl::OkStatus();
+}
+
+absl::Status CheckStream(const Tensor& key, const Tensor& counter, const Tensor& algorithm) {
+  if (key.dims() != 1 || key.dim_size(0) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key must have shape [1], not ", key.shape().DebugString()));
+  }
+  if (counter.dims() != 1 || counter.dim_size(0) < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "counter must be a vector of 2 elements or more, not ", counter.shape().DebugString()));
+  }
+  if (algorithm.dims() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("alg must be a scalar, not ", algorithm.shape().DebugString()));
+  }
+  const int32_t number = algorithm.scalar<int32_t>()();
+  if (number != tensorflow::RNG_ALG_PHILOX && number != tensorflow::RNG_ALG_AUTO_SELECT) {
+    return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", number));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace onexpu::tf_plugin

@@ -43,6 +43,8 @@ void RegisterCropAndResizeKernels();
 void RegisterCheckNumericsKernel();
 void RegisterRandomKernels();
 void RegisterMultinomialKernel();
+void RegisterRandomGammaKernels();
+void RegisterStatelessRandomKernels();
 void RegisterSegmentKernels();
 void RegisterSegmentGradKernels();
 void RegisterUniqueKernels();

@@ -1,0 +1,206 @@
+// Stateless random numbers on XPU: the uniform, normal, truncated normal numbers and integers of
+// TensorFlow's CPU kernels for the same seeds, and what makes keys and counters of seeds.
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/rng_alg.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+#include "tensorflow/core/framework/tensor_util.h"
+#include "tf_plugin/kernels/ffi_attributes.h"
+#include "tf_plugin/kernels/launch.h"
+#include "tf_plugin/kernels/philox_attributes.h"
+#include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/placement_counters.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::random::PhiloxRandom;
+
+enum class Types { kFloating, kBounded, kIntegers };
+
+// An op and the distribution of "onexpu.random". V2 of each has a key and a counter for the seed.
+struct StatelessOp {
+  const char* op;
+  const char* v2;
+  const char* distribution;
+  Types types;
+};
+constexpr StatelessOp kOps[] = {
+    {"StatelessRandomUniform", "StatelessRandomUniformV2", "uniform", Types::kFloating},
+    {"StatelessRandomNormal", "StatelessRandomNormalV2", "normal", Types::kFloating},
+    {"StatelessTruncatedNormal", "StatelessTruncatedNormalV2", "truncated_normal",
+     Types::kFloating},
+    {"StatelessRandomUniformInt", "StatelessRandomUniformIntV2", "integers", Types::kBounded},
+    {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2", "bits", Types::kIntegers},
+};
+
+// A bound, as the 64 bits that the handler takes, and whether `low` is below `high` in its type.
+template <typename T>
+absl::Status ReadBounds(const Tensor& low_tensor, const Tensor& high_tensor, int64_t& low,
+                        int64_t& high) {
+  const T low_value = low_tensor.scalar<T>()(), high_value = high_tensor.scalar<T>()();
+  if (low_value >= high_value) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Need minval < maxval, got ", low_value, " >= ", high_value));
+  }
+  low = static_cast<int64_t>(low_value);
+  high = static_cast<int64_t>(high_value);
+  return absl::OkStatus();
+}
+
+absl::Status BoundsOf(const Tensor& low_tensor, const Tensor& high_tensor, int64_t& low,
+                      int64_t& high) {
+  for (const Tensor* const bound : {&low_tensor, &high_tensor}) {
+    if (bound->dims() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "minval and maxval must be scalars, got shape ", bound->shape().DebugString()));
+    }
+  }
+  switch (low_tensor.dtype()) {
+    case tensorflow::DT_INT32:
+      return ReadBounds<int32_t>(low_tensor, high_tensor, low, high);
+    case tensorflow::DT_INT64:
+      return ReadBounds<int64_t>(low_tensor, high_tensor, low, high);
+    case tensorflow::DT_UINT32:
+      return ReadBounds<uint32_t>(low_tensor, high_tensor, low, high);
+    default:
+      return ReadBounds<uint64_t>(low_tensor, high_tensor, low, high);
+  }
+}
+
+// Inputs, on the host but for keys and counters: the shape; a seed, or a key, a counter and the
+// algorithm's number; the bounds of integers.
+class StatelessRandomKernel final : public OpKernel {
+ public:
+  explicit StatelessRandomKernel(OpKernelConstruction* construction)
+      : OpKernel(construction),
+        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
+        op_(*std::find_if(std::begin(kOps), std::end(kOps),
+                          [&](const StatelessOp& entry) {
+                            return type_string() == entry.op || type_string() == entry.v2;
+                          })),
+        has_seed_(type_string() == op_.op) {}
+
+  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Fill(context)); }
+
+ private:
+  absl::Status Fill(OpKernelContext* context) const {
+    TensorShape shape;
+    TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
+    FfiAttributes attributes;
+    if (has_seed_) {
+      TF_RETURN_IF_ERROR(AddSeed(context->input(1), attributes));
+    } else {
+      AddStream(PhiloxRandom(), attributes);
+      TF_RETURN_IF_ERROR(CheckStream(context->input(1), context->input(2), context->input(3)));
+    }
+    int64_t low = 0, high = 0;
+    if (op_.types == Types::kBounded) {
+      const int bound = has_seed_ ? 2 : 4;
+      TF_RETURN_IF_ERROR(BoundsOf(context->input(bound), context->input(bound + 1), low, high));
+    }
+    if (shape.num_elements() == 0) {
+      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, output_type(0), shape));
+      return SetOutput(context, 0, shape, std::move(empty));
+    }
+    attributes.Add("distribution", op_.distribution).Add("low", low).Add("high", high);
+    std::vector<PJRT_Buffer*> stream;
+    if (!has_seed_) {
+      TF_ASSIGN_OR_RETURN(stream.emplace_back(), BufferOf(context->input(1)));
+      TF_ASSIGN_OR_RETURN(stream.emplace_back(), BufferOf(context->input(2)));
+    }
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
+                        Launch(*context, "onexpu.random", stream,
+                               {ResultType{output_type(0), shape}}, attributes.Build()));
+    Count(executions_);
+    return SetOutput(context, 0, shape, std::move(numbers.front()));
+  }
+
+  std::atomic<uint64_t>& executions_;
+  const StatelessOp& op_;
+  const bool has_seed_;
+};
+
+// Key and counter of a seed, and the number of Philox; all of them on the host.
+class SeedKernel final : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
+
+ private:
+  absl::Status Run(OpKernelContext* context) const {
+    if (num_inputs() == 1) {
+      PhiloxRandom stream;
+      TF_RETURN_IF_ERROR(StreamOfSeed(context->input(0), stream));
+      const auto joined = [](uint32_t low, uint32_t high) {
+        return static_cast<uint64_t>(high) << 32 | low;
+      };
+      Tensor* key = nullptr;
+      TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({1}), &key));
+      key->vec<uint64_t>()(0) = joined(stream.key()[0], stream.key()[1]);
+      Tensor* counter = nullptr;
+      TF_RETURN_IF_ERROR(context->allocate_output(1, TensorShape({2}), &counter));
+      counter->vec<uint64_t>()(0) = joined(stream.counter()[0], stream.counter()[1]);
+      counter->vec<uint64_t>()(1) = joined(stream.counter()[2], stream.counter()[3]);
+    }
+    if (num_outputs() == 2) return absl::OkStatus();
+    Tensor* algorithm = nullptr;
+    TF_RETURN_IF_ERROR(context->allocate_output(num_outputs() - 1, TensorShape({}), &algorithm));
+    algorithm->scalar<int32_t>()() = tensorflow::RNG_ALG_PHILOX;
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterStatelessRandomKernels() {
+  constexpr DataType kFloating[] = {tensorflow::DT_HALF, tensorflow::DT_BFLOAT16,
+                                    tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE};
+  constexpr DataType kIntegers[] = {tensorflow::DT_INT32, tensorflow::DT_INT64,
+                                    tensorflow::DT_UINT32, tensorflow::DT_UINT64};
+  constexpr DataType kSigned[] = {tensorflow::DT_INT32, tensorflow::DT_INT64};
+  for (const StatelessOp& entry : kOps) {
+    XpuKernel with_seed(entry.op), with_key(entry.v2);
+    with_seed.HostMemory("shape").HostMemory("seed");
+    with_key.HostMemory("shape").HostMemory("alg");
+    for (XpuKernel* const kernel : {&with_seed, &with_key}) {
+      if (entry.types == Types::kBounded) kernel->HostMemory("minval").HostMemory("maxval");
+      if (entry.types == Types::kFloating) {
+        kernel->TypeConstraint("dtype", kFloating);
+      } else if (entry.types == Types::kBounded && kernel == &with_seed) {
+        kernel->TypeConstraint("dtype", kSigned);
+      } else {
+        kernel->TypeConstraint("dtype", kIntegers);
+      }
+      Register<StatelessRandomKernel>(*kernel);
+    }
+  }
+  Register<SeedKernel>(XpuKernel("StatelessRandomGetKeyCounter")
+                           .HostMemory("seed")
+                           .HostMemory("key")
+                           .HostMemory("counter"));
+  Register<SeedKernel>(XpuKernel("StatelessRandomGetKeyCounterAlg")
+                           .HostMemory("seed")
+                           .HostMemory("key")
+                           .HostMemory("counter")
+                           .HostMemory("alg"));
+  Register<SeedKernel>(XpuKernel("StatelessRandomGetAlg").HostMemory("alg"));
+}
+
+}  // namespace onexpu::tf_plugin
