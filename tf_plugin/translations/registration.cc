@@ -7,6 +7,7 @@ void RegisterTranslations() {
   RegisterAliases();
   RegisterAmsgrad();
   RegisterArgmaxPooling();
+  RegisterConv3DGradients();
   RegisterDeterminants();
   RegisterDilations();
   RegisterFftNd();
@@ -14,6 +15,7 @@ void RegisterTranslations() {
   RegisterGruCells();
   RegisterImageSampling();
   RegisterLstmCells();
+  RegisterQuantizationGradient();
   RegisterReductions();
   RegisterScatterUpdates();
   RegisterSparseSegments();

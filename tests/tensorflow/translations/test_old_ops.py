@@ -31,6 +31,10 @@ def run(op: str, inputs: list[np.ndarray], producer: int, **attributes: Any) -> 
             node.attr[name].type = value.as_datatype_enum
         elif isinstance(value, bool):
             node.attr[name].b = value
+        elif isinstance(value, str):
+            node.attr[name].s = value.encode()
+        elif isinstance(value, list):
+            node.attr[name].list.i.extend(value)
         else:
             node.attr[name].f = value
     with tf.Graph().as_default() as graph:
@@ -91,3 +95,20 @@ def test_adjust_contrast() -> None:
     (result,) = run("AdjustContrast", inputs, 1, T=tf.float32)
     mean = X.mean(axis=(1, 2), keepdims=True)
     compare.assert_same(result, np.clip((X - mean) * np.float32(1.7) + mean, -0.5, 0.75))
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("strides", [[1, 1, 1, 1, 1], [1, 2, 1, 3, 1]])
+def test_gradients_of_3d_convolutions(strides: list[int], padding: str) -> None:
+    images, kernel = RANDOM.randn(2, 6, 7, 8, 3).astype(np.float32), RANDOM.randn(2, 3, 3, 3, 4).astype(np.float32)
+    attributes = {"strides": strides, "padding": padding}
+    slopes = RANDOM.randn(*R.Conv3D(input=images, filter=kernel, **attributes).shape).astype(np.float32)
+    old = {"T": tf.float32, **attributes}
+    compare.assert_same(
+        run("Conv3DBackpropInput", [images, kernel, slopes], 9, **old),
+        [R.Conv3DBackpropInputV2(input_sizes=images.shape, filter=kernel, out_backprop=slopes, **attributes)],
+    )
+    compare.assert_same(
+        run("Conv3DBackpropFilter", [images, kernel, slopes], 9, **old),
+        [R.Conv3DBackpropFilterV2(input=images, filter_sizes=kernel.shape, out_backprop=slopes, **attributes)],
+    )
