@@ -13,13 +13,18 @@ PYTEST ?= tests
 # How long `make fuzz` takes, set-up excluded.
 FUZZ_SECONDS ?= 600
 
-.PHONY: demo test fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test check-schedules fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
 
 test: setup-tests
-	.venv/bin/pytest $(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+	.venv/bin/pytest $(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder \
+		--durations=20
+
+check-schedules: setup-tests
+	ONEXPU_SCHEDULES=gpu .venv/bin/pytest $(PYTEST) --ignore=tests/build --numprocesses auto --maxprocesses 4 --dist loadscope \
+		--no-loadscope-reorder
 
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
