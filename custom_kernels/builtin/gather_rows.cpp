@@ -14,8 +14,10 @@ struct Bits128 {
 template <typename Bits>
 ONEXPU_KERNEL void gather_rows(const Bits* data, const std::uint32_t* places, Bits* result,
                                GatherSizes sizes) {
-  const std::int64_t row = std::int64_t(onexpu::global_id()) / sizes.pieces;
-  const std::int64_t first = std::int64_t(onexpu::global_id()) % sizes.pieces * sizes.piece;
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  // A division takes longer than the copy of a number.
+  const std::int64_t row = sizes.pieces == 1 ? id : id / sizes.pieces;
+  const std::int64_t first = (id - row * sizes.pieces) * sizes.piece;
   const std::int64_t last = sycl::min(first + sizes.piece, sizes.columns);
   const Bits* from = data + places[row] * sizes.columns;
   Bits* to = result + row * sizes.columns;

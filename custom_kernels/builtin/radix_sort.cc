@@ -23,26 +23,29 @@ struct SortPass {
   int32_t shift, has_places;
 };
 
-// A CPU's work-item has a cache for many counters and few siblings; a GPU's has registers for a
-// few, and thousands of siblings.
+// A CPU's work-item has a cache for many counters and few siblings, whose counts are soon summed
+// up; a GPU's has registers for a few, and thousands of siblings.
 struct Schedule {
   int bits;
-  int64_t least_chunk, most_chunks;
+  int64_t least_chunk, chunks_per_unit;
   std::unique_ptr<SpirvModule> count, move;
 };
 
-Schedule MakeSchedule(int bits, int64_t least_chunk, int64_t most_chunks) {
-  return {bits, least_chunk, most_chunks,
+Schedule MakeSchedule(int bits, int64_t least_chunk, int64_t chunks_per_unit) {
+  return {bits, least_chunk, chunks_per_unit,
           MakeModule(RadixSortKernels(), absl::StrCat("sort_count_", bits)),
           MakeModule(RadixSortKernels(), absl::StrCat("sort_move_", bits))};
 }
 
-const Schedule& ScheduleFor(const sycl::queue& queue) {
+const Schedule& ScheduleFor(const sycl::queue& queue, int bits) {
   static const auto* const cpu =
-      new Schedule(MakeSchedule(8, /*least_chunk=*/8192, /*most_chunks=*/256));
+      new Schedule(MakeSchedule(8, /*least_chunk=*/8192, /*chunks_per_unit=*/4));
+  static const auto* const cpu_of_few_bits =
+      new Schedule(MakeSchedule(4, /*least_chunk=*/8192, /*chunks_per_unit=*/4));
   static const auto* const gpu =
-      new Schedule(MakeSchedule(4, /*least_chunk=*/32, /*most_chunks=*/16384));
-  return queue.get_device().is_cpu() ? *cpu : *gpu;
+      new Schedule(MakeSchedule(4, /*least_chunk=*/32, /*chunks_per_unit=*/64));
+  if (!queue.get_device().is_cpu()) return *gpu;
+  return bits <= cpu_of_few_bits->bits ? *cpu_of_few_bits : *cpu;
 }
 
 // What a pass reads or writes.
@@ -78,10 +81,11 @@ absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
         absl::StrCat("onexpu: radix sort: ", elements, " elements, of 2^32 - 1 at most"));
   }
   if (elements == 0) return SortedNumbers{numbers, nullptr};
-  const Schedule& schedule = ScheduleFor(queue);
+  const Schedule& schedule = ScheduleFor(queue, bits);
+  const int64_t most_chunks = schedule.chunks_per_unit *
+                              queue.get_device().get_info<sycl::info::device::max_compute_units>();
   const Chunks chunks = ChunksOf(
-      queue, elements,
-      std::max(schedule.least_chunk, (elements + schedule.most_chunks - 1) / schedule.most_chunks));
+      queue, elements, std::max(schedule.least_chunk, (elements + most_chunks - 1) / most_chunks));
   absl::StatusOr<void*> counts =
       AllocateScratch(scratch, (chunks.count << schedule.bits) * sizeof(int64_t), "radix sort");
   if (!counts.ok()) return counts.status();

@@ -50,11 +50,11 @@ ONEXPU_KERNEL void segment_grad(const T* slopes, const void* segments, const std
   using C = onexpu::wide<T>;
   constexpr int kAtOnce = 16;  // sums in registers
   const std::int64_t id = std::int64_t(onexpu::global_id());
-  const std::int64_t run = id / sizes.pieces;
+  const std::int64_t run = sizes.pieces == 1 ? id : id / sizes.pieces;
   if (run >= verdict[0]) return;
   const std::int64_t begin = run_begins[run], end = run_begins[run + 1];
   if (numbers[begin] == std::uint64_t(sizes.rows)) return;
-  const std::int64_t first = id % sizes.pieces * sizes.piece;
+  const std::int64_t first = (id - run * sizes.pieces) * sizes.piece;
   const std::int64_t last = sycl::min(first + sizes.piece, sizes.columns);
   if (first == 0) {
     if (sizes.indices_are_wide) {
