@@ -176,7 +176,7 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        "dimension: i64, extent: i64",
        "A sparse tensor's elements by equal pieces; data-dependent sizes."},
       {"onexpu.unique",
-       "Unique, UniqueV2, UniqueWithCounts, UniqueWithCountsV2",
+       "Unique, UniqueWithCounts",
        {nullptr, nullptr, nullptr, UniqueHandler},
        UniqueTypes(),
        "",

@@ -28,7 +28,6 @@ struct Exception {
 constexpr Exception kExceptions[] = {
     {"Where", kOwnKernel},
     {"Unique", kOwnKernel},
-    {"UniqueV2", kOwnKernel},
     {"DynamicPartition", kOwnKernel},
     {"Multinomial", kOwnKernel},
     {"NonMaxSuppressionV3", kOwnKernel},
@@ -57,6 +56,7 @@ constexpr Exception kExceptions[] = {
     {"RandomStandardNormal", kOwnKernel},
     {"TruncatedNormal", kOwnKernel},
 
+    {"UniqueV2", kDynamicShape},
     {"ListDiff", kDynamicShape},
 
     {"Case", kControlFlow},

@@ -114,7 +114,10 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
   if (kernel == nullptr || !queue.get_device().has(sycl::aspect::fp64)) {
     return absl::UnimplementedError(absl::StrCat(
         "onexpu: random: no kernel gives gamma numbers of ", DescribeBuffer(alphas),
-        kernel == nullptr ? "" : ": they are made in 64-bit floats, which this device has not"));
+        kernel == nullptr
+            ? ""
+            : ": they are made in 64-bit floats, which this device has not; put the op under "
+              "tf.device('/CPU:0')"));
   }
   absl::StatusOr<StreamOperands> operands = StreamFrom(stream);
   if (!operands.ok()) return operands.status();

@@ -78,8 +78,7 @@ class FillEmptyRowsKernel final : public DynamicShapeKernel {
     for (int i = 0; i < num_outputs(); ++i) {
       const TensorShape shape =
           i == 0 && !is_ragged_ ? TensorShape({0, rank(context)}) : TensorShape({0});
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, output_type(i), shape));
-      TF_RETURN_IF_ERROR(SetOutput(context, i, shape, std::move(empty)));
+      TF_RETURN_IF_ERROR(OutputUninitialized(context, i, shape));
     }
     return absl::OkStatus();
   }

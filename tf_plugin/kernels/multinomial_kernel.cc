@@ -58,8 +58,7 @@ class MultinomialKernel final : public OpKernel {
     }
     const TensorShape shape({logits.dim_size(0), samples});
     if (shape.num_elements() == 0) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, output_type(0), shape));
-      return SetOutput(context, 0, shape, std::move(empty));
+      return OutputUninitialized(context, 0, shape);
     }
     FfiAttributes attributes;
     AddStream(generator_.ReserveRandomOutputs(shape.num_elements(), 1), attributes);

@@ -50,8 +50,7 @@ class RandomGammaKernel final : public OpKernel {
     }
     const Tensor& alphas = context->input(has_seed_ ? 2 : 4);
     if (shape.num_elements() == 0) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, output_type(0), shape));
-      return SetOutput(context, 0, shape, std::move(empty));
+      return OutputUninitialized(context, 0, shape);
     }
     if (!tensorflow::TensorShapeUtils::EndsWith(shape, alphas.shape())) {
       return absl::InvalidArgumentError(

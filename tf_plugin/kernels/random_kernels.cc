@@ -71,8 +71,7 @@ class RandomKernel final : public OpKernel {
     }
     const DataType type = output_type(0);
     if (shape.num_elements() == 0) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, type, shape));
-      return SetOutput(context, 0, shape, std::move(empty));
+      return OutputUninitialized(context, 0, shape);
     }
     // TensorFlow's kernels reserve 256 words for each element, whatever they take.
     const auto stream = generator_.ReserveRandomOutputs(shape.num_elements(), 256);

@@ -71,14 +71,8 @@ class SegmentGradKernel final : public DynamicShapeKernel {
   }
 
   static absl::Status OutputNothing(OpKernelContext* context) {
-    const TensorShape shapes[] = {ShapeOf(context, 0), TensorShape({0})};
-    for (int i = 0; i < 2; ++i) {
-      TF_ASSIGN_OR_RETURN(
-          OwnedBuffer empty,
-          UninitializedBuffer(*context, context->expected_output_dtype(i), shapes[i]));
-      TF_RETURN_IF_ERROR(SetOutput(context, i, shapes[i], std::move(empty)));
-    }
-    return absl::OkStatus();
+    TF_RETURN_IF_ERROR(OutputUninitialized(context, 0, ShapeOf(context, 0)));
+    return OutputUninitialized(context, 1, TensorShape({0}));
   }
 
   absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {

@@ -31,12 +31,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-absl::Status OutputEmpty(OpKernelContext* context, int index, const TensorShape& shape) {
-  TF_ASSIGN_OR_RETURN(OwnedBuffer empty,
-                      UninitializedBuffer(*context, context->expected_output_dtype(index), shape));
-  return SetOutput(context, index, shape, std::move(empty));
-}
-
 // Upper bounds for the elements of pieces of a sparse tensor, and `counts` numbers.
 std::vector<ResultType> ElementTypes(const Tensor& indices, const Tensor& values,
                                      ResultType counts) {
@@ -169,7 +163,7 @@ class SparseSplitKernel final : public DynamicShapeKernel {
 
   static absl::Status OutputRows(OpKernelContext* context, int index, PJRT_Buffer* rows,
                                  int64_t first, const TensorShape& shape) {
-    if (shape.num_elements() == 0) return OutputEmpty(context, index, shape);
+    if (shape.num_elements() == 0) return OutputUninitialized(context, index, shape);
     FfiAttributes attributes;
     attributes.Add("first", first);
     TF_ASSIGN_OR_RETURN(
@@ -248,8 +242,8 @@ class SparseConcatKernel final : public OpKernel {
     const TensorShape indices({whole.elements, static_cast<int64_t>(whole.shape.size())});
     const TensorShape values({whole.elements});
     if (whole.elements == 0) {
-      TF_RETURN_IF_ERROR(OutputEmpty(context, 0, indices));
-      return OutputEmpty(context, 1, values);
+      TF_RETURN_IF_ERROR(OutputUninitialized(context, 0, indices));
+      return OutputUninitialized(context, 1, values);
     }
     const ResultType types[] = {{tensorflow::DT_INT64, indices}, {output_type(1), values}};
     FfiAttributes attributes;

@@ -28,12 +28,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-absl::Status OutputUninitialized(OpKernelContext* context, int index, const TensorShape& shape) {
-  TF_ASSIGN_OR_RETURN(OwnedBuffer buffer,
-                      UninitializedBuffer(*context, context->expected_output_dtype(index), shape));
-  return SetOutput(context, index, shape, std::move(buffer));
-}
-
 class SparseKernel : public OpKernel {
  public:
   explicit SparseKernel(OpKernelConstruction* construction)

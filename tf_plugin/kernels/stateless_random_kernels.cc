@@ -115,8 +115,7 @@ class StatelessRandomKernel final : public OpKernel {
       TF_RETURN_IF_ERROR(BoundsOf(context->input(bound), context->input(bound + 1), low, high));
     }
     if (shape.num_elements() == 0) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, output_type(0), shape));
-      return SetOutput(context, 0, shape, std::move(empty));
+      return OutputUninitialized(context, 0, shape);
     }
     attributes.Add("distribution", op_.distribution).Add("low", low).Add("high", high);
     std::vector<PJRT_Buffer*> stream;

@@ -133,6 +133,12 @@ absl::StatusOr<OwnedBuffer> UninitializedBuffer(const OpKernelContext& context, 
   return OwnedBuffer(args.buffer);
 }
 
+absl::Status OutputUninitialized(OpKernelContext* context, int index, const TensorShape& shape) {
+  TF_ASSIGN_OR_RETURN(OwnedBuffer buffer,
+                      UninitializedBuffer(*context, context->expected_output_dtype(index), shape));
+  return SetOutput(context, index, shape, std::move(buffer));
+}
+
 absl::StatusOr<OwnedBuffer> BufferFromHost(const OpKernelContext& context, DataType type,
                                            const TensorShape& shape, const void* data,
                                            absl::Span<const int64_t> byte_strides) {

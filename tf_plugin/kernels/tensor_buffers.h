@@ -55,6 +55,10 @@ absl::StatusOr<OwnedBuffer> ZeroBuffer(const tensorflow::OpKernelContext& contex
                                        tensorflow::DataType type,
                                        const tensorflow::TensorShape& shape);
 
+// Makes output `index` an array whose contents nobody reads: above all one without elements.
+absl::Status OutputUninitialized(tensorflow::OpKernelContext* context, int index,
+                                 const tensorflow::TensorShape& shape);
+
 // `buffer`'s memory, or its beginning, as an array of `shape`: shares ownership and readiness.
 absl::StatusOr<OwnedBuffer> ViewOf(PJRT_Buffer* buffer, const tensorflow::TensorShape& shape);
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
@@ -35,25 +34,6 @@ class UniqueKernel final : public DynamicShapeKernel {
  private:
   absl::Status CheckShapes(OpKernelContext* context) const {
     const TensorShape& shape = context->input(0).shape();
-    if (context->num_inputs() == 2 && context->input(1).NumElements() != 0) {
-      const Tensor& axis = context->input(1);
-      if (axis.dims() != 1 || axis.NumElements() != 1) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("axis should be a vector of at most one element, got shape ",
-                         axis.shape().DebugString()));
-      }
-      const int64_t value =
-          axis.dtype() == tensorflow::DT_INT32 ? axis.vec<int32_t>()(0) : axis.vec<int64_t>()(0);
-      if (value < -shape.dims() || value >= shape.dims()) {
-        return absl::InvalidArgumentError(absl::StrCat("axis expects to be in [", -shape.dims(),
-                                                       ", ", shape.dims(), "), got ", value));
-      }
-      if (shape.dims() > 1) {
-        return absl::UnimplementedError(absl::StrCat(
-            type_string(), " of slices along axis ", value, " of ", shape.DebugString(),
-            " has no kernel on XPU, only that of a vector; put the op under tf.device('/CPU:0')"));
-      }
-    }
     if (shape.dims() != 1) {
       return absl::InvalidArgumentError(
           absl::StrCat("unique expects a 1D vector, got shape ", shape.DebugString()));
@@ -63,9 +43,7 @@ class UniqueKernel final : public DynamicShapeKernel {
 
   absl::Status OutputEmpty(OpKernelContext* context) const {
     for (int i = 0; i < num_outputs(); ++i) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer empty,
-                          UninitializedBuffer(*context, output_type(i), TensorShape({0})));
-      TF_RETURN_IF_ERROR(SetOutput(context, i, TensorShape({0}), std::move(empty)));
+      TF_RETURN_IF_ERROR(OutputUninitialized(context, i, TensorShape({0})));
     }
     return absl::OkStatus();
   }
@@ -104,12 +82,10 @@ class UniqueKernel final : public DynamicShapeKernel {
 }  // namespace
 
 void RegisterUniqueKernels() {
-  for (const char* const op : {"Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2"}) {
-    XpuKernel kernel(op);
-    kernel.TypeConstraint("T", kRealDeviceTypes);
-    if (absl::EndsWith(op, "V2")) kernel.HostMemory("axis");
-    Register<UniqueKernel>(kernel);
-  }
+  // UniqueV2 and its kind also tell slices apart: TensorFlow runs them on the host beside its other
+  // accelerators, too.
+  for (const char* const op : {"Unique", "UniqueWithCounts"})
+    Register<UniqueKernel>(XpuKernel(op).TypeConstraint("T", kRealDeviceTypes));
 }
 
 }  // namespace onexpu::tf_plugin

@@ -52,9 +52,7 @@ class WhereKernel final : public DynamicShapeKernel {
   // No rows, or the one coordinate-less row of a scalar that is not zero.
   static absl::Status OutputEmpty(OpKernelContext* context, int64_t rows, int rank) {
     const TensorShape shape({rows, rank});
-    TF_ASSIGN_OR_RETURN(OwnedBuffer buffer,
-                        UninitializedBuffer(*context, tensorflow::DT_INT64, shape));
-    return SetOutput(context, 0, shape, std::move(buffer));
+    return OutputUninitialized(context, 0, shape);
   }
 };
 
