@@ -6,6 +6,7 @@
 #include "tensorflow/core/framework/rng_alg.h"
 #include "tensorflow/core/kernels/stateless_random_ops.h"
 #include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 
@@ -16,6 +17,27 @@ namespace {
 
 int64_t Joined(uint32_t low, uint32_t high) {
   return static_cast<int64_t>(static_cast<uint64_t>(high) << 32 | low);
+}
+
+// Whether these name a stream of Philox; the algorithm's number is in host memory.
+absl::Status CheckStream(const Tensor& key, const Tensor& counter, const Tensor& algorithm) {
+  if (key.dims() != 1 || key.dim_size(0) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key must have shape [1], not ", key.shape().DebugString()));
+  }
+  if (counter.dims() != 1 || counter.dim_size(0) < 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "counter must be a vector of 2 elements or more, not ", counter.shape().DebugString()));
+  }
+  if (algorithm.dims() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("alg must be a scalar, not ", algorithm.shape().DebugString()));
+  }
+  const int32_t number = algorithm.scalar<int32_t>()();
+  if (number != tensorflow::RNG_ALG_PHILOX && number != tensorflow::RNG_ALG_AUTO_SELECT) {
+    return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", number));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -38,31 +60,20 @@ absl::Status StreamOfSeed(const Tensor& seed, PhiloxRandom& stream) {
   return absl::OkStatus();
 }
 
-absl::Status AddSeed(const Tensor& seed, FfiAttributes& attributes) {
+absl::StatusOr<std::vector<PJRT_Buffer*>> StatelessStream(tensorflow::OpKernelContext* context,
+                                                          bool has_seed,
+                                                          FfiAttributes& attributes) {
   PhiloxRandom stream;
-  TF_RETURN_IF_ERROR(StreamOfSeed(seed, stream));
+  std::vector<PJRT_Buffer*> operands;
+  if (has_seed) {
+    TF_RETURN_IF_ERROR(StreamOfSeed(context->input(1), stream));
+  } else {
+    TF_RETURN_IF_ERROR(CheckStream(context->input(1), context->input(2), context->input(3)));
+    TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(1)));
+    TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(2)));
+  }
   AddStream(stream, attributes);
-  return absl::OkStatus();
-}
-
-absl::Status CheckStream(const Tensor& key, const Tensor& counter, const Tensor& algorithm) {
-  if (key.dims() != 1 || key.dim_size(0) != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("key must have shape [1], not ", key.shape().DebugString()));
-  }
-  if (counter.dims() != 1 || counter.dim_size(0) < 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "counter must be a vector of 2 elements or more, not ", counter.shape().DebugString()));
-  }
-  if (algorithm.dims() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("alg must be a scalar, not ", algorithm.shape().DebugString()));
-  }
-  const int32_t number = algorithm.scalar<int32_t>()();
-  if (number != tensorflow::RNG_ALG_PHILOX && number != tensorflow::RNG_ALG_AUTO_SELECT) {
-    return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", number));
-  }
-  return absl::OkStatus();
+  return operands;
 }
 
 }  // namespace onexpu::tf_plugin

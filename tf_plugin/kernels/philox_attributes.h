@@ -3,10 +3,15 @@
 #ifndef TF_PLUGIN_KERNELS_PHILOX_ATTRIBUTES_H_
 #define TF_PLUGIN_KERNELS_PHILOX_ATTRIBUTES_H_
 
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/lib/random/philox_random.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
 
 namespace onexpu::tf_plugin {
 
@@ -14,11 +19,11 @@ void AddStream(const tensorflow::random::PhiloxRandom& stream, FfiAttributes& at
 
 // The stream of a stateless op's seed, a vector of two in host memory.
 absl::Status StreamOfSeed(const tensorflow::Tensor& seed, tensorflow::random::PhiloxRandom& stream);
-absl::Status AddSeed(const tensorflow::Tensor& seed, FfiAttributes& attributes);
 
-// Whether these name a stream of Philox; the algorithm's number is in host memory.
-absl::Status CheckStream(const tensorflow::Tensor& key, const tensorflow::Tensor& counter,
-                         const tensorflow::Tensor& algorithm);
+// The stream of a stateless op's inputs from the second on: a seed, which becomes attributes, or a
+// key, a counter (which are the result, and operands then) and the number of Philox on the host.
+absl::StatusOr<std::vector<PJRT_Buffer*>> StatelessStream(tensorflow::OpKernelContext* context,
+                                                          bool has_seed, FfiAttributes& attributes);
 
 }  // namespace onexpu::tf_plugin
 

@@ -24,7 +24,6 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-using ::tensorflow::random::PhiloxRandom;
 
 // Inputs: the shape (on the host); a seed (on the host), or a key, a counter and the number of the
 // algorithm (on the host); alphas.
@@ -42,12 +41,8 @@ class RandomGammaKernel final : public OpKernel {
     TensorShape shape;
     TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
     FfiAttributes attributes;
-    if (has_seed_) {
-      TF_RETURN_IF_ERROR(AddSeed(context->input(1), attributes));
-    } else {
-      AddStream(PhiloxRandom(), attributes);
-      TF_RETURN_IF_ERROR(CheckStream(context->input(1), context->input(2), context->input(3)));
-    }
+    TF_ASSIGN_OR_RETURN(const std::vector<PJRT_Buffer*> stream,
+                        StatelessStream(context, has_seed_, attributes));
     const Tensor& alphas = context->input(has_seed_ ? 2 : 4);
     if (shape.num_elements() == 0) {
       return OutputUninitialized(context, 0, shape);
@@ -59,10 +54,7 @@ class RandomGammaKernel final : public OpKernel {
     }
     std::vector<PJRT_Buffer*> operands;
     TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(alphas));
-    if (!has_seed_) {
-      TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(1)));
-      TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(2)));
-    }
+    operands.insert(operands.end(), stream.begin(), stream.end());
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
                         Launch(*context, "onexpu.random_gamma", operands,
                                {ResultType{output_type(0), shape}}, attributes.Build()));

@@ -103,12 +103,8 @@ class StatelessRandomKernel final : public OpKernel {
     TensorShape shape;
     TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
     FfiAttributes attributes;
-    if (has_seed_) {
-      TF_RETURN_IF_ERROR(AddSeed(context->input(1), attributes));
-    } else {
-      AddStream(PhiloxRandom(), attributes);
-      TF_RETURN_IF_ERROR(CheckStream(context->input(1), context->input(2), context->input(3)));
-    }
+    TF_ASSIGN_OR_RETURN(const std::vector<PJRT_Buffer*> stream,
+                        StatelessStream(context, has_seed_, attributes));
     int64_t low = 0, high = 0;
     if (op_.types == Types::kBounded) {
       const int bound = has_seed_ ? 2 : 4;
@@ -118,11 +114,6 @@ class StatelessRandomKernel final : public OpKernel {
       return OutputUninitialized(context, 0, shape);
     }
     attributes.Add("distribution", op_.distribution).Add("low", low).Add("high", high);
-    std::vector<PJRT_Buffer*> stream;
-    if (!has_seed_) {
-      TF_ASSIGN_OR_RETURN(stream.emplace_back(), BufferOf(context->input(1)));
-      TF_ASSIGN_OR_RETURN(stream.emplace_back(), BufferOf(context->input(2)));
-    }
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
                         Launch(*context, "onexpu.random", stream,
                                {ResultType{output_type(0), shape}}, attributes.Build()));
