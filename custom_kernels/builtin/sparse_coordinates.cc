@@ -45,15 +45,18 @@ absl::StatusOr<CoordinateSizes> SizesOf(const ffi::AnyBuffer& indices, Shape sha
                      " are no indices into ", describe(shape)));
   }
   if (shape.size() > kMaxRank || new_shape.size() > kMaxRank) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: sparse coordinates: ", describe(shape),
-                                                 " has more than ", kMaxRank, " dimensions"));
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: sparse coordinates: ", describe(shape), " has more than ", kMaxRank,
+                     " dimensions; put the op under tf.device('/CPU:0')"));
   }
   CoordinateSizes sizes = {1, static_cast<int32_t>(shape.size()),
                            static_cast<int32_t>(new_shape.size())};
   for (const int64_t size : shape) {
     if (__builtin_mul_overflow(sizes.elements, size, &sizes.elements)) {
-      return absl::UnimplementedError(absl::StrCat("onexpu: sparse coordinates: ", describe(shape),
-                                                   " has 2^63 elements or more"));
+      return absl::UnimplementedError(
+          absl::StrCat("onexpu: sparse coordinates: ", describe(shape),
+                       " has 2^63 elements or more, whose places no number has; put the op under "
+                       "tf.device('/CPU:0')"));
     }
   }
   std::copy(shape.begin(), shape.end(), sizes.shape);

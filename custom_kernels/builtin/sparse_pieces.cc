@@ -62,9 +62,9 @@ absl::StatusOr<PieceSizes> SizesOf(const ffi::AnyBuffer& coordinates, const ffi:
   }
   const int64_t rank = coordinates.dimensions()[1];
   if (rank > static_cast<int64_t>(kMaxRank)) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: ", kName, ": ",
-                                                 DescribeBuffer(coordinates), " has more than ",
-                                                 kMaxRank, " dimensions"));
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", kName, ": ", DescribeBuffer(coordinates), " has more than ",
+                     kMaxRank, " dimensions; put the op under tf.device('/CPU:0')"));
   }
   PieceSizes sizes = {};
   sizes.elements = coordinates.dimensions()[0];
