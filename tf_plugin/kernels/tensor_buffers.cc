@@ -9,6 +9,8 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/util/device_name_utils.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/kernels/ffi_attributes.h"
+#include "tf_plugin/kernels/launch.h"
 #include "xla/pjrt/c_api_client/pjrt_c_api_client.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -85,17 +87,20 @@ absl::StatusOr<PJRT_Client*> TensorFlowClient() {
   return client->pjrt_c_client();
 }
 
-absl::StatusOr<PJRT_Device*> DeviceOf(const OpKernelContext& context) {
+absl::StatusOr<PJRT_Device*> AddressableDevice(int ordinal) {
   TF_ASSIGN_OR_RETURN(PJRT_Client * client, TensorFlowClient());
   PJRT_Client_AddressableDevices_Args args{};
   args.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
   args.client = client;
   TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Client_AddressableDevices(&args)));
-  const int ordinal = context.device()->parsed_name().id;
   if (ordinal < 0 || static_cast<size_t>(ordinal) >= args.num_addressable_devices) {
-    return absl::InternalError(absl::StrCat("onexpu: no device for ", context.device()->name()));
+    return absl::InternalError(absl::StrCat("onexpu: no device for XPU:", ordinal));
   }
   return args.addressable_devices[ordinal];
+}
+
+absl::StatusOr<PJRT_Device*> DeviceOf(const OpKernelContext& context) {
+  return AddressableDevice(context.device()->parsed_name().id);
 }
 
 absl::StatusOr<PJRT_Buffer*> BufferOf(const Tensor& tensor) {
@@ -165,9 +170,11 @@ absl::StatusOr<OwnedBuffer> BufferFromHost(const OpKernelContext& context, DataT
 
 absl::StatusOr<OwnedBuffer> ZeroBuffer(const OpKernelContext& context, DataType type,
                                        const TensorShape& shape) {
-  // One element, read again and again: strides of zero.
-  static constexpr char kZero[16] = {};
-  return BufferFromHost(context, type, shape, kZero, std::vector<int64_t>(shape.dims(), 0));
+  if (shape.num_elements() == 0) return UninitializedBuffer(context, type, shape);
+  FfiAttributes none;
+  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> zeros,
+                      Launch(context, "onexpu.zeros", {}, {ResultType{type, shape}}, none.Build()));
+  return std::move(zeros.front());
 }
 
 absl::StatusOr<OwnedBuffer> ViewOf(PJRT_Buffer* buffer, const TensorShape& shape) {

@@ -26,7 +26,9 @@ using OwnedBuffer = std::unique_ptr<PJRT_Buffer, BufferDeleter>;
 // UNIMPLEMENTED for types that have no array form (strings, resources, variants).
 absl::StatusOr<PJRT_Buffer_Type> BufferTypeOf(tensorflow::DataType type);
 
-// The device that the kernel runs on, as TensorFlow's client sees it, and that client.
+// The device of that number, the one that the kernel runs on, as TensorFlow's client sees it, and
+// that client.
+absl::StatusOr<PJRT_Device*> AddressableDevice(int ordinal);
 absl::StatusOr<PJRT_Device*> DeviceOf(const tensorflow::OpKernelContext& context);
 absl::StatusOr<PJRT_Client*> TensorFlowClient();
 

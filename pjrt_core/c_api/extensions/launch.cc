@@ -179,6 +179,11 @@ absl::Status ImportBuffer(OnexpuImportBufferArgs& args) {
   return absl::OkStatus();
 }
 
+PJRT_Error* Synchronize(PJRT_Device* device) {
+  if (device == nullptr) return ToError(absl::InvalidArgumentError("onexpu: device is null"));
+  return ToError(WithoutExceptions([&] { return device->device->Synchronize(); }));
+}
+
 }  // namespace
 
 PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
@@ -197,6 +202,7 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       WithdrawBuffer,
       Entry<ImportBuffer>::Call,
       Entry<ReadStatistics>::Call,
+      Synchronize,
   };
   return &extension.base;
 }

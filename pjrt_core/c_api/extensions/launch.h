@@ -181,6 +181,12 @@ typedef struct OnexpuStatisticsArgs {
 } OnexpuStatisticsArgs;
 typedef PJRT_Error* OnexpuStatisticsFn(OnexpuStatisticsArgs* args);
 
+// ---- Waiting ----
+
+// Returns when everything that was submitted to the device before is done, with the device's
+// health. Not for the hot path: it is what a benchmark or a debugger asks for.
+typedef PJRT_Error* OnexpuSynchronizeFn(PJRT_Device* device);
+
 typedef struct OnexpuLaunchExtension {
   PJRT_Extension_Base base;  // type = ONEXPU_LAUNCH_EXTENSION_TYPE
   uint32_t version;          // ONEXPU_LAUNCH_EXTENSION_VERSION; functions are only ever appended
@@ -195,6 +201,7 @@ typedef struct OnexpuLaunchExtension {
   OnexpuWithdrawBufferFn* withdraw_buffer;
   OnexpuImportBufferFn* import_buffer;
   OnexpuStatisticsFn* statistics;
+  OnexpuSynchronizeFn* synchronize;
 } OnexpuLaunchExtension;
 
 #ifdef __cplusplus

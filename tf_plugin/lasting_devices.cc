@@ -1,0 +1,63 @@
+#include "tf_plugin/lasting_devices.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "tensorflow/core/common_runtime/next_pluggable_device/next_pluggable_device_factory.h"
+#include "tensorflow/core/framework/device.h"
+#include "tensorflow/core/framework/device_factory.h"
+#include "tensorflow/core/public/session_options.h"
+#include "tf_plugin/core_api.h"
+#include "tf_plugin/session_device.h"
+#include "tf_plugin/xla_backend.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::Device;
+using ::tensorflow::NextPluggableDeviceFactory;
+
+// TensorFlow takes the factory of a device that compiles for a NextPluggableDeviceFactory.
+class LastingDeviceFactory final : public NextPluggableDeviceFactory {
+ public:
+  LastingDeviceFactory() : NextPluggableDeviceFactory(kDeviceType, kCompilationDevice) {}
+
+  absl::Status CreateDevices(const tensorflow::SessionOptions& options,
+                             const std::string& name_prefix,
+                             std::vector<std::unique_ptr<Device>>* devices) override {
+    std::vector<std::unique_ptr<Device>> wanted;
+    const absl::Status status =
+        NextPluggableDeviceFactory::CreateDevices(options, name_prefix, &wanted);
+    for (std::unique_ptr<Device>& device : wanted) {
+      devices->push_back(MakeSessionDevice(name_prefix, Lasting(std::move(device))));
+    }
+    return status;
+  }
+
+ private:
+  // The first device that came with this number.
+  Device* Lasting(std::unique_ptr<Device> device) {
+    absl::MutexLock lock(&mutex_);
+    std::unique_ptr<Device>& lasting = devices_[device->parsed_name().id];
+    if (lasting == nullptr) lasting = std::move(device);
+    return lasting.get();
+  }
+
+  absl::Mutex mutex_;
+  absl::flat_hash_map<int, std::unique_ptr<Device>> devices_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+void RegisterLastingDevices(int priority) {
+  tensorflow::DeviceFactory::Register(kDeviceType, std::make_unique<LastingDeviceFactory>(),
+                                      priority, /*is_pluggable_device=*/true);
+}
+
+}  // namespace onexpu::tf_plugin
