@@ -1,4 +1,4 @@
-"""Which op of TensorFlow ran where: the counters of the device plugin."""
+"""Which op of TensorFlow ran where, and why: the counters of the device plugin."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import ctypes
 import dataclasses
 import functools
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from onexpu._library import library_directory
 
 if TYPE_CHECKING:
     import rich.table
+
+    from onexpu._statistics import TransferStatistics
 
 _ROUTES = {
     "cluster": "XLA cluster",
@@ -20,23 +22,35 @@ _ROUTES = {
     "sycl_kernel": "SYCL kernel",
     "host": "host",
 }
-_VISITOR = ctypes.CFUNCTYPE(
+_ROUTE_REASONS = {
+    "cluster": "compiled together with others",
+    "on_demand": "compiled alone",
+    "sycl_kernel": "a kernel of its own on the device",
+}
+_COUNT_VISITOR = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
 )
+_REASON_VISITOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 
 
 @dataclasses.dataclass(frozen=True)
 class PlacementReport:
-    """How often each op ran, by route.
+    """How often each op ran, by route, and why those on the host are there.
 
     Attributes
     ----------
     counts : mapping
         From route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to
         executions.
+    reasons : mapping
+        From each op on the host to the reason of the last one.
+    transfers : TransferStatistics or None
+        What the reported call copied; None for a report since `reset_statistics`.
     """
 
     counts: Mapping[str, Mapping[str, int]]
+    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    transfers: TransferStatistics | None = None
 
     def total(self, route: str) -> int:
         """Returns the executions by one route.
@@ -51,18 +65,34 @@ class PlacementReport:
         """
         return sum(self.counts.get(route, {}).values())
 
+    def __sub__(self, earlier: PlacementReport) -> PlacementReport:
+        counts: dict[str, dict[str, int]] = {}
+        for route, ops in self.counts.items():
+            before = earlier.counts.get(route, {})
+            since = {op: count - before.get(op, 0) for op, count in ops.items()}
+            counts[route] = {op: count for op, count in since.items() if count}
+        return PlacementReport(counts, {op: self.reasons.get(op, "") for op in counts["host"]})
+
     def __rich__(self) -> rich.table.Table:
         import rich.table
 
         table = rich.table.Table(title="Placement of TensorFlow's ops")
-        table.add_column("route")
+        for column in ("op", "route"):
+            table.add_column(column)
         table.add_column("executions", justify="right")
-        table.add_column("ops")
+        table.add_column("why")
         for route, title in _ROUTES.items():
             ops = sorted(self.counts.get(route, {}).items(), key=lambda item: (-item[1], item[0]))
-            shown = ", ".join(f"{op} {count:,}" for op, count in ops[:12])
-            more = f", and {len(ops) - 12} more" if len(ops) > 12 else ""
-            table.add_row(title, f"{self.total(route):,}", shown + more or "–")
+            for op, count in ops:
+                why = self.reasons.get(op, "") if route == "host" else _ROUTE_REASONS[route]
+                table.add_row(op, title, f"{count:,}", why)
+        table.caption = ", ".join(
+            f"{title}: {self.total(route):,}" for route, title in _ROUTES.items()
+        )
+        if self.transfers is not None:
+            to_device = self.transfers.bytes("host_to_device")
+            to_host = self.transfers.bytes("device_to_host")
+            table.caption += f"; {to_device:,} bytes to the device, {to_host:,} to the host"
         return table
 
     def __str__(self) -> str:
@@ -88,30 +118,74 @@ def reset() -> None:
         library.onexpu_tf_reset_placement_counters()
 
 
-def placement_report() -> PlacementReport:
-    """Returns which op of TensorFlow ran where since `reset_statistics`.
+def _read() -> PlacementReport:
+    counts: dict[str, dict[str, int]] = {route: {} for route in _ROUTES}
+    reasons: dict[str, str] = {}
+
+    @_COUNT_VISITOR
+    def visit_count(_: int, route: bytes, op: bytes, count: int) -> None:
+        counts.setdefault(route.decode(), {})[op.decode()] = count
+
+    @_REASON_VISITOR
+    def visit_reason(_: int, op: bytes, reason: bytes) -> None:
+        reasons[op.decode()] = reason.decode()
+
+    library = _library()
+    if library is not None:
+        library.onexpu_tf_placement_counters(visit_count, None)
+        library.onexpu_tf_host_reasons(visit_reason, None)
+    return PlacementReport(counts, {op: why for op, why in reasons.items() if op in counts["host"]})
+
+
+def placement_report(
+    function: Callable[..., Any] | None = None, /, *args: Any, **kwargs: Any
+) -> PlacementReport:
+    """Returns which op of TensorFlow ran where, and why.
+
+    Without arguments: since `reset_statistics`, but for ops that eager code ran on the host. With
+    a function or model: what one call of it runs, eager ops on the host included, and how many bytes
+    it copies between host and device. To make an op on the host an error, set
+    ``ONEXPU_PLACEMENT=strict`` before TensorFlow is imported.
+
+    Parameters
+    ----------
+    function : callable, optional
+        A function, ``tf.function`` or Keras model, called once more before it is measured, so that
+        neither tracing nor compilation is in the report.
+    *args, **kwargs
+        What it is called with.
 
     Returns
     -------
     PlacementReport
         Empty when TensorFlow is not in this process; rich prints it as a table.
 
+    Raises
+    ------
+    Exception
+        What `function` raises.
+
     Examples
     --------
     >>> import onexpu, tensorflow as tf
-    >>> onexpu.reset_statistics()
-    >>> with tf.device("/XPU:0"):
-    ...     y = tf.where(tf.constant([True, False, True]))
-    >>> onexpu.placement_report().counts["sycl_kernel"]
-    {'Where': 1}
+    >>> report = onexpu.placement_report(lambda x: tf.where(x > 2), tf.constant([1.0, 3.0]))
+    >>> report.counts["sycl_kernel"], report.counts["on_demand"]
+    ({'Where': 1}, {'Greater': 1})
     """
-    counts: dict[str, dict[str, int]] = {route: {} for route in _ROUTES}
+    if function is None:
+        return _read()
+    from onexpu._statistics import transfer_statistics
 
-    @_VISITOR
-    def visit(_: int, route: bytes, op: bytes, count: int) -> None:
-        counts.setdefault(route.decode(), {})[op.decode()] = count
-
+    # The call imports TensorFlow, if nobody has before.
+    function(*args, **kwargs)
     library = _library()
     if library is not None:
-        library.onexpu_tf_placement_counters(visit, None)
-    return PlacementReport(counts)
+        library.onexpu_tf_watch_placement(1)
+    try:
+        before, transfers = _read(), transfer_statistics()
+        function(*args, **kwargs)
+        report = _read() - before
+        return dataclasses.replace(report, transfers=transfer_statistics() - transfers)
+    finally:
+        if library is not None:
+            library.onexpu_tf_watch_placement(0)

@@ -19,6 +19,8 @@ struct CounterTable {
   std::array<std::map<std::string, std::atomic<uint64_t>>, kNumRoutes> counts
       ABSL_GUARDED_BY(mutex);
 
+  std::map<std::string, std::string> host_reasons ABSL_GUARDED_BY(mutex);
+
   static CounterTable& Get() {
     static CounterTable* const table = new CounterTable;
     return *table;
@@ -31,6 +33,15 @@ std::atomic<uint64_t>& PlacementCounter(Route route, absl::string_view op) {
   CounterTable& table = CounterTable::Get();
   absl::MutexLock lock(&table.mutex);
   return table.counts[static_cast<int>(route)].try_emplace(std::string(op), 0).first->second;
+}
+
+std::atomic<uint64_t>& HostCounter(absl::string_view op, absl::string_view reason) {
+  {
+    CounterTable& table = CounterTable::Get();
+    absl::MutexLock lock(&table.mutex);
+    table.host_reasons[std::string(op)] = reason;
+  }
+  return PlacementCounter(Route::kHost, op);
 }
 
 }  // namespace onexpu::tf_plugin
@@ -57,4 +68,13 @@ extern "C" ONEXPU_EXPORT void onexpu_tf_reset_placement_counters() {
   for (auto& route : table.counts) {
     for (auto& [op, count] : route) count.store(0, std::memory_order_relaxed);
   }
+}
+
+extern "C" ONEXPU_EXPORT void onexpu_tf_host_reasons(void (*visit)(void* user, const char* op,
+                                                                   const char* reason),
+                                                     void* user) {
+  using namespace onexpu::tf_plugin;  // NOLINT(build/namespaces)
+  CounterTable& table = CounterTable::Get();
+  absl::MutexLock lock(&table.mutex);
+  for (const auto& [op, reason] : table.host_reasons) visit(user, op.c_str(), reason.c_str());
 }

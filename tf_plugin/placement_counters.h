@@ -25,6 +25,9 @@ inline constexpr int kNumRoutes = 4;
 // Executions of `op` by `route`. Never moves; lives as long as the process.
 std::atomic<uint64_t>& PlacementCounter(Route route, absl::string_view op);
 
+// The same for `op` on the host, with the reason that it is there.
+std::atomic<uint64_t>& HostCounter(absl::string_view op, absl::string_view reason);
+
 inline void Count(std::atomic<uint64_t>& counter, uint64_t n = 1) {
   counter.fetch_add(n, std::memory_order_relaxed);
 }
@@ -38,6 +41,10 @@ extern "C" {
 void onexpu_tf_placement_counters(void (*visit)(void* user, const char* route, const char* op,
                                                 uint64_t count),
                                   void* user);
+
+// Calls `visit` once for each op that ever was counted on the host, with the last reason for it.
+void onexpu_tf_host_reasons(void (*visit)(void* user, const char* op, const char* reason),
+                            void* user);
 
 void onexpu_tf_reset_placement_counters(void);
 }

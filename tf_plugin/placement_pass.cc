@@ -19,8 +19,11 @@
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/util/device_name_utils.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/host_ops.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/placement_counters.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -77,42 +80,6 @@ class CountRunKernel final : public tensorflow::OpKernel {
   const RunPlan* plan_ = nullptr;
 };
 
-constexpr absl::string_view kBookkeeping[] = {"_EagerConst",
-                                              "NoOp",
-                                              "IdentityN",
-                                              "StopGradient",
-                                              "PreventGradient",
-                                              "EnsureShape",
-                                              "Placeholder",
-                                              "VarHandleOp",
-                                              "ReadVariableOp",
-                                              "AssignVariableOp",
-                                              "VarIsInitializedOp",
-                                              "DestroyResourceOp",
-                                              "VariableShape",
-                                              "_OnexpuCountRun",
-                                              "If",
-                                              "StatelessIf",
-                                              "Case",
-                                              "StatelessCase",
-                                              "While",
-                                              "StatelessWhile",
-                                              "For",
-                                              "_XlaCompile",
-                                              "_XlaRun",
-                                              "_XlaMerge",
-                                              "XlaLaunch",
-                                              "FakeParam",
-                                              "MergeV2Checkpoints",
-                                              "DeleteIterator",
-                                              "IteratorGetNext",
-                                              "IteratorGetNextSync",
-                                              "IteratorGetNextAsOptional",
-                                              "OptionalHasValue",
-                                              "OptionalGetValue",
-                                              "OptionalFromValue",
-                                              "OptionalNone"};
-
 // Nodes that do no arithmetic: constants, hand-overs between devices and graphs, control flow,
 // shapes.
 bool IsBookkeeping(const Node& node) {
@@ -121,38 +88,41 @@ bool IsBookkeeping(const Node& node) {
       node.IsControlTrigger() || node.IsVariable() || node.IsMetadata()) {
     return true;
   }
-  return std::find(std::begin(kBookkeeping), std::end(kBookkeeping), node.type_string()) !=
-         std::end(kBookkeeping);
+  return IsBookkeepingOp(node.type_string());
 }
 
-// All arguments in host memory: TensorFlow's CPU code under the name of the device.
-bool RunsOnHost(const Node& node, absl::string_view device_type) {
-  if (device_type != kDeviceType) return true;
-  const KernelDef* kernel = nullptr;
-  if (!tensorflow::FindKernelDef(tensorflow::DeviceType(kDeviceType), node.def(), &kernel, nullptr)
-           .ok()) {
-    return false;
-  }
-  const int num_arguments = node.op_def().input_arg_size() + node.op_def().output_arg_size();
-  return kernel->device_type() == tensorflow::DEVICE_DEFAULT && num_arguments > 0 &&
-         kernel->host_memory_arg_size() == num_arguments;
-}
+// A node's mark that tf.device asked for the CPU: its device is the chosen one later on.
+constexpr char kAskedForHost[] = "_onexpu_asked_for_host";
 
-// Ops by type.
-using Counts = std::map<std::string, uint64_t>;
+// Ops by type, with the reason that the last of them is on the host.
+struct HostOps {
+  uint64_t count = 0;
+  std::string reason;
+};
+using Counts = std::map<std::string, HostOps>;
 
-Counts CountHostOps(const Graph& graph, absl::string_view device_type) {
+absl::StatusOr<Counts> CountHostOps(const Graph& graph, absl::string_view device_type) {
   Counts counts;
   for (const Node* node : graph.op_nodes()) {
-    if (!IsBookkeeping(*node) && RunsOnHost(*node, device_type)) ++counts[node->type_string()];
+    if (IsBookkeeping(*node)) continue;
+    const HostOp host_op = device_type == kDeviceType
+                               ? FreelyPlaced(node->def(), node->op_def())
+                               : PlacedOnHost(node->def(), node->op_def(),
+                                              tensorflow::HasNodeAttr(node->def(), kAskedForHost));
+    // On XPU the kernel is there, or making it will say that it is not.
+    if (!host_op.on_host || (device_type == kDeviceType && !host_op.expected)) continue;
+    TF_RETURN_IF_ERROR(CheckPlacement(host_op, node->def()));
+    HostOps& ops = counts[node->type_string()];
+    ++ops.count;
+    ops.reason = host_op.reason;
   }
   return counts;
 }
 
 absl::Status AddCountNode(const Counts& counts, const std::string& device, Graph* graph) {
   RunPlan plan;
-  for (const auto& [op, count] : counts) {
-    plan.emplace_back(&PlacementCounter(Route::kHost, op), count);
+  for (const auto& [op, ops] : counts) {
+    plan.emplace_back(&HostCounter(op, ops.reason), ops.count);
   }
   NodeDef definition;
   definition.set_name(graph->NewName("onexpu_count_run"));
@@ -176,7 +146,7 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
     for (auto& [device, graph] : *options.partition_graphs) {
       tensorflow::DeviceNameUtils::ParsedName name;
       if (!tensorflow::DeviceNameUtils::ParseFullName(device, &name)) continue;
-      const Counts counts = CountHostOps(*graph, name.type);
+      TF_ASSIGN_OR_RETURN(const Counts counts, CountHostOps(*graph, name.type));
       if (!counts.empty()) TF_RETURN_IF_ERROR(AddCountNode(counts, device, graph.get()));
     }
     return absl::OkStatus();
@@ -193,9 +163,29 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
   }
 };
 
+// Marks what tf.device puts on the CPU, before the placer gives every node a device.
+class RequestPass final : public tensorflow::GraphOptimizationPass {
+ public:
+  absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
+    if (options.graph == nullptr || *options.graph == nullptr) return absl::OkStatus();
+    for (Node* node : (*options.graph)->op_nodes()) {
+      tensorflow::DeviceNameUtils::ParsedName name;
+      if (node->requested_device().empty() ||
+          !tensorflow::DeviceNameUtils::ParseFullName(node->requested_device(), &name)) {
+        continue;
+      }
+      if (name.has_type && name.type == tensorflow::DEVICE_CPU) node->AddAttr(kAskedForHost, true);
+    }
+    return absl::OkStatus();
+  }
+};
+
 }  // namespace
 
 void RegisterPlacementPass() {
+  tensorflow::OptimizationPassRegistry::Global()->Register(
+      tensorflow::OptimizationPassRegistry::PRE_PLACEMENT, /*phase=*/100,
+      std::make_unique<RequestPass>());
   tensorflow::OptimizationPassRegistry::Global()->Register(
       tensorflow::OptimizationPassRegistry::POST_PARTITIONING, /*phase=*/100,
       std::make_unique<PlacementPass>());

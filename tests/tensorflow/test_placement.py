@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import process
 import pytest
 import tensorflow as tf
 
@@ -94,4 +95,75 @@ def test_automatic_clusters(autoclustering) -> None:
 def test_the_report_prints() -> None:
     with tf.device("/XPU:0"):
         tf.tanh(tf.constant(X))
-    assert "Tanh 1" in str(onexpu.placement_report())
+    assert "Tanh │ on-demand program" in " ".join(str(onexpu.placement_report()).split())
+
+
+def test_why_ops_are_on_the_host() -> None:
+    @tf.function
+    def function(x: tf.Tensor) -> tf.Tensor:
+        with tf.device("/CPU:0"):
+            y = tf.tanh(x)
+        n = tf.strings.length(tf.strings.as_string(y[0]))
+        return tf.raw_ops.NthElement(input=x + y, n=tf.reduce_min(n) % 2)
+
+    with tf.device("/XPU:0"):
+        reasons = onexpu.placement_report(function, tf.constant(X)).reasons
+    assert reasons["Tanh"] == "tf.device asks for the CPU"
+    assert reasons["StringLength"] == "strings are on the host"
+    assert reasons["NthElement"] == "no kernel for XPU"
+    assert reasons["FloorMod"] == "shapes, indices and counters are computed on the host"
+
+
+def test_the_report_of_a_call() -> None:
+    x = tf.constant(X)
+
+    def function(x: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.NthElement(input=tf.matmul(x, x), n=0)
+
+    with tf.device("/XPU:0"):
+        report = onexpu.placement_report(function, x)
+    # Ops of eager code on the host are in it, too, and what they copied.
+    assert report.counts["on_demand"] == {"MatMul": 1}
+    assert report.counts["host"] == {"NthElement": 1}
+    assert report.transfers is not None and report.transfers.bytes("device_to_host") == X.nbytes
+    assert "no kernel for XPU" in str(report) and f"{X.nbytes} to the host" in " ".join(str(report).split())
+
+
+def test_eager_ops_that_the_user_puts_on_the_host_are_not_reported() -> None:
+    def function() -> tf.Tensor:
+        with tf.device("/CPU:0"):
+            return tf.raw_ops.NthElement(input=tf.constant(X), n=0)
+
+    assert not onexpu.placement_report(function).counts["host"]
+
+
+STRICT = """
+import numpy as np, tensorflow as tf
+x = tf.constant(np.random.rand(4, 4).astype(np.float32))
+def nth(x):
+    return tf.raw_ops.NthElement(input=x, n=0)
+def allowed(x):
+    with tf.device("/CPU:0"):
+        y = nth(x)
+    s = tf.strings.as_string(y)
+    return tf.tanh(y) + tf.cast(tf.strings.length(s), tf.float32) + tf.cast(tf.size(x) * 2, tf.float32)
+for function in (nth, tf.function(nth)):
+    try:
+        function(x)
+        print("no error")
+    except tf.errors.FailedPreconditionError as error:
+        print(error.message)
+for function in (allowed, tf.function(allowed)):
+    print(function(x).device)
+"""
+
+
+def test_strict_placement() -> None:
+    lines = process.output_of(STRICT, ONEXPU_PLACEMENT="strict").splitlines()
+    for line in lines[:2]:
+        assert "NthElement" in line and "would run on the host: no kernel for XPU" in line and "tf.device('/CPU:0')" in line
+    assert all("XPU" in line for line in lines[2:]) and len(lines) == 4
+
+
+def test_placement_is_free_otherwise() -> None:
+    assert process.output_of(STRICT, ONEXPU_PLACEMENT=None).splitlines()[:2] == ["no error"] * 2
