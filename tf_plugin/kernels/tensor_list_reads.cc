@@ -11,9 +11,9 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/kernels/list_kernels.h"
 #include "tf_plugin/kernels/device_types.h"
-#include "tf_plugin/kernels/flat_programs.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/kernels/tensor_pieces.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
@@ -27,8 +27,6 @@ using ::tensorflow::PartialTensorShape;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorList;
 using ::tensorflow::TensorShape;
-
-bool IsSet(const Tensor& element) { return element.dtype() != tensorflow::DT_INVALID; }
 
 absl::StatusOr<const TensorList*> InputList(OpKernelContext* context, DataType element_type) {
   const TensorList* list = nullptr;
@@ -54,34 +52,6 @@ absl::StatusOr<TensorShape> CommonShape(PartialTensorShape wanted,
       absl::StrCat("Tried to read a list in which no element is set, with an element_shape that is "
                    "not fully defined: ",
                    wanted.DebugString()));
-}
-
-// The elements one after the other, as output `index` of `shape`. Elements that are not set count
-// as zeros of their entry in `shapes`.
-absl::Status OutputJoined(OpKernelContext* context, int index, DataType type,
-                          absl::Span<const Tensor* const> elements,
-                          absl::Span<const TensorShape> shapes, const TensorShape& shape) {
-  if (shape.num_elements() == 0) {
-    TF_ASSIGN_OR_RETURN(OwnedBuffer empty, UninitializedBuffer(*context, type, shape));
-    return SetOutput(context, index, shape, std::move(empty));
-  }
-  std::vector<OwnedBuffer> zeros;
-  std::vector<Piece> pieces;
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const int64_t size = shapes[i].num_elements();
-    if (size == 0) continue;
-    PJRT_Buffer* buffer = nullptr;
-    if (IsSet(*elements[i])) {
-      TF_ASSIGN_OR_RETURN(buffer, BufferOf(*elements[i]));
-    } else {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer zero, ZeroBuffer(*context, type, shapes[i]));
-      buffer = zero.get();
-      zeros.push_back(std::move(zero));
-    }
-    pieces.push_back({buffer, size});
-  }
-  TF_ASSIGN_OR_RETURN(OwnedBuffer joined, JoinPieces(*context, type, pieces, shape));
-  return SetOutput(context, index, shape, std::move(joined));
 }
 
 // What the kernels of this file have in common: the element type, and errors as Status.

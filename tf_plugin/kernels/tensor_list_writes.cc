@@ -9,9 +9,8 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/kernels/list_kernels.h"
 #include "tf_plugin/kernels/device_types.h"
-#include "tf_plugin/kernels/flat_programs.h"
 #include "tf_plugin/kernels/registration.h"
-#include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/kernels/tensor_pieces.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
@@ -48,34 +47,6 @@ absl::StatusOr<PartialTensorShape> ElementShape(const Tensor& input) {
   PartialTensorShape shape;
   TF_RETURN_IF_ERROR(tensorflow::TensorShapeFromTensor(input, &shape));
   return shape;
-}
-
-// `tensor` cut along its first dimension into pieces of `lengths` rows. `keep_rows` keeps that
-// dimension; without it every length is one, and the pieces are rows.
-absl::StatusOr<std::vector<Tensor>> CutRows(OpKernelContext* context, const Tensor& tensor,
-                                            absl::Span<const int64_t> lengths, bool keep_rows) {
-  TensorShape row = tensor.shape();
-  row.RemoveDim(0);
-  std::vector<TensorShape> shapes;
-  for (const int64_t length : lengths) {
-    shapes.push_back(row);
-    if (keep_rows) TF_RETURN_IF_ERROR(shapes.back().InsertDimWithStatus(0, length));
-  }
-  TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(tensor));
-  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> pieces,
-                      CutPieces(*context, tensor.dtype(), {buffer, tensor.NumElements()}, shapes));
-  std::vector<Tensor> rows;
-  for (size_t i = 0; i < pieces.size(); ++i) {
-    TF_ASSIGN_OR_RETURN(Tensor piece,
-                        MakeTensor(context, tensor.dtype(), shapes[i], std::move(pieces[i])));
-    rows.push_back(std::move(piece));
-  }
-  return rows;
-}
-
-absl::StatusOr<std::vector<Tensor>> CutIntoRows(OpKernelContext* context, const Tensor& tensor) {
-  return CutRows(context, tensor, std::vector<int64_t>(tensor.dim_size(0), 1),
-                 /*keep_rows=*/false);
 }
 
 absl::Status CheckRowShape(const PartialTensorShape& element_shape, const Tensor& tensor) {
@@ -155,7 +126,7 @@ class TensorListSplitKernel final : public ListWriter {
       return absl::InvalidArgumentError(absl::StrCat("Unused values in tensor. Length of tensor: ",
                                                      tensor.dim_size(0), " Values used: ", total));
     }
-    TF_ASSIGN_OR_RETURN(list.tensors(), CutRows(context, tensor, rows, /*keep_rows=*/true));
+    TF_ASSIGN_OR_RETURN(list.tensors(), CutRows(context, tensor, rows));
     return OutputList(context, std::move(list));
   }
 };
