@@ -1,6 +1,7 @@
-// CheckNumerics: the input, or INVALID_ARGUMENT if it has an element that is not finite.
+// CheckNumerics and CheckNumericsV2: the input, or INVALID_ARGUMENT if it has an element that is
+// not finite. The second version tells the infinities apart.
 //
-// The test runs on the device; only its verdict, two flags, comes to the host.
+// The test runs on the device; only its verdict, three flags, comes to the host.
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
+#include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/math.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
@@ -25,24 +27,35 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-// [any NaN, any infinity] as bytes.
+// [any -infinity, any +infinity, any NaN] as bytes.
+enum Flag { kNegativeInfinity, kPositiveInfinity, kNan };
+
 absl::StatusOr<xla::XlaComputation> BuildTest(tensorflow::DataType type, int64_t size) {
   xla::PrimitiveType element_type;
   TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(type, &element_type));
   xla::XlaBuilder builder("check_numerics");
   const xla::XlaOp x =
       xla::Parameter(&builder, 0, xla::ShapeUtil::MakeShape(element_type, {size}), "x");
-  const xla::XlaOp nan = xla::Any(xla::IsNan(x));
-  const xla::XlaOp infinite = xla::Any(xla::IsInf(x));
-  xla::ConvertElementType(
-      xla::ConcatInDim(&builder, {xla::Reshape(nan, {1}), xla::Reshape(infinite, {1})}, 0),
-      xla::U8);
+  const xla::XlaOp infinity = xla::MaxValue(&builder, element_type);
+  std::vector<xla::XlaOp> flags;
+  for (const xla::XlaOp found :
+       {xla::Eq(x, xla::Neg(infinity)), xla::Eq(x, infinity), xla::IsNan(x)}) {
+    flags.push_back(xla::Reshape(xla::Any(found), {1}));
+  }
+  xla::ConvertElementType(xla::ConcatInDim(&builder, flags, 0), xla::U8);
   return builder.Build();
+}
+
+// "a", "a and b", "a, b, and c", as TensorFlow writes lists.
+std::string Enumerate(const std::vector<absl::string_view>& words) {
+  if (words.size() < 3) return absl::StrJoin(words, " and ");
+  return absl::StrCat(absl::StrJoin(words.begin(), words.end() - 1, ", "), ", and ", words.back());
 }
 
 class CheckNumericsKernel final : public AsyncOpKernel {
  public:
-  explicit CheckNumericsKernel(OpKernelConstruction* construction) : AsyncOpKernel(construction) {
+  explicit CheckNumericsKernel(OpKernelConstruction* construction)
+      : AsyncOpKernel(construction), tells_infinities_apart_(type_string() == "CheckNumericsV2") {
     OP_REQUIRES_OK(construction, construction->GetAttr("message", &message_));
   }
 
@@ -59,7 +72,7 @@ class CheckNumericsKernel final : public AsyncOpKernel {
         context, std::move(*flags),
         [this, context, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
           OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          OP_REQUIRES_OK_ASYNC(context, Verdict((*read)[0] != 0, (*read)[1] != 0), done);
+          OP_REQUIRES_OK_ASYNC(context, Verdict(*read), done);
           done();
         });
   }
@@ -78,24 +91,32 @@ class CheckNumericsKernel final : public AsyncOpKernel {
     return std::move(results.front());
   }
 
-  absl::Status Verdict(bool nan, bool infinite) const {
+  absl::Status Verdict(const std::vector<uint8_t>& flags) const {
     std::vector<absl::string_view> found;
-    if (infinite) found.push_back("Inf");
-    if (nan) found.push_back("NaN");
+    if (tells_infinities_apart_) {
+      if (flags[kNegativeInfinity] != 0) found.push_back("-Inf");
+      if (flags[kPositiveInfinity] != 0) found.push_back("+Inf");
+    } else if (flags[kNegativeInfinity] != 0 || flags[kPositiveInfinity] != 0) {
+      found.push_back("Inf");
+    }
+    if (flags[kNan] != 0) found.push_back("NaN");
     if (found.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
-        absl::StrCat(message_, " : Tensor had ", absl::StrJoin(found, " and "), " values"));
+        absl::StrCat(message_, " : Tensor had ", Enumerate(found), " values"));
   }
 
+  const bool tells_infinities_apart_;
   std::string message_;
 };
 
 }  // namespace
 
 void RegisterCheckNumericsKernel() {
-  for (const tensorflow::DataType type : {tensorflow::DT_HALF, tensorflow::DT_BFLOAT16,
-                                          tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE}) {
-    Register<CheckNumericsKernel>(XpuKernel("CheckNumerics").TypeConstraint("T", type));
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) {
+    for (const tensorflow::DataType type : {tensorflow::DT_HALF, tensorflow::DT_BFLOAT16,
+                                            tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE}) {
+      Register<CheckNumericsKernel>(XpuKernel(op).TypeConstraint("T", type));
+    }
   }
 }
 
