@@ -3,7 +3,9 @@ counts in the report."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import tempfile
 from typing import TYPE_CHECKING
 
@@ -17,7 +19,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 # Every module that the tests make goes through spirv-val.
 os.environ["ONEXPU_VERIFY_SPIRV"] = "1"
 # A cache of our own: a test that needs a warm one warms it, and nothing from the user's cache hides a compile error.
-os.environ.setdefault("ONEXPU_CACHE_DIR", tempfile.mkdtemp(prefix="onexpu-test-cache-"))
+if "ONEXPU_CACHE_DIR" not in os.environ:
+    os.environ["ONEXPU_CACHE_DIR"] = tempfile.mkdtemp(prefix="onexpu-test-cache-")
+    # By the process that made it: those that inherit the variable end earlier.
+    atexit.register(shutil.rmtree, os.environ["ONEXPU_CACHE_DIR"], ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
