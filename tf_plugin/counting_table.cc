@@ -23,6 +23,8 @@ namespace onexpu::tf_plugin {
 namespace {
 
 thread_local int uncounted_depth = 0;
+thread_local ExecutionRecorder* recorder = nullptr;
+std::atomic<uint64_t> generation = 0;
 
 // What one run of a program adds to the counters.
 using RunCounts = std::vector<std::pair<std::atomic<uint64_t>*, uint64_t>>;
@@ -110,11 +112,13 @@ PJRT_Error* Compile(PJRT_Client_Compile_Args* args) {
 PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
   PJRT_Error* const error = CoreApi().PJRT_LoadedExecutable_Execute(args);
   if (error == nullptr && uncounted_depth == 0) CountedPrograms::Get().CountRun(args->executable);
+  if (error == nullptr) ExecutionRecorder::Record(*args);
   return error;
 }
 
 PJRT_Error* Destroy(PJRT_LoadedExecutable_Destroy_Args* args) {
   CountedPrograms::Get().Remove(args->executable);
+  generation.fetch_add(1, std::memory_order_relaxed);
   return CoreApi().PJRT_LoadedExecutable_Destroy(args);
 }
 
@@ -133,5 +137,32 @@ const PJRT_Api* CountingTable() {
 
 UncountedPrograms::UncountedPrograms() { ++uncounted_depth; }
 UncountedPrograms::~UncountedPrograms() { --uncounted_depth; }
+
+ExecutionRecorder::ExecutionRecorder() : generation_(ExecutableGeneration()) { recorder = this; }
+ExecutionRecorder::~ExecutionRecorder() { recorder = nullptr; }
+
+void ExecutionRecorder::Record(const PJRT_LoadedExecutable_Execute_Args& args) {
+  if (recorder == nullptr || args.num_devices != 1) return;
+  PJRT_LoadedExecutable_GetExecutable_Args get{};
+  get.struct_size = PJRT_LoadedExecutable_GetExecutable_Args_STRUCT_SIZE;
+  get.loaded_executable = args.executable;
+  if (!ToStatus(CoreApi().PJRT_LoadedExecutable_GetExecutable(&get)).ok()) return;
+  PJRT_Executable_NumOutputs_Args outputs{};
+  outputs.struct_size = PJRT_Executable_NumOutputs_Args_STRUCT_SIZE;
+  outputs.executable = get.executable;
+  const bool known = ToStatus(CoreApi().PJRT_Executable_NumOutputs(&outputs)).ok();
+  PJRT_Executable_Destroy_Args destroy{};
+  destroy.struct_size = PJRT_Executable_Destroy_Args_STRUCT_SIZE;
+  destroy.executable = get.executable;
+  ToStatus(CoreApi().PJRT_Executable_Destroy(&destroy)).IgnoreError();
+  if (!known) return;
+  ++recorder->runs_;
+  recorder->executable_ = args.executable;
+  recorder->device_ = args.execute_device;
+  recorder->arguments_.assign(args.argument_lists[0], args.argument_lists[0] + args.num_args);
+  recorder->results_.assign(args.output_lists[0], args.output_lists[0] + outputs.num_outputs);
+}
+
+uint64_t ExecutableGeneration() { return generation.load(std::memory_order_relaxed); }
 
 }  // namespace onexpu::tf_plugin

@@ -1,0 +1,183 @@
+#include "tf_plugin/program_memo.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "tensorflow/core/framework/op.h"
+#include "tf_plugin/core_api.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+
+// Shapes that an op sees in turn are few. More are found by TensorFlow's cache.
+constexpr size_t kKept = 8;
+
+bool IsStateful(const std::string& op) {
+  const tensorflow::OpDef* definition = nullptr;
+  return !tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok() ||
+         definition->is_stateful();
+}
+
+bool IsOnHost(const OpKernelContext& context, int input) {
+  return context.input_memory_type(input) == tensorflow::HOST_MEMORY;
+}
+
+// Whether comparing an operand's bytes says that it is the same.
+bool IsComparable(const OpKernelContext& context, int input) {
+  return tensorflow::DataTypeCanUseMemcpy(context.input_dtype(input));
+}
+
+// Where `buffer` is among the first `count` of `buffers`.
+std::optional<int> PlaceOf(PJRT_Buffer* buffer, PJRT_Buffer* const* buffers, size_t count) {
+  PJRT_Buffer* const* const found = std::find(buffers, buffers + count, buffer);
+  if (found == buffers + count) return std::nullopt;
+  return static_cast<int>(found - buffers);
+}
+
+}  // namespace
+
+struct ProgramMemo::Program {
+  struct Operand {
+    TensorShape shape;
+    std::string contents;  // of one on the host
+  };
+  struct Output {
+    int result;
+    TensorShape shape;
+  };
+
+  PJRT_LoadedExecutable* executable;
+  PJRT_Device* device;
+  uint64_t generation;
+  std::vector<Operand> operands;
+  std::vector<int> arguments;  // operands, in the program's order
+  std::vector<int64_t> kept;   // arguments that are not donated: all
+  std::vector<Output> outputs;
+
+  bool IsFor(OpKernelContext& context) const {
+    if (generation != ExecutableGeneration()) return false;
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      const Tensor& operand = context.input(i);
+      if (operand.shape() != operands[i].shape) return false;
+      if (IsOnHost(context, i) && operand.tensor_data() != operands[i].contents) return false;
+    }
+    return true;
+  }
+
+  absl::Status Run(OpKernelContext& context) const {
+    absl::InlinedVector<PJRT_Buffer*, 4> buffers;
+    for (const int input : arguments) {
+      TF_ASSIGN_OR_RETURN(buffers.emplace_back(), BufferOf(context.input(input)));
+    }
+    absl::InlinedVector<PJRT_Buffer*, 4> results(outputs.size(), nullptr);
+    PJRT_ExecuteOptions options{};
+    options.struct_size = PJRT_ExecuteOptions_STRUCT_SIZE;
+    options.non_donatable_input_indices = kept.data();
+    options.num_non_donatable_input_indices = kept.size();
+    PJRT_Buffer* const* argument_list = buffers.data();
+    PJRT_Buffer** result_list = results.data();
+    PJRT_LoadedExecutable_Execute_Args args{};
+    args.struct_size = PJRT_LoadedExecutable_Execute_Args_STRUCT_SIZE;
+    args.executable = executable;
+    args.options = &options;
+    args.argument_lists = &argument_list;
+    args.num_devices = 1;
+    args.num_args = buffers.size();
+    args.output_lists = &result_list;
+    args.execute_device = device;
+    TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_LoadedExecutable_Execute(&args)));
+    absl::InlinedVector<OwnedBuffer, 4> owned;
+    for (PJRT_Buffer* const result : results) owned.emplace_back(result);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      TF_RETURN_IF_ERROR(SetOutput(&context, static_cast<int>(i), outputs[i].shape,
+                                   std::move(owned[outputs[i].result])));
+    }
+    return absl::OkStatus();
+  }
+};
+
+ProgramMemo::ProgramMemo(const tensorflow::OpKernelConstruction& construction)
+    : is_stateful_(IsStateful(construction.def().op())) {}
+
+std::shared_ptr<const ProgramMemo::Program> ProgramMemo::Find(OpKernelContext& context) {
+  absl::ReaderMutexLock lock(&mutex_);
+  for (const auto& program : programs_) {
+    if (program->IsFor(context)) return program;
+  }
+  return nullptr;
+}
+
+bool ProgramMemo::Run(OpKernelContext& context) {
+  if (is_stateful_) return false;
+  const std::shared_ptr<const Program> program = Find(context);
+  if (program == nullptr) return false;
+  if (absl::Status status = program->Run(context); !status.ok()) {
+    context.CtxFailure(__FILE__, __LINE__, std::move(status));
+  }
+  return true;
+}
+
+void ProgramMemo::Remember(OpKernelContext& context, const ExecutionRecorder& recorder) {
+  if (is_stateful_ || !recorder.is_single()) return;
+  const auto program = std::make_shared<Program>();
+  program->executable = recorder.executable();
+  program->device = recorder.device();
+  program->generation = recorder.generation();
+
+  std::vector<PJRT_Buffer*> inputs;
+  size_t on_device = 0;
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    const Tensor& operand = context.input(i);
+    if (!IsComparable(context, i)) return;
+    Program::Operand& kept = program->operands.emplace_back();
+    kept.shape = operand.shape();
+    inputs.push_back(nullptr);
+    if (IsOnHost(context, i)) {
+      kept.contents = std::string(operand.tensor_data());
+      continue;
+    }
+    const absl::StatusOr<PJRT_Buffer*> buffer = BufferOf(operand);
+    // The same array twice would not tell which of the two an argument is.
+    if (!buffer.ok() || PlaceOf(*buffer, inputs.data(), inputs.size()).has_value()) return;
+    inputs.back() = *buffer;
+    ++on_device;
+  }
+  // Another number of arguments: the program was made for the contents of an operand.
+  if (recorder.arguments().size() != on_device) return;
+  for (PJRT_Buffer* const argument : recorder.arguments()) {
+    const std::optional<int> input = PlaceOf(argument, inputs.data(), inputs.size());
+    if (!input.has_value()) return;
+    program->kept.push_back(static_cast<int64_t>(program->arguments.size()));
+    program->arguments.push_back(*input);
+  }
+
+  const std::vector<PJRT_Buffer*>& results = recorder.results();
+  if (results.size() != static_cast<size_t>(context.num_outputs())) return;
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    const Tensor* const output = context.mutable_output(i);
+    if (output == nullptr || context.output_memory_type(i) == tensorflow::HOST_MEMORY) return;
+    const absl::StatusOr<PJRT_Buffer*> buffer = BufferOf(*output);
+    if (!buffer.ok()) return;
+    const std::optional<int> result = PlaceOf(*buffer, results.data(), results.size());
+    if (!result.has_value()) return;
+    program->outputs.push_back({*result, output->shape()});
+  }
+  absl::MutexLock lock(&mutex_);
+  if (programs_.size() < kKept) {
+    programs_.push_back(program);
+  } else {
+    programs_[next_++ % kKept] = program;
+  }
+}
+
+}  // namespace onexpu::tf_plugin
