@@ -1,0 +1,163 @@
+// MaxPool and MaxPoolGrad with every padding. TensorFlow's translations have none for padding that
+// the graph spells out; these take their place.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensorflow/core/util/padding.h"
+#include "tensorflow/core/util/tensor_format.h"
+#include "tf_plugin/translations/registration.h"
+#include "xla/hlo/builder/lib/arithmetic.h"
+#include "xla/hlo/builder/lib/constants.h"
+#include "xla/hlo/builder/padding.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::Padding;
+using ::tensorflow::TensorShape;
+using ::tensorflow::XlaOpKernel;
+using ::tensorflow::XlaOpKernelContext;
+using ::xla::XlaOp;
+
+using Paddings = std::vector<std::pair<int64_t, int64_t>>;
+
+// Two dimensions of the image, the batch and the channels.
+constexpr int kDimensions = 4;
+
+class MaxPooling : public XlaOpKernel {
+ public:
+  explicit MaxPooling(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, Configure(construction));
+  }
+
+ protected:
+  const std::vector<int64_t>& window() const { return window_; }
+  const std::vector<int64_t>& strides() const { return strides_; }
+
+  absl::StatusOr<Paddings> PaddingsOf(const TensorShape& shape) const {
+    if (shape.dims() != kDimensions) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor_in must be 4-dimensional, got ", shape.DebugString()));
+    }
+    if (padding_ != Padding::EXPLICIT) {
+      return xla::MakePadding(
+          shape.dim_sizes(), window_, strides_,
+          padding_ == Padding::SAME ? xla::Padding::kSame : xla::Padding::kValid);
+    }
+    Paddings paddings;
+    for (int i = 0; i < kDimensions; ++i) {
+      const auto& [low, high] =
+          paddings.emplace_back(explicit_paddings_[2 * i], explicit_paddings_[2 * i + 1]);
+      // A window of padding alone has no greatest element.
+      if (std::max(low, high) < window_[i]) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("Padding of ", std::max(low, high), " in dimension ", i,
+                       " needs to be smaller than the window size ", window_[i]));
+    }
+    return paddings;
+  }
+
+ private:
+  absl::Status Configure(OpKernelConstruction* construction) {
+    std::string format_name;
+    tensorflow::TensorFormat format;
+    TF_RETURN_IF_ERROR(construction->GetAttr("ksize", &window_));
+    TF_RETURN_IF_ERROR(construction->GetAttr("strides", &strides_));
+    TF_RETURN_IF_ERROR(construction->GetAttr("padding", &padding_));
+    TF_RETURN_IF_ERROR(construction->GetAttr("data_format", &format_name));
+    if (!tensorflow::FormatFromString(format_name, &format)) {
+      return absl::InvalidArgumentError("Invalid data format");
+    }
+    if (format != tensorflow::FORMAT_NHWC && format != tensorflow::FORMAT_NCHW) {
+      return absl::UnimplementedError(
+          absl::StrCat("onexpu: ", type_string(), " of data in format ", format_name));
+    }
+    TF_RETURN_IF_ERROR(CheckExtents("ksize", window_));
+    TF_RETURN_IF_ERROR(CheckExtents("strides", strides_));
+    if (padding_ != Padding::EXPLICIT) return absl::OkStatus();
+    TF_RETURN_IF_ERROR(construction->GetAttr("explicit_paddings", &explicit_paddings_));
+    return tensorflow::CheckValidPadding(padding_, explicit_paddings_, kDimensions, format);
+  }
+
+  static absl::Status CheckExtents(absl::string_view name, const std::vector<int64_t>& extents) {
+    bool valid = extents.size() == kDimensions;
+    for (const int64_t extent : extents) valid &= extent > 0;
+    if (valid) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat("Sliding window ", name,
+                                                   " field must specify 4 positive numbers, got [",
+                                                   absl::StrJoin(extents, ","), "]"));
+  }
+
+  std::vector<int64_t> window_;
+  std::vector<int64_t> strides_;
+  Padding padding_;
+  std::vector<int64_t> explicit_paddings_;
+};
+
+class MaxPoolTranslation final : public MaxPooling {
+ public:
+  using MaxPooling::MaxPooling;
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
+    const xla::PrimitiveType type = context->input_xla_type(0);
+    // What is beyond the edges never is the greatest.
+    context->SetOutput(
+        0, xla::ReduceWindowWithGeneralPadding(
+               context->Input(0), xla::MinValue(context->builder(), type),
+               xla::CreateScalarMaxComputation(type, context->builder()), window(), strides(),
+               /*base_dilations=*/{}, /*window_dilations=*/{}, paddings));
+    return absl::OkStatus();
+  }
+};
+
+// Inputs: what was pooled, the pools (which the choice of the greatest makes again), the gradient.
+class MaxPoolGradTranslation final : public MaxPooling {
+ public:
+  using MaxPooling::MaxPooling;
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
+    if (context->InputShape(1) != context->InputShape(2)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Expected orig_output and grad of one shape, got ", context->InputShape(1).DebugString(),
+          " and ", context->InputShape(2).DebugString()));
+    }
+    const xla::PrimitiveType type = context->input_xla_type(2);
+    xla::XlaBuilder* const builder = context->builder();
+    context->SetOutput(
+        0, xla::SelectAndScatterWithGeneralPadding(
+               context->Input(0), xla::CreateScalarGeComputation(type, builder), window(),
+               strides(), paddings, context->Input(2), xla::Zero(builder, type),
+               xla::CreateScalarAddComputation(type, builder)));
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+void RegisterMaxPooling() {
+  RegisterTranslation<MaxPoolTranslation>(TranslationOf("MaxPool"));
+  RegisterTranslation<MaxPoolGradTranslation>(TranslationOf("MaxPoolGrad"));
+}
+
+}  // namespace onexpu::tf_plugin
