@@ -1,0 +1,116 @@
+// Products of sparse matrices in compressed rows and dense ones. Kernel source: built by
+// sycl_kernels, see BUILD. For batches see csr_structure.cpp.
+
+struct CsrMatmulSizes {
+  std::int64_t rows, inner, columns;  // of the product, of what is summed over
+  std::int64_t piece, pieces;         // columns of a work-item; pieces of a row
+  std::int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
+};
+
+template <typename R>
+struct Complex {
+  R real, imaginary;
+};
+
+namespace {
+
+template <typename T>
+inline T conjugate(T value) {
+  return value;
+}
+template <typename R>
+inline Complex<R> conjugate(Complex<R> value) {
+  return {value.real, -value.imaginary};
+}
+template <typename T>
+inline void multiply_add(T& sum, T a, T b) {
+  sum += a * b;
+}
+template <typename R>
+inline void multiply_add(Complex<R>& sum, Complex<R> a, Complex<R> b) {
+  sum.real += a.real * b.real - a.imaginary * b.imaginary;
+  sum.imaginary += a.real * b.imaginary + a.imaginary * b.real;
+}
+
+}  // namespace
+
+// A work-group per row of the product, of all batches, and piece of it: its work-items are columns
+// side by side, of which each has several in a whole piece.
+template <typename T>
+ONEXPU_KERNEL void csr_matmul_wide(const std::int32_t* row_pointers,
+                                   const std::int32_t* column_indices, const T* values,
+                                   const std::int64_t* batch_begins, const T* b, T* result,
+                                   CsrMatmulSizes sizes) {
+  constexpr int kAtOnce = 4;
+  const auto item = onexpu::item();
+  const std::int64_t width = std::int64_t(item.get_local_range(0));
+  const std::int64_t group = std::int64_t(item.get_group(0));
+  const std::int64_t row = group / sizes.pieces;
+  const std::int64_t first_column = (group - row * sizes.pieces) * sizes.piece;
+  const std::int64_t batch = row / sizes.rows;
+  const std::int64_t before = batch_begins == nullptr ? 0 : batch_begins[batch];
+  const std::int64_t begin = before + row_pointers[row + batch];
+  const std::int64_t end = before + row_pointers[row + batch + 1];
+  const T* const matrix = b + batch * sizes.inner * sizes.columns;
+  T* const to = result + row * sizes.columns;
+  std::int64_t column = first_column + std::int64_t(item.get_local_id(0));
+  if (first_column + kAtOnce * width <= sizes.columns) {
+    T sums[kAtOnce] = {};
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t inner = column_indices[i];
+      if (inner < 0 || inner >= sizes.inner) continue;
+      const T* const from = matrix + inner * sizes.columns + column;
+      for (int c = 0; c < kAtOnce; ++c) multiply_add(sums[c], values[i], from[c * width]);
+    }
+    for (int c = 0; c < kAtOnce; ++c)
+      to[column + c * width] = sizes.conjugate_output ? conjugate(sums[c]) : sums[c];
+    return;
+  }
+  for (; column < sizes.columns; column += width) {
+    T sum = {};
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t inner = column_indices[i];
+      if (inner < 0 || inner >= sizes.inner) continue;
+      multiply_add(sum, values[i], matrix[inner * sizes.columns + column]);
+    }
+    to[column] = sizes.conjugate_output ? conjugate(sum) : sum;
+  }
+}
+
+// A work-item per row of the product, of all batches, and piece of it.
+template <typename T>
+ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32_t* column_indices,
+                              const T* values, const std::int64_t* batch_begins, const T* b,
+                              T* result, CsrMatmulSizes sizes) {
+  constexpr int kAtOnce = 16;  // sums in registers
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t row = id / sizes.pieces;
+  const std::int64_t first_column = (id - row * sizes.pieces) * sizes.piece;
+  const std::int64_t last_column = sycl::min(first_column + sizes.piece, sizes.columns);
+  const std::int64_t batch = row / sizes.rows;
+  const std::int64_t before = batch_begins == nullptr ? 0 : batch_begins[batch];
+  const std::int64_t begin = before + row_pointers[row + batch];
+  const std::int64_t end = before + row_pointers[row + batch + 1];
+  const std::int64_t inner_step = sizes.transpose_b ? 1 : sizes.columns;
+  const std::int64_t column_step = sizes.transpose_b ? sizes.inner : 1;
+  const T* const matrix = b + batch * sizes.inner * sizes.columns;
+  const std::int64_t to_step = sizes.transpose_output ? sizes.rows : 1;
+  T* const to = result + batch * sizes.rows * sizes.columns +
+                (row - batch * sizes.rows) * (sizes.transpose_output ? 1 : sizes.columns);
+  for (std::int64_t column = first_column; column < last_column; column += kAtOnce) {
+    const int width = int(sycl::min(last_column - column, std::int64_t(kAtOnce)));
+    T sums[kAtOnce] = {};
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t inner = column_indices[i];
+      if (inner < 0 || inner >= sizes.inner) continue;
+      const T value = values[i];
+      const T* const from = matrix + inner * inner_step + column * column_step;
+      for (int c = 0; c < width; ++c) {
+        const T other = from[c * column_step];
+        multiply_add(sums[c], value, sizes.conjugate_b ? conjugate(other) : other);
+      }
+    }
+    for (int c = 0; c < width; ++c)
+      to[(column + c) * to_step] = sizes.conjugate_output ? conjugate(sums[c]) : sums[c];
+  }
+}

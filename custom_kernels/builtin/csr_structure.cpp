@@ -1,0 +1,200 @@
+// The structure of sparse matrices in compressed rows: made from coordinates, turned into
+// coordinates and dense matrices, transposed. Kernel source: built by sycl_kernels, see BUILD.
+//
+// The rows of all batches count as one sequence. Batch b has row pointers of its own, from 0 on;
+// its elements begin at batch_begins[b], which is null where there is one batch.
+
+struct CsrSizes {
+  std::int64_t batches, rows, columns, elements;
+  std::int32_t rank;  // of coordinates: 2, or 3 with the batch
+  std::int32_t conjugate;
+};
+
+template <typename R>
+struct Complex {
+  R real, imaginary;
+};
+
+namespace {
+
+template <typename T>
+inline T conjugate(T value) {
+  return value;
+}
+template <typename R>
+inline Complex<R> conjugate(Complex<R> value) {
+  return {value.real, -value.imaginary};
+}
+
+// How many of `n` ascending numbers are less than `bound`.
+template <typename Number>
+inline std::int64_t count_below(const Number* numbers, std::int64_t n, std::int64_t bound) {
+  std::int64_t low = 0, high = n;
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (std::int64_t(numbers[middle]) < bound) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Goes over elements and knows where each is.
+struct Walk {
+  const std::int32_t* row_pointers;
+  const std::int64_t* batch_begins;
+  std::int64_t batches, rows;
+  std::int64_t batch = 0, row = 0, begin = 0;  // of the batch: where it begins
+
+  const std::int32_t* pointers() const { return row_pointers + batch * (rows + 1); }
+
+  void start(std::int64_t i) {
+    if (batch_begins != nullptr) {
+      batch = count_below(batch_begins, batches, i + 1) - 1;
+      begin = batch_begins[batch];
+    }
+    row = count_below(pointers(), rows + 1, i - begin + 1) - 1;
+  }
+
+  // To an element after the last one.
+  void go_to(std::int64_t i) {
+    while (i - begin >= pointers()[rows]) {
+      begin += pointers()[rows];
+      ++batch;
+      row = 0;
+    }
+    while (i - begin >= pointers()[row + 1]) ++row;
+  }
+};
+
+struct Cell {
+  std::int64_t row, column;  // row: of all batches, or -1 outside of the matrix
+};
+
+inline Cell cell_at(const std::int64_t* coordinates, std::int64_t i, const CsrSizes& sizes) {
+  const std::int64_t* const at = coordinates + i * sizes.rank;
+  const std::int64_t batch = sizes.rank == 3 ? at[0] : 0;
+  const std::int64_t row = at[sizes.rank - 2], column = at[sizes.rank - 1];
+  const bool is_inside = batch >= 0 && batch < sizes.batches && row >= 0 && row < sizes.rows &&
+                         column >= 0 && column < sizes.columns;
+  return {is_inside ? batch * sizes.rows + row : -1, column};
+}
+
+}  // namespace
+
+// A work-item per batch.
+ONEXPU_KERNEL void csr_batch_lengths(const std::int32_t* row_pointers, std::int64_t* lengths,
+                                     CsrSizes sizes) {
+  const std::int64_t batch = std::int64_t(onexpu::global_id());
+  lengths[batch] = row_pointers[batch * (sizes.rows + 1) + sizes.rows];
+}
+
+// A work-item per element: its row, the number after the last one for what is outside, and column.
+ONEXPU_KERNEL void csr_locate(const std::int64_t* coordinates, std::uint64_t* numbers,
+                              std::int32_t* column_indices, CsrSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const Cell cell = cell_at(coordinates, i, sizes);
+  numbers[i] = std::uint64_t(cell.row < 0 ? sizes.batches * sizes.rows : cell.row);
+  column_indices[i] = std::int32_t(cell.column);
+}
+
+// A work-item per chunk: how many elements are outside, and, times 2^32, how many come too late.
+ONEXPU_KERNEL void csr_check(const std::uint64_t* numbers, const std::int32_t* column_indices,
+                             std::int64_t* counts, std::int64_t chunk, CsrSizes sizes) {
+  const std::uint64_t outside = std::uint64_t(sizes.batches * sizes.rows);
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
+  const std::int64_t last = sycl::min(first + chunk, sizes.elements);
+  std::int64_t count = 0;
+  for (std::int64_t i = first; i < last; ++i) {
+    count += numbers[i] == outside;
+    if (i == 0) continue;
+    const bool is_late = numbers[i] < numbers[i - 1] || (numbers[i] == numbers[i - 1] &&
+                                                         column_indices[i] < column_indices[i - 1]);
+    count += std::int64_t(is_late) << 32;
+  }
+  counts[onexpu::global_id()] = count;
+}
+
+// A work-item per row pointer, from the ascending rows of all elements. The elements of each batch
+// are counted, too, unless `totals` is null.
+ONEXPU_KERNEL void csr_row_pointers(const std::uint64_t* numbers, std::int32_t* row_pointers,
+                                    std::int64_t* totals, CsrSizes sizes) {
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t batch = id / (sizes.rows + 1), row = id % (sizes.rows + 1);
+  const std::int64_t first = batch * sizes.rows;
+  const std::int64_t pointer = count_below(numbers, sizes.elements, first + row) -
+                               count_below(numbers, sizes.elements, first);
+  row_pointers[id] = std::int32_t(pointer);
+  if (totals != nullptr && row == sizes.rows) totals[batch] = pointer;
+}
+
+// A work-item per element.
+template <typename T>
+ONEXPU_KERNEL void csr_pick(const T* dense, const std::int64_t* coordinates, T* values,
+                            CsrSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const Cell cell = cell_at(coordinates, i, sizes);
+  values[i] = cell.row < 0 ? T{} : dense[cell.row * sizes.columns + cell.column];
+}
+
+// A work-item per chunk of elements.
+ONEXPU_KERNEL void csr_coordinates(const std::int32_t* row_pointers,
+                                   const std::int32_t* column_indices,
+                                   const std::int64_t* batch_begins, std::int64_t* coordinates,
+                                   std::int64_t chunk, CsrSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
+  const std::int64_t last = sycl::min(first + chunk, sizes.elements);
+  Walk walk = {row_pointers, batch_begins, sizes.batches, sizes.rows};
+  walk.start(first);
+  for (std::int64_t i = first; i < last; ++i) {
+    walk.go_to(i);
+    std::int64_t* const at = coordinates + i * sizes.rank;
+    if (sizes.rank == 3) at[0] = walk.batch;
+    at[sizes.rank - 2] = walk.row;
+    at[sizes.rank - 1] = column_indices[i];
+  }
+}
+
+// A work-item per row: of elements at one place the last one counts. The result is zero before.
+template <typename T>
+ONEXPU_KERNEL void csr_to_dense(const std::int32_t* row_pointers,
+                                const std::int32_t* column_indices, const T* values,
+                                const std::int64_t* batch_begins, T* dense, CsrSizes sizes) {
+  const std::int64_t row = std::int64_t(onexpu::global_id());
+  const std::int64_t batch = row / sizes.rows;
+  const std::int64_t begin = batch_begins == nullptr ? 0 : batch_begins[batch];
+  const std::int32_t* const pointers = row_pointers + row + batch;
+  for (std::int64_t i = begin + pointers[0]; i < begin + pointers[1]; ++i) {
+    const std::int64_t column = column_indices[i];
+    if (column >= 0 && column < sizes.columns) dense[row * sizes.columns + column] = values[i];
+  }
+}
+
+// A work-item per chunk of elements: the row of each in the transposed matrix, to sort by, and its
+// column there.
+ONEXPU_KERNEL void csr_turn(const std::int32_t* row_pointers, const std::int32_t* column_indices,
+                            const std::int64_t* batch_begins, std::uint64_t* numbers,
+                            std::int32_t* columns, std::int64_t chunk, CsrSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
+  const std::int64_t last = sycl::min(first + chunk, sizes.elements);
+  Walk walk = {row_pointers, batch_begins, sizes.batches, sizes.rows};
+  walk.start(first);
+  for (std::int64_t i = first; i < last; ++i) {
+    walk.go_to(i);
+    numbers[i] = std::uint64_t(walk.batch * sizes.columns + column_indices[i]);
+    columns[i] = std::int32_t(walk.row);
+  }
+}
+
+// A work-item per element of the transposed matrix.
+template <typename T>
+ONEXPU_KERNEL void csr_move(const std::uint32_t* places, const std::int32_t* columns,
+                            const T* values, std::int32_t* new_columns, T* new_values,
+                            CsrSizes sizes) {
+  const std::int64_t i = std::int64_t(onexpu::global_id());
+  const std::uint32_t from = places[i];
+  new_columns[i] = columns[from];
+  new_values[i] = sizes.conjugate ? conjugate(values[from]) : values[from];
+}
