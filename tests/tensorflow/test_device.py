@@ -10,12 +10,12 @@ import onexpu
 def test_sync_devices_waits_for_the_device() -> None:
     with tf.device("/XPU:0"):
         x = tf.random.normal([2048, 2048])
-        tf.matmul(x, x)
+        onexpu.to_jax(tf.matmul(x, x) * 1e-3)  # Compiles, and imports JAX.
         tf.test.experimental.sync_devices()
-        for _ in range(8):
+        for _ in range(16):
             x = tf.matmul(x, x) * 1e-3
     pending = onexpu.to_jax(x)
-    # A hundred milliseconds of work and more, of which nobody has waited for a result.
+    # Half a second of work, of which nobody has waited for a result.
     assert not pending.is_ready()
     tf.test.experimental.sync_devices()
     assert pending.is_ready()
