@@ -13,7 +13,7 @@ PYTEST ?= tests
 # How long `make fuzz` takes, set-up excluded.
 FUZZ_SECONDS ?= 600
 
-.PHONY: demo test check-schedules fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test check-schedules check-models-tf sweep fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -25,6 +25,13 @@ test: setup-tests
 check-schedules: setup-tests
 	ONEXPU_SCHEDULES=gpu .venv/bin/pytest $(PYTEST) --ignore=tests/build --numprocesses auto --maxprocesses 4 --dist loadscope \
 		--no-loadscope-reorder
+
+check-models-tf: setup-tests
+	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf
+
+sweep: setup-tests
+	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full
+	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --fuzz
 
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)

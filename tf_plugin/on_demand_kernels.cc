@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/jit/xla_compile_on_demand_op.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
@@ -12,8 +13,11 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/counting_table.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/on_demand_exceptions.h"
 #include "tf_plugin/placement_counters.h"
+#include "tf_plugin/program_memo.h"
+#include "tf_plugin/shape_check.h"
 #include "tf_plugin/xla_backend.h"
 
 namespace onexpu::tf_plugin {
@@ -25,19 +29,52 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::XlaOpRegistry;
 
+// Whether each result on the device is an array of the type that the op says. Some translations
+// follow the type of an operand where the op has an attribute; the bytes would be read as another
+// type.
+absl::Status CheckTypes(OpKernelContext& context) {
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    const tensorflow::Tensor* const result = context.mutable_output(i);
+    if (result == nullptr || result->NumElements() == 0) continue;
+    if (context.output_memory_type(i) == tensorflow::HOST_MEMORY) continue;
+    if (!tensorflow::DataTypeCanUseMemcpy(result->dtype())) continue;
+    PJRT_Buffer_ElementType_Args args{};
+    args.struct_size = PJRT_Buffer_ElementType_Args_STRUCT_SIZE;
+    TF_ASSIGN_OR_RETURN(args.buffer, BufferOf(*result));
+    TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Buffer_ElementType(&args)));
+    TF_ASSIGN_OR_RETURN(const PJRT_Buffer_Type expected, BufferTypeOf(result->dtype()));
+    if (args.type == expected) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "onexpu: XLA's ", context.op_kernel().type_string(), " gives another type than ",
+        tensorflow::DataTypeString(result->dtype()), " (", context.op_kernel().name(), ")"));
+  }
+  return absl::OkStatus();
+}
+
 class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
  public:
   explicit OnDemandKernel(OpKernelConstruction* construction)
       : XlaCompileOnDemandOp(construction),
+        memo_(*construction),
+        shapes_(*construction),
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
-    const UncountedPrograms uncounted;
-    XlaCompileOnDemandOp::Compute(context);
+    if (!memo_.Run(*context)) {
+      OP_REQUIRES_OK(context, shapes_.Check(*context));
+      const UncountedPrograms uncounted;
+      const ExecutionRecorder recorder;
+      XlaCompileOnDemandOp::Compute(context);
+      if (!context->status().ok()) return;
+      OP_REQUIRES_OK(context, CheckTypes(*context));
+      memo_.Remember(*context, recorder);
+    }
     if (context->status().ok()) Count(executions_);
   }
 
  private:
+  ProgramMemo memo_;
+  ShapeCheck shapes_;
   std::atomic<uint64_t>& executions_;
 };
 

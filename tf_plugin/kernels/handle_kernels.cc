@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tensorflow/core/kernels/identity_op.h"
+#include "tensorflow/core/kernels/queue_op.h"
 #include "tensorflow/core/kernels/resource_variable_ops.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/registration.h"
@@ -57,6 +58,9 @@ void RegisterHandleKernels() {
   // there.
   Register<tensorflow::VarHandleOp>(
       XpuKernel("VarHandleOp").TypeConstraint<int32_t>("dtype").HostMemory("resource"));
+  // TensorFlow's kernel for any device writes its answer where it is, and that would be a handle.
+  Register<tensorflow::QueueIsClosedOp>(
+      XpuKernel("QueueIsClosedV2").HostMemory("handle").HostMemory("is_closed"));
   Register<FakeParamKernel>(XpuKernel("FakeParam").TypeConstraint("dtype", kDeviceTypes));
 }
 

@@ -193,8 +193,18 @@ class ResourceScatterNdMax final : public ResourceScatterNd {
 void RegisterScatterUpdates() {
   RegisterTranslation<ScatterNdAdd>(TranslationOf("ScatterNdNonAliasingAdd"));
   RegisterTranslation<InplaceUpdate>(TranslationOf("InplaceUpdate"));
-  RegisterTranslation<InplaceAdd>(TranslationOf("InplaceAdd"));
-  RegisterTranslation<InplaceSub>(TranslationOf("InplaceSub"));
+  // A sum of truth values has no translation, and XlaScatter ends the process over a combiner that
+  // has none.
+  constexpr DataType kNumbers[] = {
+      tensorflow::DT_INT8,      tensorflow::DT_INT16,     tensorflow::DT_INT32,
+      tensorflow::DT_INT64,     tensorflow::DT_UINT8,     tensorflow::DT_UINT16,
+      tensorflow::DT_UINT32,    tensorflow::DT_UINT64,    tensorflow::DT_HALF,
+      tensorflow::DT_BFLOAT16,  tensorflow::DT_FLOAT,     tensorflow::DT_DOUBLE,
+      tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128};
+  RegisterTranslation<InplaceAdd>(
+      std::move(TranslationOf("InplaceAdd").TypeConstraint("T", kNumbers)));
+  RegisterTranslation<InplaceSub>(
+      std::move(TranslationOf("InplaceSub").TypeConstraint("T", kNumbers)));
   RegisterTranslation<ResourceGatherNd>(TranslationOf("ResourceGatherNd"));
   RegisterTranslation<ResourceScatterNdMin>(TranslationOf("ResourceScatterNdMin"));
   RegisterTranslation<ResourceScatterNdMax>(TranslationOf("ResourceScatterNdMax"));

@@ -136,10 +136,30 @@ absl::Status CheckEntryShape(const xla::Shape& entry, absl::string_view what) {
     if (shape.IsTuple() || shape.IsToken()) return;
     if (!shape.IsArray() || shape.is_dynamic()) {
       status =
-          absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString()));
+          absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString(),
+                                                "; programs take and give arrays of known sizes"));
     }
   });
   return status;
+}
+
+// The same of the results, and which op gives them.
+absl::Status CheckResultShapes(const xla::HloModule& module) {
+  const xla::HloInstruction& root = *module.entry_computation()->root_instruction();
+  const bool several = root.opcode() == xla::HloOpcode::kTuple;
+  for (int64_t i = 0; i < (several ? root.operand_count() : 1); ++i) {
+    const xla::HloInstruction& result = several ? *root.operand(i) : root;
+    // TensorFlow passes results on by operations of its own.
+    const xla::HloInstruction* from = &result;
+    while (from->operand_count() > 0 && from->metadata().op_name() == "XLA_Retvals") {
+      from = from->operand(0);
+    }
+    ONEXPU_RETURN_IF_ERROR(CheckEntryShape(
+        result.shape(),
+        absl::StrCat("result ", i, " (op %", from->name(), ", ", from->metadata().op_type(), " ",
+                     from->metadata().op_name(), ")")));
+  }
+  return CheckEntryShape(module.entry_computation_layout().result_shape(), "a result");
 }
 
 // The shapes of a module are told twice, and a caller may have told two things. So are those of
@@ -176,7 +196,7 @@ absl::Status CheckModule(const xla::HloModule& module) {
     ONEXPU_RETURN_IF_ERROR(
         CheckEntryShape(layout.parameter_shape(i), absl::StrCat("argument ", i)));
   }
-  ONEXPU_RETURN_IF_ERROR(CheckEntryShape(layout.result_shape(), "a result"));
+  ONEXPU_RETURN_IF_ERROR(CheckResultShapes(module));
   ONEXPU_RETURN_IF_ERROR(CheckEntryComputation(module));
   if (module.config().num_partitions() > 1 && !module.config().use_spmd_partitioning()) {
     return absl::InvalidArgumentError(absl::StrCat(

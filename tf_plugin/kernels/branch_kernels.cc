@@ -1,0 +1,237 @@
+// If and Case where TensorFlow does not lower them to switches: called alone, in functions of the
+// single-threaded executor, or where a graph says so.
+//
+// TensorFlow's kernels for any device hand their operands on to the branch as they are. But
+// functions have int32 on the host, and such operands come in device memory: what the branch read
+// would be a handle. (TensorFlow places the operands of While and PartitionedCall as functions have
+// them.) For and _While have the same kernels, and While in their place.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/attr_value.pb.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tf_plugin/kernels/host_read.h"
+#include "tf_plugin/kernels/kernels.h"
+#include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/kernels/tensor_buffers.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::AsyncOpKernel;
+using ::tensorflow::FunctionLibraryRuntime;
+using ::tensorflow::NameAttrList;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+
+using Tensors = std::vector<Tensor>;
+using Then = std::function<void(absl::Status)>;
+
+// Appends the operands from `index` on as functions take them, then calls `then`.
+void TakeOperands(OpKernelContext* context, int index, std::shared_ptr<Tensors> arguments,
+                  Then then) {
+  for (; index < context->num_inputs(); ++index) {
+    const Tensor& operand = context->input(index);
+    if (operand.dtype() != tensorflow::DT_INT32) {
+      arguments->push_back(operand);
+      continue;
+    }
+    Tensor on_host(operand.dtype(), operand.shape());
+    if (operand.NumElements() == 0) {
+      arguments->push_back(on_host);
+      continue;
+    }
+    absl::StatusOr<OwnedBuffer> buffer = ViewOfTensor(*context, operand, operand.shape());
+    if (!buffer.ok()) return then(buffer.status());
+    ReadBytesAsync(context, *std::move(buffer),
+                   [context, index, arguments, on_host,
+                    then](absl::StatusOr<std::vector<uint8_t>> bytes) mutable {
+                     if (!bytes.ok()) return then(bytes.status());
+                     std::memcpy(on_host.data(), bytes->data(), on_host.TotalBytes());
+                     arguments->push_back(on_host);
+                     TakeOperands(context, index + 1, arguments, then);
+                   });
+    return;
+  }
+  then(absl::OkStatus());
+}
+
+// The reverse: int32 goes back to the device.
+absl::Status GiveResults(OpKernelContext* context, const Tensors& results) {
+  if (results.size() != static_cast<size_t>(context->num_outputs())) {
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: a branch gives ", results.size(),
+                                                   " tensors, the op ", context->num_outputs()));
+  }
+  for (int i = 0; i < context->num_outputs(); ++i) {
+    const Tensor& result = results[i];
+    if (result.dtype() != context->expected_output_dtype(i)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("onexpu: result ", i, " of a branch is of type ",
+                       tensorflow::DataTypeString(result.dtype()), ", the op's of ",
+                       tensorflow::DataTypeString(context->expected_output_dtype(i))));
+    }
+    if (result.dtype() != tensorflow::DT_INT32) {
+      context->set_output(i, result);
+      continue;
+    }
+    if (result.NumElements() == 0) {
+      TF_RETURN_IF_ERROR(OutputUninitialized(context, i, result.shape()));
+      continue;
+    }
+    absl::StatusOr<OwnedBuffer> buffer =
+        BufferFromHost(*context, result.dtype(), result.shape(), result.data(), {});
+    if (!buffer.ok()) return buffer.status();
+    TF_RETURN_IF_ERROR(SetOutput(context, i, result.shape(), *std::move(buffer)));
+  }
+  return absl::OkStatus();
+}
+
+void Call(OpKernelContext* context, const NameAttrList& function, const Tensors& arguments,
+          std::shared_ptr<Tensors> results, Then then) {
+  FunctionLibraryRuntime* const library = context->function_library();
+  if (library == nullptr) return then(absl::InternalError("onexpu: no function library"));
+  FunctionLibraryRuntime::InstantiateOptions instantiation;
+  instantiation.executor_type = context->executor_type();
+  FunctionLibraryRuntime::Handle handle;
+  absl::Status status = library->Instantiate(
+      function.name(), tensorflow::AttrSlice(&function.attr()), instantiation, &handle);
+  if (!status.ok()) return then(std::move(status));
+  FunctionLibraryRuntime::Options options;
+  options.rendezvous = context->rendezvous();
+  options.cancellation_manager = context->cancellation_manager();
+  options.stats_collector = context->stats_collector();
+  options.runner = context->runner();
+  options.run_all_kernels_inline = context->run_all_kernels_inline();
+  options.step_container = context->step_container();
+  library->Run(options, handle, arguments, results.get(),
+               [results, then](const absl::Status& status) { then(status); });
+}
+
+template <typename T>
+bool IsTrue(const Tensor& scalar) {
+  return scalar.scalar<T>()() != T();
+}
+
+// Whether a condition holds: a number that is not zero, words, or an array that is not empty.
+absl::StatusOr<bool> Holds(const Tensor& condition) {
+  if (condition.dims() != 0) return condition.NumElements() > 0;
+  switch (condition.dtype()) {
+    case tensorflow::DT_BOOL:
+      return IsTrue<bool>(condition);
+    case tensorflow::DT_FLOAT:
+      return IsTrue<float>(condition);
+    case tensorflow::DT_DOUBLE:
+      return IsTrue<double>(condition);
+    case tensorflow::DT_INT8:
+      return IsTrue<int8_t>(condition);
+    case tensorflow::DT_UINT8:
+      return IsTrue<uint8_t>(condition);
+    case tensorflow::DT_INT16:
+      return IsTrue<int16_t>(condition);
+    case tensorflow::DT_INT32:
+      return IsTrue<int32_t>(condition);
+    case tensorflow::DT_INT64:
+      return IsTrue<int64_t>(condition);
+    case tensorflow::DT_STRING:
+      return IsTrue<tensorflow::tstring>(condition);
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "onexpu: ", tensorflow::DataTypeString(condition.dtype()), " is no condition"));
+  }
+}
+
+class BranchKernel : public AsyncOpKernel {
+ public:
+  using AsyncOpKernel::AsyncOpKernel;
+
+  void ComputeAsync(OpKernelContext* context, DoneCallback done) final {
+    const absl::StatusOr<const NameAttrList*> branch = Branch(context->input(0));
+    OP_REQUIRES_OK_ASYNC(context, branch.status(), done);
+    auto arguments = std::make_shared<Tensors>();
+    auto results = std::make_shared<Tensors>();
+    const Then finish = [context, results, done](absl::Status status) {
+      if (status.ok()) status = GiveResults(context, *results);
+      context->SetStatus(status);
+      done();
+    };
+    TakeOperands(context, /*index=*/1, arguments,
+                 [context, function = *branch, arguments, results, finish](absl::Status status) {
+                   if (!status.ok()) return finish(std::move(status));
+                   Call(context, *function, *arguments, results, finish);
+                 });
+  }
+
+ private:
+  virtual absl::StatusOr<const NameAttrList*> Branch(const Tensor& selector) const = 0;
+};
+
+class IfKernel final : public BranchKernel {
+ public:
+  explicit IfKernel(OpKernelConstruction* construction) : BranchKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("then_branch", &then_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("else_branch", &else_));
+  }
+
+ private:
+  absl::StatusOr<const NameAttrList*> Branch(const Tensor& selector) const override {
+    const absl::StatusOr<bool> holds = Holds(selector);
+    if (!holds.ok()) return holds.status();
+    return *holds ? &then_ : &else_;
+  }
+
+  NameAttrList then_, else_;
+};
+
+class CaseKernel final : public BranchKernel {
+ public:
+  explicit CaseKernel(OpKernelConstruction* construction) : BranchKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("branches", &branches_));
+    OP_REQUIRES(construction, !branches_.empty(),
+                absl::InvalidArgumentError("onexpu: a Case without branches"));
+  }
+
+ private:
+  absl::StatusOr<const NameAttrList*> Branch(const Tensor& selector) const override {
+    if (selector.dims() != 0) {
+      return absl::InvalidArgumentError("onexpu: the index of a branch is a scalar");
+    }
+    const int32_t index = selector.scalar<int32_t>()();
+    // The last one is for all other indices, too.
+    const bool known = index >= 0 && static_cast<size_t>(index) < branches_.size();
+    return known ? &branches_[index] : &branches_.back();
+  }
+
+  std::vector<NameAttrList> branches_;
+};
+
+class RefusedLoop final : public OpKernel {
+ public:
+  explicit RefusedLoop(OpKernelConstruction* construction) : OpKernel(construction) {
+    construction->SetStatus(absl::UnimplementedError(
+        absl::StrCat("onexpu: ", construction->def().op(),
+                     " has no kernel for XPU, While has one (", construction->def().name(), ")")));
+  }
+
+  void Compute(OpKernelContext*) override {}
+};
+
+}  // namespace
+
+void RegisterBranchKernels() {
+  for (const char* const op : {"If", "StatelessIf", "_If"}) {
+    Register<IfKernel>(XpuKernel(op).HostMemory("cond"));
+  }
+  for (const char* const op : {"Case", "StatelessCase"}) {
+    Register<CaseKernel>(XpuKernel(op).HostMemory("branch_index"));
+  }
+  for (const char* const op : {"For", "_While"}) Register<RefusedLoop>(XpuKernel(op));
+}
+
+}  // namespace onexpu::tf_plugin
