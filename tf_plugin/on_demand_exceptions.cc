@@ -48,7 +48,6 @@ constexpr Exception kExceptions[] = {
     {"StatelessTruncatedNormalV2", kOwnKernel},
     {"StatelessRandomUniformIntV2", kOwnKernel},
     {"StatelessRandomUniformFullIntV2", kOwnKernel},
-    {"StatelessRandomGetKeyCounter", kOwnKernel},
     {"StatelessRandomGetKeyCounterAlg", kOwnKernel},
     {"StatelessRandomGetAlg", kOwnKernel},
     {"RandomUniform", kOwnKernel},

@@ -120,9 +120,4 @@ absl::StatusOr<std::vector<OwnedBuffer>> RunDeviceProgram(
   return owned;
 }
 
-absl::StatusOr<OwnedBuffer> DeviceScalar(const tensorflow::OpKernelContext& context,
-                                         int64_t value) {
-  return BufferFromHost(context, tensorflow::DT_INT64, {}, &value, {});
-}
-
 }  // namespace onexpu::tf_plugin

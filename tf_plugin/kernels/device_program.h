@@ -26,9 +26,6 @@ absl::StatusOr<std::vector<OwnedBuffer>> RunDeviceProgram(
     const std::function<absl::StatusOr<xla::XlaComputation>()>& build,
     absl::Span<PJRT_Buffer* const> operands);
 
-// A 64-bit scalar in device memory.
-absl::StatusOr<OwnedBuffer> DeviceScalar(const tensorflow::OpKernelContext& context, int64_t value);
-
 }  // namespace onexpu::tf_plugin
 
 #endif  // TF_PLUGIN_KERNELS_DEVICE_PROGRAM_H_

@@ -46,7 +46,8 @@ absl::StatusOr<xla::XlaComputation> BuildJoin(DataType type, absl::Span<const in
   return builder.Build();
 }
 
-// Parameters: the whole, and where the first piece starts.
+// Parameters: the whole, and where the first piece starts. Results: the pieces, and where the last
+// one ends, for the next run.
 absl::StatusOr<xla::XlaComputation> BuildCut(DataType type, int64_t whole,
                                              absl::Span<const int64_t> sizes) {
   TF_ASSIGN_OR_RETURN(const xla::PrimitiveType element_type, ElementType(type));
@@ -59,6 +60,7 @@ absl::StatusOr<xla::XlaComputation> BuildCut(DataType type, int64_t whole,
     pieces.push_back(xla::DynamicSlice(source, {start}, {size}));
     start = xla::Add(start, xla::ConstantR0<int64_t>(&builder, size));
   }
+  pieces.push_back(start);
   xla::Tuple(&builder, pieces);
   return builder.Build();
 }
@@ -120,21 +122,21 @@ absl::StatusOr<std::vector<OwnedBuffer>> CutPieces(const OpKernelContext& contex
   if (filled.empty()) return pieces;
 
   TF_ASSIGN_OR_RETURN(const OwnedBuffer flat, ViewOf(whole.buffer, TensorShape({whole.size})));
-  int64_t start = 0;
+  TF_ASSIGN_OR_RETURN(OwnedBuffer start,
+                      ZeroBuffer(context, tensorflow::DT_INT64, TensorShape({})));
   for (size_t first = 0; first < filled.size(); first += kMaxPieces) {
     const auto group = absl::MakeConstSpan(filled).subspan(first, kMaxPieces);
     std::vector<int64_t> sizes;
     for (const size_t i : group) sizes.push_back(shapes[i].num_elements());
-    TF_ASSIGN_OR_RETURN(const OwnedBuffer start_scalar, DeviceScalar(context, start));
     TF_ASSIGN_OR_RETURN(
-        const std::vector<OwnedBuffer> cut,
+        std::vector<OwnedBuffer> cut,
         RunDeviceProgram(context, Key(absl::StrCat("cut ", whole.size), type, sizes),
                          [&] { return BuildCut(type, whole.size, sizes); },
-                         {flat.get(), start_scalar.get()}));
+                         {flat.get(), start.get()}));
     for (size_t i = 0; i < group.size(); ++i) {
       TF_ASSIGN_OR_RETURN(pieces[group[i]], ViewOf(cut[i].get(), shapes[group[i]]));
-      start += sizes[i];
     }
+    start = std::move(cut.back());
   }
   return pieces;
 }

@@ -126,7 +126,8 @@ class StatelessRandomKernel final : public OpKernel {
   const bool has_seed_;
 };
 
-// Key and counter of a seed, and the number of Philox; all of them on the host.
+// Key and counter of a seed with the number of Philox, or that number alone; all of them on the
+// host. StatelessRandomGetKeyCounter is a compiled program: nobody waits for its seed.
 class SeedKernel final : public OpKernel {
  public:
   using OpKernel::OpKernel;
@@ -149,7 +150,6 @@ class SeedKernel final : public OpKernel {
       counter->vec<uint64_t>()(0) = joined(stream.counter()[0], stream.counter()[1]);
       counter->vec<uint64_t>()(1) = joined(stream.counter()[2], stream.counter()[3]);
     }
-    if (num_outputs() == 2) return absl::OkStatus();
     Tensor* algorithm = nullptr;
     TF_RETURN_IF_ERROR(context->allocate_output(num_outputs() - 1, TensorShape({}), &algorithm));
     algorithm->scalar<int32_t>()() = tensorflow::RNG_ALG_PHILOX;
@@ -181,10 +181,6 @@ void RegisterStatelessRandomKernels() {
       Register<StatelessRandomKernel>(*kernel);
     }
   }
-  Register<SeedKernel>(XpuKernel("StatelessRandomGetKeyCounter")
-                           .HostMemory("seed")
-                           .HostMemory("key")
-                           .HostMemory("counter"));
   Register<SeedKernel>(XpuKernel("StatelessRandomGetKeyCounterAlg")
                            .HostMemory("seed")
                            .HostMemory("key")

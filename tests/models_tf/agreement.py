@@ -1,0 +1,55 @@
+"""How far two records of one training are apart."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# Of the largest magnitude of each array: a sum of terms of both signs is as exact as its terms, not as its result, so
+# an element's own magnitude says nothing about its rounding error. bfloat16 has 8 bits (a rounding error of 4e-3) and
+# float16 has 11 where float32 has 24.
+TOLERANCES = {"float32": 1e-4, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-2}
+
+
+# What is zero in exact arithmetic, such as the gradient of a bias before a batch normalisation or of an attention's
+# bias of keys, is rounding errors of terms as large as other arrays of its kind. It is measured by a hundredth of the
+# largest of these.
+_SHARE = 1e-2
+
+
+def _kind(name: str) -> str:
+    return name.partition(",")[0]
+
+
+def _magnitude(array: np.ndarray) -> float:
+    return float(np.abs(array.astype(np.float64)).max(initial=0.0))
+
+
+def errors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> dict[str, float]:
+    """Returns the largest difference in each array of floats, over the array's largest magnitude.
+
+    Names begin with the kind of the array, up to a comma.
+
+    Raises
+    ------
+    AssertionError
+        Where names, shapes, types or whole numbers differ, and where a number is not finite.
+    """
+    assert actual.keys() == expected.keys()
+    largest: dict[str, float] = {}
+    for name, e in expected.items():
+        if e.dtype.kind not in "biu":
+            assert np.isfinite(e.astype(np.float64)).all(), f"{name} is not finite on the CPU"
+            largest[_kind(name)] = max(largest.get(_kind(name), 0.0), _magnitude(e))
+    found = {}
+    for name, e in expected.items():
+        a = actual[name]
+        assert (a.shape, a.dtype) == (e.shape, e.dtype), name
+        if e.dtype.kind in "biu":
+            np.testing.assert_array_equal(a, e, err_msg=name)
+            continue
+        # A NaN is no error that a comparison would find.
+        assert np.isfinite(a.astype(np.float64)).all(), f"{name} is not finite on the device"
+        difference = _magnitude(a.astype(np.float64) - e.astype(np.float64))
+        scale = max(_magnitude(e), _SHARE * largest[_kind(name)])
+        found[name] = difference / scale if scale else float(np.sign(difference))
+    return found

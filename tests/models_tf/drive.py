@@ -1,0 +1,115 @@
+"""Trains a model on a device in a mode, and writes down what came of it: numbers, placement, transfers."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import onexpu
+import tensorflow as tf
+
+from tests.models_tf.catalogue import MODELS
+from tests.models_tf.training import Size, Training
+
+MODES: dict[str, Callable[[Callable], Callable]] = {
+    "eager": lambda function: function,
+    "graph": lambda function: tf.function(function, autograph=False, jit_compile=False),
+    "jit": lambda function: tf.function(function, autograph=False, jit_compile=True),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Record:
+    """What training and inference gave.
+
+    Attributes
+    ----------
+    numbers : dict
+        Path -> array: metrics of every step, outputs of the inference, variables at the end.
+    report : onexpu.PlacementReport
+        Of one more step and inference, whose inputs are on the device and whose results nobody reads.
+    """
+
+    numbers: dict[str, np.ndarray]
+    report: onexpu.PlacementReport
+
+
+@contextlib.contextmanager
+def _precision(name: str) -> Iterator[None]:
+    floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
+    keras.config.set_floatx("float64" if name == "float64" else "float32")
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_floatx(floatx)
+        keras.config.set_dtype_policy(policy)
+
+
+def _build(model: str, size: Size) -> Training:
+    policy = keras.config.dtype_policy()
+    keras.utils.clear_session(free_memory=False)  # names start over; so would the policy
+    keras.config.set_dtype_policy(policy)
+    keras.utils.set_random_seed(1)
+    return MODELS[model].build(size)
+
+
+def _all_variables(training: Training) -> dict[str, Any]:
+    """Path -> variable. Before the path stands what its array is measured with; see `agreement`."""
+    found = {f"weight, {i}, {_name(v)}": v for i, v in enumerate(training.variables)}
+    for i, optimizer in enumerate(training.optimizers):
+        for j, slot in enumerate(optimizer.variables):
+            kind = slot.path.rpartition("_")[2]
+            found[f"slot {kind}, {i}.{j}, {slot.path}"] = slot
+    return found
+
+
+@functools.cache
+def _initial_values(model: str, size: Size, precision: str) -> list[np.ndarray]:
+    with _precision(precision), tf.device("/CPU:0"):
+        return [v.numpy() for v in _all_variables(_build(model, size)).values()]
+
+
+def _name(variable: Any) -> str:
+    return variable.path if isinstance(variable, keras.Variable) else variable.name
+
+
+def _flat(prefix: str, nest: Any) -> dict[str, np.ndarray]:
+    if isinstance(nest, dict):
+        parts = (_flat(f"{prefix}, {name}", part) for name, part in nest.items())
+        return {path: array for part in parts for path, array in part.items()}
+    return {prefix: np.asarray(nest)}
+
+
+def train(
+    model: str, device: str, mode: str, precision: str = "float32", size: Size = Size.SMALL
+) -> Record:
+    """Takes three steps from the initial values that the CPU drew, then infers."""
+    # In float64, too, training starts from numbers that float32 has.
+    values = _initial_values(model, size, "float32" if precision == "float64" else precision)
+    with _precision(precision), tf.device(device):
+        training = _build(model, size)
+        for variable, value in zip(_all_variables(training).values(), values, strict=True):
+            variable.assign(value)
+        return _train(training, mode)
+
+
+def _train(training: Training, mode: str) -> Record:
+    step, infer = MODES[mode](training.step), MODES[mode](training.infer)
+    batches = [tuple(map(tf.constant, batch)) for batch in training.batches]
+    inputs = tuple(map(tf.constant, training.inputs))
+    numbers = {}
+    for number, batch in enumerate(batches, 1):
+        numbers |= _flat(f"step {number}", step(*batch))
+    numbers |= _flat("output", infer(*inputs))
+    if training.infer_uncompiled is not None:
+        uncompiled = MODES["graph" if mode == "jit" else mode](training.infer_uncompiled)
+        numbers |= _flat("output, not compiled", uncompiled(*inputs))
+    for path, variable in _all_variables(training).items():
+        numbers[path] = variable.numpy()
+    return Record(numbers, onexpu.placement_report(lambda: (step(*batches[-1]), infer(*inputs))))

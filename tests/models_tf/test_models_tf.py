@@ -1,0 +1,86 @@
+"""Every model trains and infers on XPU with the CPU's numbers, on the device alone: op by op, as a graph, compiled."""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import onexpu
+import pytest
+
+from tests.models_tf import agreement, host_ops
+from tests.models_tf.catalogue import APPLICATIONS, MODELS, name
+from tests.models_tf.drive import Record, train
+from tests.models_tf.training import Size
+
+Case = tuple[str, str, str, Size]
+_PRECISIONS = ("mixed_bfloat16", "mixed_float16")
+_QUICK_AS_GRAPHS = ("dqn", "sparse_embeddings", "vae", "gan", "ragged_text", "recurrent")
+
+
+def _cases() -> list[Case]:
+    """Model, mode, precision and size: those for which there is always time, or all."""
+    found = [(m, "jit", "float32", Size.SMALL) for m in MODELS]
+    # A graph compiles every op alone: the larger ones have no time for that here.
+    found += [(m, "graph", "float32", Size.SMALL) for m in _QUICK_AS_GRAPHS]
+    found += [(m, "eager", "float32", Size.SMALL) for m in _QUICK_AS_GRAPHS[:3]]
+    found += [("vae", "jit", precision, Size.SMALL) for precision in _PRECISIONS]
+    if os.environ.get("ONEXPU_TF_MODELS") != "all":
+        return found
+    modes = ("eager", "graph", "jit")
+    found += [(m, mode, "float32", Size.SMALL) for m in MODELS for mode in modes]
+    found += [(m, "jit", precision, Size.SMALL) for m in MODELS for precision in _PRECISIONS]
+    found += [(name(m), "jit", "float32", Size.FULL) for m in APPLICATIONS]
+    return list(dict.fromkeys(found))
+
+
+# By model, so that the CPU's numbers are kept no longer than they are needed.
+CASES = sorted(_cases(), key=lambda case: (case[0], case[3].name, case[2]))
+over_cases = pytest.mark.parametrize(
+    ("model", "mode", "precision", "size"),
+    CASES,
+    ids=[f"{m}-{mode}-{precision}-{size.name.lower()}" for m, mode, precision, size in CASES],
+)
+
+
+@functools.lru_cache(maxsize=2)
+def _on_cpu(model: str, precision: str, size: Size) -> Record:
+    return train(model, "/CPU:0", "graph", precision, size)
+
+
+def _compared(name: str, precision: str) -> bool:
+    """Metrics and outputs; in single precision also variables.
+
+    In half precision the optimisers, which divide by a gradient's size, make whole steps of the
+    roundings of small gradients.
+    """
+    return precision == "float32" or name.startswith(("step", "output"))
+
+
+def _unexplained(report: onexpu.PlacementReport) -> dict[str, str]:
+    """Ops on the host, with a reason that is none of the expected ones."""
+    return {op: why for op, why in report.reasons.items() if why not in host_ops.REASONS}
+
+
+def _check_transfers(report: onexpu.PlacementReport, mode: str) -> None:
+    """Nothing is copied: inputs were on the device before, and nobody asks for metrics.
+
+    But without compilation TensorFlow has shapes, conditions and bounds of integers on the host:
+    eight bytes at most. Eager Python's literals are there, too, and the numbers of a batch's rows
+    that gathers make: some dozen bytes each.
+    """
+    largest = {"jit": 0, "graph": 8, "eager": 64}[mode]
+    for count, size in report.transfers.transfers.values():
+        assert size <= largest * count, str(report.transfers)
+
+
+@over_cases
+def test_a_model_agrees_with_the_cpu(model: str, mode: str, precision: str, size: Size) -> None:
+    record = train(model, "/XPU:0", mode, precision, size)
+    expected = _on_cpu(model, precision, size).numbers
+    kept = [name for name in expected if _compared(name, precision)]
+    found = agreement.errors({n: record.numbers[n] for n in kept}, {n: expected[n] for n in kept})
+    tolerance = agreement.TOLERANCES[precision]
+    assert {name: error for name, error in found.items() if not error <= tolerance} == {}
+    assert _unexplained(record.report) == {}
+    _check_transfers(record.report, mode)

@@ -1,0 +1,96 @@
+"""Loops of graphs that are not compiled: their lists, their gradients and their conditions stay where they are."""
+
+from __future__ import annotations
+
+import compare
+import keras
+import numpy as np
+import onexpu
+import pytest
+import tensorflow as tf
+
+X = np.random.RandomState(0).rand(4, 6, 3).astype(np.float32)
+
+
+def _transfers(function) -> onexpu.TransferStatistics:
+    with tf.device("/XPU:0"):
+        compiled = tf.function(function, autograph=False)
+        compiled()
+        before = onexpu.transfer_statistics()
+        compiled()
+        return onexpu.transfer_statistics() - before
+
+
+def _sum_of_lists() -> tf.Tensor:
+    """The list is read in two places: its gradient is a sum of lists."""
+    x = tf.constant(X)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        handle = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[6, 3])
+        first = tf.raw_ops.TensorListStack(
+            input_handle=handle, element_shape=[6, 3], element_dtype=tf.float32
+        )
+        one = tf.raw_ops.TensorListGetItem(
+            input_handle=handle, index=2, element_shape=[6, 3], element_dtype=tf.float32
+        )
+        loss = tf.reduce_sum(first**2) + 3.0 * tf.reduce_sum(one**3)
+    return tape.gradient(loss, x)
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_gradients_of_a_list_that_is_read_twice(mode: str) -> None:
+    compare.check(_sum_of_lists, mode)
+
+
+def test_they_are_added_on_the_device() -> None:
+    # The index of a list's element, a 32-bit integer, is on the host.
+    assert _transfers(_sum_of_lists).total_bytes <= 8
+
+
+def test_zeros_like_a_list() -> None:
+    def function() -> tf.Tensor:
+        handle = tf.raw_ops.TensorListFromTensor(tensor=tf.constant(X), element_shape=[6, 3])
+        longer = tf.raw_ops.TensorListResize(input_handle=handle, size=5)
+        return tf.raw_ops.TensorListStack(
+            input_handle=tf.zeros_like(longer), element_shape=[6, 3], element_dtype=tf.float32
+        )
+
+    compare.check(function)
+    compare.check(function, "graph")
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_recurrent_layer_copies_nothing(masked: bool) -> None:
+    with tf.device("/XPU:0"):
+        layer = keras.layers.LSTM(5)
+        layer.build(X.shape)
+        x, mask = tf.constant(X), tf.constant(X[:, :, 0] > 0.2)
+
+    def step() -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(layer(x, mask=mask if masked else None) ** 2)
+        return tape.gradient(loss, [v.value for v in layer.trainable_variables])
+
+    moved = _transfers(step)
+    assert moved.total_bytes == 0, str(moved)
+
+
+def test_a_condition_of_several_parts() -> None:
+    def function() -> tf.Tensor:
+        def more(i: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+            return ((i < 7) & ~(i > 4)) | (i < 2)
+
+        def body(i: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return i + 1, x * 1.5 + tf.cast(i, tf.float32)
+
+        return tf.while_loop(more, body, (tf.constant(0), tf.constant(X)), maximum_iterations=9)[1]
+
+    compare.check(function, "graph")
+
+
+def test_a_condition_on_values_is_read() -> None:
+    def function() -> tf.Tensor:
+        x = tf.constant(X)
+        return tf.while_loop(lambda x: tf.reduce_max(x) < 50.0, lambda x: [x * 2.0], [x], maximum_iterations=20)
+
+    compare.check(function, "graph")

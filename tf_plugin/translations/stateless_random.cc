@@ -1,0 +1,286 @@
+// Stateless random numbers inside of programs: the ones that the same ops give outside of them,
+// which are those of TensorFlow's CPU kernels (kernels/stateless_random_kernels.cc).
+//
+// TensorFlow's own translations make other numbers of the same seeds, so that a compiled function
+// would not repeat what it did before it was compiled. These replace them.
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "tensorflow/compiler/tf2xla/lib/random.h"
+#include "tensorflow/compiler/tf2xla/shape_util.h"
+#include "tensorflow/core/framework/rng_alg.h"
+#include "tf_plugin/translations/registration.h"
+#include "xla/hlo/builder/lib/arithmetic.h"
+#include "xla/hlo/builder/lib/constants.h"
+#include "xla/hlo/builder/lib/dynamic_shaped_ops.h"
+#include "xla/hlo/builder/lib/prng.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::TensorShape;
+using ::tensorflow::XlaOpKernel;
+using ::tensorflow::XlaOpKernelContext;
+using ::xla::XlaOp;
+
+// Element `index` of a vector, as a scalar.
+XlaOp Element(XlaOp vector, int64_t index) {
+  return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
+}
+
+XlaOp Joined(XlaOp low, XlaOp high) {
+  const XlaOp wide = xla::ConvertElementType(high, xla::U64);
+  return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
+}
+
+struct Stream {
+  XlaOp key;      // u64[1]
+  XlaOp counter;  // u64[2]
+};
+
+// The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
+Stream StreamOf(XlaOp seed) {
+  constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
+  xla::XlaBuilder* const builder = seed.builder();
+  const XlaOp state =
+      xla::ConcatInDim(builder,
+                       {xla::ConstantR1<uint64_t>(builder, {kMixingKey}),
+                        // Narrow seeds keep their sign, as in TensorFlow.
+                        xla::BitcastConvertType(xla::ConvertElementType(seed, xla::S64), xla::U64)},
+                       0);
+  const XlaOp mixed =
+      xla::GetTupleElement(xla::RngBitGenerator(xla::RandomAlgorithm::RNG_PHILOX, state,
+                                                xla::ShapeUtil::MakeShape(xla::U32, {4})),
+                           1);
+  const XlaOp high = Joined(Element(mixed, 2), Element(mixed, 3));
+  return {xla::Reshape(Joined(Element(mixed, 0), Element(mixed, 1)), {1}),
+          xla::ConcatInDim(builder,
+                           {xla::ConstantR1<uint64_t>(builder, {0}), xla::Reshape(high, {1})}, 0)};
+}
+
+// Keys, counters and the number of the algorithm that all of them are for.
+class SeedTranslation final : public XlaOpKernel {
+ public:
+  using XlaOpKernel::XlaOpKernel;
+
+  void Compile(XlaOpKernelContext* context) override {
+    if (context->num_inputs() == 1) {
+      const TensorShape shape = context->InputShape(0);
+      OP_REQUIRES(context, shape == TensorShape({2}),
+                  absl::InvalidArgumentError(
+                      absl::StrCat("seed must have shape [2], not ", shape.DebugString())));
+      const Stream stream = StreamOf(context->Input(0));
+      context->SetOutput(0, stream.key);
+      context->SetOutput(1, stream.counter);
+    }
+    if (context->num_outputs() == 2) return;
+    context->SetOutput(context->num_outputs() - 1,
+                       xla::ConstantR0<int32_t>(context->builder(), tensorflow::RNG_ALG_PHILOX));
+  }
+};
+
+// A block of ThreeFry's numbers: key and the first element of the counter are its state.
+xla::RngOutput ThreeFryBits(XlaOp key, XlaOp counter, const xla::Shape& shape) {
+  const XlaOp both = xla::RngBitGenerator(
+      xla::RandomAlgorithm::RNG_THREE_FRY,
+      xla::ConcatInDim(key.builder(), {key, xla::SliceInDim(counter, 0, 1, 1, 0)}, 0), shape);
+  return {xla::GetTupleElement(both, 1), xla::GetTupleElement(both, 0)};
+}
+
+// An op, and the distribution of the custom call "onexpu.random".
+struct Distribution {
+  const char* op;
+  const char* name;
+};
+constexpr Distribution kDistributions[] = {
+    {"StatelessRandomUniformV2", "uniform"},
+    {"StatelessRandomNormalV2", "normal"},
+    {"StatelessTruncatedNormalV2", "truncated_normal"},
+    {"StatelessRandomUniformIntV2", "integers"},
+    {"StatelessRandomUniformFullIntV2", "bits"},
+};
+
+// Inputs: shape, key, counter, algorithm; of integers, also the bounds.
+class NumbersTranslation final : public XlaOpKernel {
+ public:
+  explicit NumbersTranslation(OpKernelConstruction* construction)
+      : XlaOpKernel(construction),
+        distribution_(
+            std::find_if(std::begin(kDistributions), std::end(kDistributions),
+                         [&](const Distribution& entry) { return type_string() == entry.op; })
+                ->name) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Translate(context));
+  }
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    // Where only a bound of the shape is known, the numbers are those of the bound.
+    TensorShape bound, exact;
+    TF_RETURN_IF_ERROR(
+        context->ConstantInputAsShape(0, &bound, xla::ValueInferenceMode::kUpperBound));
+    int64_t algorithm = 0;
+    TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(3, &algorithm));
+    TF_RETURN_IF_ERROR(CheckStream(context, algorithm));
+    xla::Shape shape;
+    TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(type_, bound, &shape));
+    XlaOp numbers;
+    if (bound.num_elements() == 0) {
+      numbers = xla::Zeros(context->builder(), shape);
+    } else if (algorithm == tensorflow::RNG_ALG_THREEFRY) {
+      TF_ASSIGN_OR_RETURN(numbers, ThreeFryNumbers(context, shape));
+    } else {
+      TF_ASSIGN_OR_RETURN(numbers, PhiloxNumbers(context, shape));
+    }
+    if (!context->ConstantInputAsShape(0, &exact).ok()) {
+      TF_ASSIGN_OR_RETURN(numbers, xla::SetAllDimensionSizes(&context->value_inference(), numbers,
+                                                             context->Input(0)));
+    }
+    context->SetOutput(0, numbers);
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckStream(XlaOpKernelContext* context, int64_t algorithm) {
+    if (algorithm < tensorflow::RNG_ALG_PHILOX || algorithm > tensorflow::RNG_ALG_AUTO_SELECT) {
+      return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", algorithm));
+    }
+    const TensorShape key = context->InputShape(1), counter = context->InputShape(2);
+    const int64_t words = algorithm == tensorflow::RNG_ALG_THREEFRY ? 1 : 2;
+    if (key == TensorShape({1}) && counter.dims() == 1 && counter.dim_size(0) >= words) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(absl::StrCat("key must have shape [1] and counter at least [",
+                                                   words, "], not ", key.DebugString(), " and ",
+                                                   counter.DebugString()));
+  }
+
+  // Numbers in [low, high) of the bounds: a remainder, as everywhere in TensorFlow.
+  static absl::StatusOr<XlaOp> Bounded(XlaOpKernelContext* context, XlaOp bits) {
+    for (const int input : {4, 5}) {
+      if (context->InputShape(input).dims() == 0) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("minval and maxval must be scalars, got shape ",
+                       context->InputShape(input).DebugString()));
+    }
+    int64_t lowest = 0, end = 0;
+    if (context->ConstantInputAsIntScalar(4, &lowest).ok() &&
+        context->ConstantInputAsIntScalar(5, &end).ok() && lowest >= end) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
+    }
+    TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->builder()->GetShape(bits));
+    const XlaOp low = xla::BitcastConvertType(context->Input(4), shape.element_type());
+    const XlaOp high = xla::BitcastConvertType(context->Input(5), shape.element_type());
+    return xla::Add(xla::Rem(bits, high - low), low);
+  }
+
+  absl::StatusOr<XlaOp> PhiloxNumbers(XlaOpKernelContext* context, const xla::Shape& shape) const {
+    const bool is_bounded = absl::string_view(distribution_) == "integers";
+    if (!is_bounded) return Call(context, distribution_, shape);
+    xla::Shape unsigned_shape = shape;
+    unsigned_shape.set_element_type(xla::primitive_util::UnsignedIntegralTypeForBitWidth(
+        xla::primitive_util::BitWidth(shape.element_type())));
+    TF_ASSIGN_OR_RETURN(const XlaOp numbers,
+                        Bounded(context, Call(context, "bits", unsigned_shape)));
+    return xla::BitcastConvertType(numbers, shape.element_type());
+  }
+
+  static XlaOp Call(XlaOpKernelContext* context, absl::string_view distribution,
+                    const xla::Shape& shape) {
+    const auto words = [&](int input) {
+      return xla::BitcastConvertType(context->Input(input), xla::U64);
+    };
+    const std::string attributes = absl::StrCat(
+        "{distribution = \"", distribution,
+        "\", key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64, low = 0 : i64, "
+        "high = 0 : i64}");
+    return xla::CustomCall(context->builder(), "onexpu.random", {words(1), words(2)}, shape,
+                           attributes, /*has_side_effect=*/false, /*output_operand_aliasing=*/{},
+                           /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
+                           xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+  }
+
+  // As TensorFlow's translations have them; no kernel has these.
+  absl::StatusOr<XlaOp> ThreeFryNumbers(XlaOpKernelContext* context,
+                                        const xla::Shape& shape) const {
+    const absl::string_view distribution = distribution_;
+    const XlaOp key = xla::BitcastConvertType(context->Input(1), xla::U64);
+    const XlaOp counter = xla::BitcastConvertType(context->Input(2), xla::U64);
+    const xla::PrimitiveType type = shape.element_type();
+    if (distribution == "bits") {
+      return xla::BitcastConvertType(ThreeFryBits(key, counter, shape).value, type);
+    }
+    if (distribution == "integers") {
+      return xla::UniformIntDistribution(key, counter, ThreeFryBits, context->Input(4),
+                                         context->Input(5), shape)
+          .value;
+    }
+    // There are no distributions of bfloat16.
+    xla::Shape wide = shape;
+    if (type == xla::BF16) wide.set_element_type(xla::F32);
+    const auto uniform_from = [&](XlaOp low) {
+      return xla::UniformFloatingPointDistribution(
+                 key, counter, ThreeFryBits, low, xla::One(context->builder(), wide.element_type()),
+                 wide)
+          .value;
+    };
+    XlaOp numbers;
+    if (distribution == "normal") {
+      numbers = xla::NormalFloatingPointDistribution(key, counter, ThreeFryBits, wide).value;
+    } else if (distribution == "truncated_normal") {
+      numbers = tensorflow::TruncatedNormal(
+          uniform_from(xla::MinPositiveNormalValue(context->builder(), wide.element_type())));
+    } else {
+      numbers = uniform_from(xla::Zero(context->builder(), wide.element_type()));
+    }
+    return type == xla::BF16 ? Truncated(numbers) : numbers;
+  }
+
+  // bfloat16 without rounding: a uniform number below 1 stays below.
+  static XlaOp Truncated(XlaOp numbers) {
+    const XlaOp bits = xla::BitcastConvertType(numbers, xla::U32);
+    const XlaOp kept = bits & xla::ScalarLike(bits, 0xFFFF0000u);
+    return xla::ConvertElementType(xla::BitcastConvertType(kept, xla::F32), xla::BF16);
+  }
+
+  const char* distribution_;
+  DataType type_;
+};
+
+}  // namespace
+
+void RegisterStatelessRandom() {
+  constexpr DataType kFloating[] = {tensorflow::DT_DOUBLE, tensorflow::DT_FLOAT,
+                                    tensorflow::DT_HALF, tensorflow::DT_BFLOAT16};
+  constexpr DataType kIntegers[] = {tensorflow::DT_INT32, tensorflow::DT_INT64,
+                                    tensorflow::DT_UINT32, tensorflow::DT_UINT64};
+  for (const Distribution& entry : kDistributions) {
+    tensorflow::XlaOpRegistrationBuilder translation = TranslationOf(entry.op);
+    translation.CompileTimeConstantInput("shape").CompileTimeConstantInput("alg");
+    const bool is_integer = absl::StrContains(entry.op, "Int");
+    translation.TypeConstraint(
+        "dtype", is_integer ? absl::MakeConstSpan(kIntegers) : absl::MakeConstSpan(kFloating));
+    RegisterTranslation<NumbersTranslation>(std::move(translation));
+  }
+  for (const char* op : {"StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
+                         "StatelessRandomGetAlg"}) {
+    RegisterTranslation<SeedTranslation>(TranslationOf(op));
+  }
+}
+
+}  // namespace onexpu::tf_plugin
