@@ -101,15 +101,16 @@ ONEXPU_KERNEL void fill_move(const std::int64_t* coordinates, const Bits* values
   moved_to[from] = to;
 }
 
-// A work-item per element of before. `is_taken` is zero before.
+// A work-item per element of before. `is_taken` is zero before. A place that there is not is
+// passed over, as by TensorFlow's GPU kernel.
 template <typename T>
 ONEXPU_KERNEL void fill_grad_values(const std::int64_t* moved_to, const T* slopes, T* result,
                                     std::uint8_t* is_taken, std::int64_t count) {
   const std::int64_t i = std::int64_t(onexpu::global_id());
   const std::int64_t place = moved_to[i];
-  if (place < 0 || place >= count) return;
-  result[i] = slopes[place];
-  is_taken[place] = 1;
+  const bool exists = place >= 0 && place < count;
+  result[i] = exists ? slopes[place] : T{};
+  if (exists) is_taken[place] = 1;
 }
 
 // A work-item per chunk sums up what is not taken; then one sums up these sums.

@@ -42,6 +42,8 @@ class ReshapingKernel final : public Base {
       context->set_output(0, input);
       return absl::OkStatus();
     }
+    // What came from the host without elements has no buffer.
+    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(input));
     TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(buffer, shape));
     return SetOutput(context, 0, shape, std::move(view));

@@ -66,6 +66,16 @@ def test_gradient(sizes: tuple[int, int], dtype: Any) -> None:
         exactly(lambda: getattr(R, op)(reverse_index_map=moved_to, grad_values=slopes))
 
 
+@pytest.mark.parametrize("op", ["SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"])
+@pytest.mark.parametrize("slopes", [[], [1.0, 2.0, 4.0]])
+def test_gradient_passes_over_places_that_there_are_not(op: str, slopes: list[float]) -> None:
+    # As TensorFlow's GPU kernel does; its CPU kernel refuses them.
+    with tf.device("/XPU:0"):
+        moved, missing = getattr(R, op)(reverse_index_map=[-1, 1, 3], grad_values=np.array(slopes, np.float32))
+    assert moved.numpy().tolist() == [0.0, 2.0 if slopes else 0.0, 0.0]
+    assert missing.numpy() == (5.0 if slopes else 0.0)
+
+
 @pytest.mark.parametrize("row", [-1, 6])
 def test_no_such_row(row: int) -> None:
     given = sparse(4, (6, 2))
