@@ -4,8 +4,13 @@
 
 #include "custom_kernels/builtin/categorical.h"
 #include "custom_kernels/builtin/crop_and_resize.h"
+#include "custom_kernels/builtin/csr_matmul.h"
+#include "custom_kernels/builtin/csr_merge.h"
+#include "custom_kernels/builtin/csr_structure.h"
+#include "custom_kernels/builtin/csr_values.h"
 #include "custom_kernels/builtin/fill_empty_rows.h"
 #include "custom_kernels/builtin/gather_rows.h"
+#include "custom_kernels/builtin/histogram.h"
 #include "custom_kernels/builtin/non_max_suppression.h"
 #include "custom_kernels/builtin/partition.h"
 #include "custom_kernels/builtin/random.h"
@@ -17,6 +22,7 @@
 #include "custom_kernels/builtin/sparse_pieces.h"
 #include "custom_kernels/builtin/unique.h"
 #include "custom_kernels/builtin/where.h"
+#include "custom_kernels/builtin/zeros.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_target.h"
 #include "xla/ffi/api/ffi.h"
@@ -61,6 +67,85 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CropAndResizeGradBoxesTypes(),
        "",
        "The gradient of crop_and_resize by its boxes (bilinear)."},
+      {"onexpu.csr_add",
+       "SparseMatrixAdd",
+       {nullptr, nullptr, nullptr, CsrAddHandler},
+       CsrTypes(),
+       "shape: i64[2..3]",
+       "Sums of scaled sparse matrices in compressed rows; data-dependent size."},
+      {"onexpu.csr_conjugate",
+       "",
+       {nullptr, nullptr, nullptr, CsrConjugateHandler},
+       CsrConjugateTypes(),
+       "",
+       "Values of the conjugate of a sparse matrix in compressed rows."},
+      {"onexpu.csr_coordinates",
+       "CSRSparseMatrixToSparseTensor",
+       {nullptr, nullptr, nullptr, CsrCoordinatesHandler},
+       {},
+       "shape: i64[2..3]",
+       "Coordinates of the elements of sparse matrices in compressed rows."},
+      {"onexpu.csr_from_coordinates",
+       "SparseTensorToCSRSparseMatrix, DenseToCSRSparseMatrix",
+       {nullptr, nullptr, nullptr, CsrFromCoordinatesHandler},
+       {},
+       "shape: i64[2..3]",
+       "Sparse matrices in compressed rows from coordinates."},
+      {"onexpu.csr_matmul",
+       "SparseMatrixMatMul",
+       {nullptr, nullptr, nullptr, CsrMatmulHandler},
+       CsrTypes(),
+       "shape: i64[2..3], transpose_a: i64, conjugate_a: i64, transpose_b: i64, conjugate_b: i64, "
+       "transpose_output: i64, conjugate_output: i64",
+       "Products of sparse matrices in compressed rows and dense ones."},
+      {"onexpu.csr_pick",
+       "",
+       {nullptr, nullptr, nullptr, CsrPickHandler},
+       CsrTypes(),
+       "shape: i64[2..3]",
+       "What dense matrices have at coordinates."},
+      {"onexpu.csr_product",
+       "SparseMatrixSparseMatMul",
+       {nullptr, nullptr, nullptr, CsrProductHandler},
+       CsrTypes(),
+       "shape: i64[2..3], b_shape: i64[2..3], terms: i64",
+       "Products of sparse matrices in compressed rows; data-dependent size."},
+      {"onexpu.csr_product_terms",
+       "",
+       {nullptr, nullptr, nullptr, CsrProductTermsHandler},
+       CsrTypes(),
+       "shape: i64[2..3], b_shape: i64[2..3]",
+       "Of how many terms such a product is made."},
+      {"onexpu.csr_scale",
+       "SparseMatrixMul",
+       {nullptr, nullptr, nullptr, CsrScaleHandler},
+       CsrTypes(),
+       "shape: i64[2..3]",
+       "Sparse matrices in compressed rows times a number, or one for each."},
+      {"onexpu.csr_softmax",
+       "SparseMatrixSoftmax",
+       {nullptr, nullptr, nullptr, CsrSoftmaxHandler},
+       CsrSoftmaxTypes(),
+       "shape: i64[2..3]",
+       "Softmax of the rows of sparse matrices."},
+      {"onexpu.csr_softmax_grad",
+       "SparseMatrixSoftmaxGrad",
+       {nullptr, nullptr, nullptr, CsrSoftmaxGradHandler},
+       CsrSoftmaxTypes(),
+       "shape: i64[2..3]",
+       "The gradient of csr_softmax."},
+      {"onexpu.csr_to_dense",
+       "CSRSparseMatrixToDense",
+       {nullptr, nullptr, nullptr, CsrToDenseHandler},
+       CsrTypes(),
+       "shape: i64[2..3]",
+       "Dense matrices from sparse ones in compressed rows."},
+      {"onexpu.csr_transpose",
+       "SparseMatrixTranspose",
+       {nullptr, nullptr, nullptr, CsrTransposeHandler},
+       CsrTypes(),
+       "shape: i64[2..3], conjugate: i64",
+       "Transposed sparse matrices in compressed rows."},
       {"onexpu.fill_empty_rows",
        "SparseFillEmptyRows, RaggedFillEmptyRows",
        {nullptr, nullptr, nullptr, FillEmptyRowsHandler},
@@ -79,6 +164,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "first: i64",
        "Rows picked by their places."},
+      {"onexpu.histogram",
+       "HistogramFixedWidth",
+       {nullptr, nullptr, nullptr, HistogramHandler},
+       HistogramTypes(),
+       "",
+       "Counts of values by bins."},
       {"onexpu.non_max_suppression",
        "NonMaxSuppressionV2, NonMaxSuppressionV3, NonMaxSuppressionV4",
        {nullptr, nullptr, nullptr, NonMaxSuppressionHandler},
@@ -188,6 +279,7 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        WhereTypes(),
        "",
        "Coordinates of the elements that are not zero; data-dependent size."},
+      {"onexpu.zeros", "", {nullptr, nullptr, nullptr, ZerosHandler}, {}, "", "Zeros."},
   };
   return *kernels;
 }

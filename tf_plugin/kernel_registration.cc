@@ -1,6 +1,7 @@
 #include "tf_plugin/kernel_registration.h"
 
-#include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/kernels/kernels.h"
+#include "tf_plugin/loop_conditions.h"
 #include "tf_plugin/on_demand_kernels.h"
 
 namespace onexpu::tf_plugin {
@@ -9,14 +10,18 @@ void RegisterKernels() {
   RegisterOnDemandKernels();
   RegisterIteratorKernels();
   RegisterHandleKernels();
+  RegisterBranchKernels();
   RegisterShapeKernels();
   RegisterTensorListReads();
   RegisterTensorListWrites();
+  RegisterTensorListSums();
+  RegisterTensorArrayKernels();
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();
   RegisterMultinomialKernel();
   RegisterRandomGammaKernels();
   RegisterStatelessRandomKernels();
+  RegisterHistogramKernel();
   RegisterSegmentKernels();
   RegisterSegmentGradKernels();
   RegisterUniqueKernels();
@@ -24,13 +29,19 @@ void RegisterKernels() {
   RegisterSparseApplyKernels();
   RegisterSparseTensorKernels();
   RegisterSparsePiecesKernels();
+  RegisterCsrMatrixCopies();
+  RegisterCsrConversionKernels();
+  RegisterCsrAlgebraKernels();
+  RegisterCsrProductKernels();
   RegisterFillEmptyRowsKernels();
   RegisterNonMaxSuppressionKernels();
   RegisterWhereKernel();
   RegisterCropAndResizeKernels();
   RegisterOnexpuKernelOps();
+  RegisterSyncDeviceKernel();
   RegisterHandOverOps();
   RegisterRunCounter();
+  RegisterHostLogicKernels();
 }
 
 }  // namespace onexpu::tf_plugin

@@ -12,7 +12,10 @@
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/counting_table.h"
 #include "tf_plugin/device_api.h"
+#include "tf_plugin/eager_placement.h"
 #include "tf_plugin/kernel_registration.h"
+#include "tf_plugin/lasting_devices.h"
+#include "tf_plugin/loop_conditions.h"
 #include "tf_plugin/onexpu_ops.h"
 #include "tf_plugin/placement_pass.h"
 #include "tf_plugin/translations/registration.h"
@@ -34,6 +37,8 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterXlaBackend();
   RegisterTranslations();
   RegisterPlacementPass();
+  RegisterEagerPlacement();
+  RegisterLoopConditionPass();
   params->device_type = kDeviceType;
   params->compilation_device_name = kCompilationDevice;
   params->priority = kDevicePriority;
@@ -75,5 +80,7 @@ extern "C" ONEXPU_EXPORT const TFNPD_Api* TFNPD_InitPlugin(TFNPD_PluginParams* p
 extern "C" ONEXPU_EXPORT const PJRT_Api* GetPjrtApi() { return onexpu::tf_plugin::CountingTable(); }
 
 extern "C" ONEXPU_EXPORT void TF_InitKernel() {
-  if (onexpu::tf_plugin::kernels_wanted) onexpu::tf_plugin::RegisterKernels();
+  if (!onexpu::tf_plugin::kernels_wanted) return;
+  onexpu::tf_plugin::RegisterLastingDevices(onexpu::tf_plugin::kDevicePriority + 1);
+  onexpu::tf_plugin::RegisterKernels();
 }

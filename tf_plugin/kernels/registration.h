@@ -1,4 +1,4 @@
-// How this room's kernels are registered with TensorFlow, and the functions that register them.
+// How this room's kernels are registered with TensorFlow.
 //
 // Registration happens in TF_InitKernel and not in static initialisers: its order is written down,
 // and a process that only reads symbols of this library gets no kernels.
@@ -31,32 +31,6 @@ template <typename Kernel>
 void Register(tensorflow::KernelDefBuilder&& definition, const char* class_name = "onexpu") {
   Register<Kernel>(definition, class_name);
 }
-
-// One per file of kernels; see RegisterKernels.
-void RegisterIteratorKernels();
-void RegisterHandleKernels();
-void RegisterShapeKernels();
-void RegisterTensorListReads();
-void RegisterTensorListWrites();
-void RegisterWhereKernel();
-void RegisterCropAndResizeKernels();
-void RegisterCheckNumericsKernel();
-void RegisterRandomKernels();
-void RegisterMultinomialKernel();
-void RegisterRandomGammaKernels();
-void RegisterStatelessRandomKernels();
-void RegisterSegmentKernels();
-void RegisterSegmentGradKernels();
-void RegisterUniqueKernels();
-void RegisterDynamicPartitionKernel();
-void RegisterSparseApplyKernels();
-void RegisterSparseTensorKernels();
-void RegisterSparsePiecesKernels();
-void RegisterFillEmptyRowsKernels();
-void RegisterNonMaxSuppressionKernels();
-void RegisterOnexpuKernelOps();
-void RegisterHandOverOps();
-void RegisterRunCounter();
 
 }  // namespace onexpu::tf_plugin
 

@@ -1,5 +1,7 @@
 #include "tf_plugin/translations/registration.h"
 
+#include "tf_plugin/translations/translations.h"
+
 namespace onexpu::tf_plugin {
 
 void RegisterTranslations() {
@@ -7,6 +9,8 @@ void RegisterTranslations() {
   RegisterAliases();
   RegisterAmsgrad();
   RegisterArgmaxPooling();
+  RegisterComplexNumbers();
+  RegisterConjugateTranspose();
   RegisterConv3DGradients();
   RegisterDeterminants();
   RegisterDilations();
@@ -15,11 +19,15 @@ void RegisterTranslations() {
   RegisterGruCells();
   RegisterImageSampling();
   RegisterLstmCells();
+  RegisterMaxPooling();
+  RegisterNumericSummary();
   RegisterQuantizationGradient();
   RegisterReductions();
   RegisterScatterUpdates();
+  RegisterSecondPoolingGradients();
   RegisterSparseSegments();
   RegisterSpecialFunctions();
+  RegisterStatelessRandom();
 }
 
 }  // namespace onexpu::tf_plugin

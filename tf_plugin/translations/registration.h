@@ -1,5 +1,4 @@
-// Translations to XLA of ops that TensorFlow has none for: how they are registered, and the
-// functions that do it.
+// Translations to XLA of ops that TensorFlow has none for: how they are registered.
 //
 // An op with a translation is a compiled program when it runs alone, part of one in
 // tf.function(jit_compile=True) and in automatic clusters. They are registered for this plugin's
@@ -28,25 +27,6 @@ void RegisterTranslation(tensorflow::XlaOpRegistrationBuilder&& builder) {
         return new Kernel(construction);
       }));
 }
-
-// One per file; see RegisterTranslations.
-void RegisterOnexpuKernelTranslation();
-void RegisterAliases();
-void RegisterAmsgrad();
-void RegisterArgmaxPooling();
-void RegisterConv3DGradients();
-void RegisterDeterminants();
-void RegisterDilations();
-void RegisterFftNd();
-void RegisterGlobalNormalization();
-void RegisterGruCells();
-void RegisterImageSampling();
-void RegisterLstmCells();
-void RegisterQuantizationGradient();
-void RegisterReductions();
-void RegisterScatterUpdates();
-void RegisterSparseSegments();
-void RegisterSpecialFunctions();
 
 // All of them.
 void RegisterTranslations();

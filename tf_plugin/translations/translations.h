@@ -1,0 +1,36 @@
+// The functions that register this room's translations.
+//
+// In a header of their own: a translation that comes or goes leaves the others as they are.
+#ifndef TF_PLUGIN_TRANSLATIONS_TRANSLATIONS_H_
+#define TF_PLUGIN_TRANSLATIONS_TRANSLATIONS_H_
+
+namespace onexpu::tf_plugin {
+
+// One per file; see registration.cc.
+void RegisterOnexpuKernelTranslation();
+void RegisterAliases();
+void RegisterAmsgrad();
+void RegisterArgmaxPooling();
+void RegisterComplexNumbers();
+void RegisterConjugateTranspose();
+void RegisterConv3DGradients();
+void RegisterDeterminants();
+void RegisterDilations();
+void RegisterFftNd();
+void RegisterGlobalNormalization();
+void RegisterGruCells();
+void RegisterImageSampling();
+void RegisterLstmCells();
+void RegisterMaxPooling();
+void RegisterNumericSummary();
+void RegisterQuantizationGradient();
+void RegisterReductions();
+void RegisterScatterUpdates();
+void RegisterSecondPoolingGradients();
+void RegisterSparseSegments();
+void RegisterSpecialFunctions();
+void RegisterStatelessRandom();
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_TRANSLATIONS_TRANSLATIONS_H_
