@@ -27,7 +27,7 @@ check-schedules: setup-tests
 		--no-loadscope-reorder
 
 check-models-tf: setup-tests
-	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf
+	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf --numprocesses auto --maxprocesses 4 --dist load --durations=20
 
 sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full
