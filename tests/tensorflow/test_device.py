@@ -23,9 +23,12 @@ def test_sync_devices_waits_for_the_device() -> None:
 
 def test_memory_in_use() -> None:
     size = 64 << 20
+    # What waits for its last use is still in use.
+    tf.test.experimental.sync_devices()
     before = tf.config.experimental.get_memory_info("XPU:0")["current"]
     with tf.device("/XPU:0"):
         x = tf.zeros([size // 4]) + 1.0
+    tf.test.experimental.sync_devices()
     during = tf.config.experimental.get_memory_info("XPU:0")
     assert during["current"] - before >= size and during["peak"] >= during["current"]
     assert during["current"] == onexpu.memory_info()["bytes_in_use"]
