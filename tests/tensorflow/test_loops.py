@@ -94,3 +94,32 @@ def test_a_condition_on_values_is_read() -> None:
         return tf.while_loop(lambda x: tf.reduce_max(x) < 50.0, lambda x: [x * 2.0], [x], maximum_iterations=20)
 
     compare.check(function, "graph")
+
+
+@pytest.mark.parametrize(("start", "limit", "delta"), [(0, 5, 1), (5, 0, -2), (3, 3, 1), (0, 0, 0), (2147483640, 2147483645, 5)])
+def test_for_with_numbers_of_every_memory(start: int, limit: int, delta: int) -> None:
+    @tf.function
+    def body(i: tf.Tensor, total: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return total * 0.5 + tf.cast(i, tf.float32), count + 1
+
+    concrete = body.get_concrete_function(
+        tf.TensorSpec([], tf.int32), tf.TensorSpec([3], tf.float32), tf.TensorSpec([2], tf.int32)
+    )
+
+    @tf.function
+    def loop(total: tf.Tensor, count: tf.Tensor) -> list[tf.Tensor]:
+        return tf.raw_ops.For(start=start, limit=limit, delta=delta, input=[total, count], body=concrete)
+
+    results = []
+    for device in ("/CPU:0", "/XPU:0"):
+        with tf.device(device):
+            results.append([x.numpy() for x in loop(tf.constant([1.0, 2.0, 3.0]), tf.constant([4, 5]))])
+    for actual, expected in zip(*reversed(results), strict=True):
+        np.testing.assert_array_equal(actual, expected)
+
+
+def test_for_that_never_ends_is_refused() -> None:
+    body = tf.function(lambda i, x: (x,)).get_concrete_function(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float32))
+    for device in ("/CPU:0", "/XPU:0"):
+        with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError):
+            tf.function(lambda: tf.raw_ops.For(start=0, limit=3, delta=-1, input=[1.0], body=body))()

@@ -211,6 +211,81 @@ class CaseKernel final : public BranchKernel {
   std::vector<NameAttrList> branches_;
 };
 
+// One run of a For: calls the body with the counter and what the last call gave.
+class CountedLoop : public std::enable_shared_from_this<CountedLoop> {
+ public:
+  CountedLoop(OpKernelContext* context, const NameAttrList& body, std::shared_ptr<Tensors> values,
+              Then finish)
+      : context_(context),
+        body_(body),
+        counter_(context->input(0).scalar<int32_t>()()),
+        limit_(context->input(1).scalar<int32_t>()()),
+        delta_(context->input(2).scalar<int32_t>()()),
+        values_(std::move(values)),
+        finish_(std::move(finish)) {}
+
+  void Start() {
+    // Without a step, or with one that leads away from the limit.
+    if (IsOver() && counter_ != limit_) {
+      return finish_(absl::InvalidArgumentError(
+          absl::StrCat("For never gets from ", counter_, " to ", limit_, " in steps of ", delta_)));
+    }
+    Next();
+  }
+
+ private:
+  bool IsOver() const {
+    return delta_ == 0 || (delta_ > 0 ? counter_ >= limit_ : counter_ <= limit_);
+  }
+
+  void Next() {
+    if (IsOver()) return finish_(GiveResults(context_, *values_));
+    Tensors arguments = {Tensor(static_cast<int32_t>(counter_))};
+    arguments.insert(arguments.end(), values_->begin(), values_->end());
+    values_ = std::make_shared<Tensors>();
+    Call(context_, body_, arguments, values_, [loop = shared_from_this()](absl::Status status) {
+      if (!status.ok()) return loop->finish_(std::move(status));
+      loop->counter_ += loop->delta_;
+      loop->Next();
+    });
+  }
+
+  OpKernelContext* const context_;
+  const NameAttrList& body_;
+  int64_t counter_;  // wide: the step after the last must not wrap
+  const int64_t limit_, delta_;
+  std::shared_ptr<Tensors> values_;
+  const Then finish_;
+};
+
+class ForKernel final : public AsyncOpKernel {
+ public:
+  explicit ForKernel(OpKernelConstruction* construction) : AsyncOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("body", &body_));
+  }
+
+  void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
+    for (int i = 0; i < 3; ++i) {
+      OP_REQUIRES_ASYNC(
+          context, context->input(i).dims() == 0,
+          absl::InvalidArgumentError("start, limit and delta of For have to be scalars"), done);
+    }
+    auto values = std::make_shared<Tensors>();
+    const Then finish = [context, done](absl::Status status) {
+      context->SetStatus(status);
+      done();
+    };
+    TakeOperands(context, /*index=*/3, values,
+                 [this, context, values, finish](absl::Status status) {
+                   if (!status.ok()) return finish(std::move(status));
+                   std::make_shared<CountedLoop>(context, body_, values, finish)->Start();
+                 });
+  }
+
+ private:
+  NameAttrList body_;
+};
+
 class RefusedLoop final : public OpKernel {
  public:
   explicit RefusedLoop(OpKernelConstruction* construction) : OpKernel(construction) {
@@ -231,7 +306,8 @@ void RegisterBranchKernels() {
   for (const char* const op : {"Case", "StatelessCase"}) {
     Register<CaseKernel>(XpuKernel(op).HostMemory("branch_index"));
   }
-  for (const char* const op : {"For", "_While"}) Register<RefusedLoop>(XpuKernel(op));
+  Register<ForKernel>(XpuKernel("For").HostMemory("start").HostMemory("limit").HostMemory("delta"));
+  Register<RefusedLoop>(XpuKernel("_While"));
 }
 
 }  // namespace onexpu::tf_plugin

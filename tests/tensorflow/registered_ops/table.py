@@ -108,8 +108,6 @@ GAPS = {
     ("Bitcast", "eager"): "XLA has no Bitcast of complex numbers",
     ("Bitcast", "graph"): "XLA has no Bitcast of complex numbers",
     ("DynamicPartition", "jit"): _DYNAMIC,
-    ("For", "eager"): "obsolete, While has a kernel",
-    ("For", "graph"): "obsolete, While has a kernel",
     ("NonMaxSuppressionV3", "jit"): _DYNAMIC,
     ("TensorStridedSliceUpdate", "eager"): "XLA's translation takes strides of 1 and -1",
     ("TensorStridedSliceUpdate", "graph"): "XLA's translation takes strides of 1 and -1",
