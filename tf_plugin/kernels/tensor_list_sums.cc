@@ -96,8 +96,9 @@ absl::Status CheckPair(const Tensor& a, const Tensor& b, DataType type) {
                      a.DeviceSafeDebugString(), " and ", b.DeviceSafeDebugString()));
   }
   if (type != tensorflow::DT_VARIANT) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      "onexpu: AddN of lists of ", tensorflow::DataTypeString(type), " ", a.shape().DebugString()));
+  return absl::UnimplementedError(
+      absl::StrCat("onexpu: AddN of lists whose elements are lists themselves, of shape ",
+                   a.shape().DebugString(), "; put it under tf.device('/CPU:0')"));
 }
 
 absl::Status AddLists(OpKernelContext* context, const TensorList& a, const TensorList& b,
@@ -140,7 +141,8 @@ absl::StatusOr<const TensorList*> ListIn(const Variant& variant) {
   const TensorList* const list = variant.get<TensorList>();
   if (list != nullptr) return list;
   return absl::UnimplementedError(
-      absl::StrCat("onexpu: arithmetic on a variant that is no list: ", variant.DebugString()));
+      absl::StrCat("onexpu: AddN and ZerosLike are for variants that are lists of tensors, not ",
+                   variant.TypeName(), "; put them under tf.device('/CPU:0')"));
 }
 
 class AddListsKernel final : public OpKernel {
