@@ -11,10 +11,11 @@ void RegisterKernels() {
   RegisterIteratorKernels();
   RegisterHandleKernels();
   RegisterBranchKernels();
+  RegisterRemoteCallKernel();
   RegisterShapeKernels();
   RegisterTensorListReads();
   RegisterTensorListWrites();
-  RegisterTensorListSums();
+  RegisterVariantArithmetic();
   RegisterTensorArrayKernels();
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();

@@ -59,6 +59,57 @@ def test_zeros_like_a_list() -> None:
     compare.check(function, "graph")
 
 
+@pytest.mark.parametrize("mode", ["eager", "graph"])
+def test_sums_and_zeros_of_lists_of_lists(mode: str) -> None:
+    def function(x: tf.Tensor) -> list[tf.Tensor]:
+        scalar = tf.constant([], tf.int32)
+        inner = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[6, 3])
+        outer = tf.raw_ops.EmptyTensorList(element_shape=scalar, max_num_elements=2, element_dtype=tf.variant)
+        outer = tf.raw_ops.TensorListPushBack(input_handle=outer, tensor=inner)
+        results = []
+        for handle in (tf.add_n([outer, outer, outer]), tf.zeros_like(outer)):
+            _, last = tf.raw_ops.TensorListPopBack(
+                input_handle=handle, element_shape=scalar, element_dtype=tf.variant
+            )
+            results.append(
+                tf.raw_ops.TensorListStack(
+                    input_handle=last, element_shape=[6, 3], element_dtype=tf.float32
+                )
+            )
+        return results
+
+    # An argument: TensorFlow would make constants of lists on the host.
+    with tf.device("/XPU:0"):
+        called = function if mode == "eager" else tf.function(function)
+        total, zeros = called(tf.constant(X))
+    np.testing.assert_array_equal(total, X + X + X)
+    np.testing.assert_array_equal(zeros, np.zeros_like(X))
+
+
+def test_sums_and_zeros_of_optionals() -> None:
+    types, shapes = [tf.float32, tf.int64], [[4, 6, 3], [5]]
+
+    def function() -> list[tf.Tensor]:
+        full = tf.raw_ops.OptionalFromValue(components=[tf.constant(X), tf.range(5, dtype=tf.int64)])
+        results = []
+        for optional in (tf.add_n([full, full]), tf.zeros_like(full)):
+            results += tf.raw_ops.OptionalGetValue(optional=optional, output_types=types, output_shapes=shapes)
+        empty = tf.raw_ops.OptionalNone()
+        results.append(tf.raw_ops.OptionalHasValue(optional=tf.add_n([empty, empty])))
+        results.append(tf.raw_ops.OptionalHasValue(optional=tf.zeros_like(empty)))
+        return results
+
+    compare.check(function)
+    compare.check(function, "graph")
+
+
+def test_optionals_that_cannot_be_added() -> None:
+    for device in ("/CPU:0", "/XPU:0"):
+        with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError, match="one has a value"):
+            full = tf.raw_ops.OptionalFromValue(components=[tf.constant(X)])
+            tf.add_n([full, tf.raw_ops.OptionalNone()])
+
+
 @pytest.mark.parametrize("masked", [True, False])
 def test_a_recurrent_layer_copies_nothing(masked: bool) -> None:
     with tf.device("/XPU:0"):

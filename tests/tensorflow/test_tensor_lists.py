@@ -99,6 +99,49 @@ def test_bad_arguments(call, message: str) -> None:
             call(list_ops.tensor_list_from_tensor(_values(), element_shape=[2, 3]))
 
 
+_UNSET = {"element_shape": None, "num_elements": 3, "element_dtype": tf.float32}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: list_ops.tensor_list_stack(list_ops.tensor_list_reserve(**_UNSET), tf.float32),
+         "Tried to stack list which only contains uninitialized tensors"),
+        (lambda: list_ops.tensor_list_stack(list_ops.empty_tensor_list(None, tf.float32), tf.float32),
+         "empty list with non-fully-defined"),
+        (lambda: list_ops.tensor_list_gather(list_ops.tensor_list_reserve(**_UNSET), [0], tf.float32),
+         "Tried to gather uninitialized tensors from a list"),
+        (lambda: list_ops.tensor_list_gather(list_ops.tensor_list_reserve(**_UNSET), [], tf.float32),
+         "0-elements from a list with non-fully-defined"),
+        (lambda: list_ops.tensor_list_get_item(list_ops.tensor_list_reserve(**_UNSET), 0, tf.float32),
+         "Trying to read an uninitialized tensor but element_shape is not fully defined"),
+        (lambda: list_ops.tensor_list_concat(list_ops.tensor_list_reserve(**_UNSET), tf.float32),
+         "Trying to concat list with only uninitialized tensors"),
+        (lambda: list_ops.tensor_list_concat(list_ops.empty_tensor_list(None, tf.float32), tf.float32),
+         "concating an empty tensor list"),
+        (lambda: tf.raw_ops.TensorListConcat(
+            input_handle=list_ops.tensor_list_reserve([], 0, tf.float32), element_dtype=tf.float32, element_shape=[]),
+         "element_shape must not be empty"),
+        (lambda: tf.raw_ops.TensorListScatterV2(tensor=[2], indices=[2], element_shape=[2], num_elements=[[1]]),
+         "num_elements must be a scalar|Shape must be rank 0"),
+        (lambda: list_ops.tensor_list_split(_values(), [-1, 2, 3], [9]), r"Attempting to slice \[0, 9\]"),
+        (lambda: list_ops.tensor_list_split(_values(), [-1, 2, 3], [-1]), "Invalid value in lengths: -1"),
+        (lambda: list_ops.tensor_list_split(_values(), [4], [7]), "is not compatible with element_shape"),
+        (lambda: list_ops.tensor_list_scatter(_values(), [0, 1], [2, 3]), "Expected: 2 Actual: 7"),
+        (lambda: tf.add_n([list_ops.tensor_list_reserve([2], n, tf.float32) for n in (1, 2)]),
+         "Trying to add two lists of tensors with different lengths"),
+        (lambda: tf.add_n([list_ops.tensor_list_reserve([2], 1, t) for t in (tf.float32, tf.int64)]),
+         "of different dtypes"),
+        (lambda: tf.add_n([list_ops.tensor_list_reserve([n], 1, tf.float32) for n in (2, 3)]),
+         "incompatible element shapes"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_have_the_words_of_the_cpu(call, message: str) -> None:
+    for device in ("/CPU:0", "/XPU:0"):
+        with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            call()
+
+
 def test_gradient_through_a_loop() -> None:
     """The loop's intermediate values go through lists, and so do their gradients."""
 

@@ -1,11 +1,8 @@
 // If and Case where TensorFlow does not lower them to switches: called alone, in functions of the
 // single-threaded executor, or where a graph says so.
 //
-// TensorFlow's kernels for any device hand their operands on to the branch as they are. But
-// functions have int32 on the host, and such operands come in device memory: what the branch read
-// would be a handle. (TensorFlow places the operands of While and PartitionedCall as functions have
-// them.) For and _While have the same kernels, and While in their place.
-#include <cstring>
+// TensorFlow's kernels for any device hand their operands on to the branch as they are: see
+// function_arguments.h. For and _While have the same kernels, and While in their place.
 #include <functional>
 #include <memory>
 #include <utility>
@@ -15,10 +12,9 @@
 #include "tensorflow/core/framework/attr_value.pb.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_plugin/kernels/host_read.h"
+#include "tf_plugin/kernels/function_arguments.h"
 #include "tf_plugin/kernels/kernels.h"
 #include "tf_plugin/kernels/registration.h"
-#include "tf_plugin/kernels/tensor_buffers.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -32,66 +28,6 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
 using Tensors = std::vector<Tensor>;
-using Then = std::function<void(absl::Status)>;
-
-// Appends the operands from `index` on as functions take them, then calls `then`.
-void TakeOperands(OpKernelContext* context, int index, std::shared_ptr<Tensors> arguments,
-                  Then then) {
-  for (; index < context->num_inputs(); ++index) {
-    const Tensor& operand = context->input(index);
-    if (operand.dtype() != tensorflow::DT_INT32) {
-      arguments->push_back(operand);
-      continue;
-    }
-    Tensor on_host(operand.dtype(), operand.shape());
-    if (operand.NumElements() == 0) {
-      arguments->push_back(on_host);
-      continue;
-    }
-    absl::StatusOr<OwnedBuffer> buffer = ViewOfTensor(*context, operand, operand.shape());
-    if (!buffer.ok()) return then(buffer.status());
-    ReadBytesAsync(context, *std::move(buffer),
-                   [context, index, arguments, on_host,
-                    then](absl::StatusOr<std::vector<uint8_t>> bytes) mutable {
-                     if (!bytes.ok()) return then(bytes.status());
-                     std::memcpy(on_host.data(), bytes->data(), on_host.TotalBytes());
-                     arguments->push_back(on_host);
-                     TakeOperands(context, index + 1, arguments, then);
-                   });
-    return;
-  }
-  then(absl::OkStatus());
-}
-
-// The reverse: int32 goes back to the device.
-absl::Status GiveResults(OpKernelContext* context, const Tensors& results) {
-  if (results.size() != static_cast<size_t>(context->num_outputs())) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: a branch gives ", results.size(),
-                                                   " tensors, the op ", context->num_outputs()));
-  }
-  for (int i = 0; i < context->num_outputs(); ++i) {
-    const Tensor& result = results[i];
-    if (result.dtype() != context->expected_output_dtype(i)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("onexpu: result ", i, " of a branch is of type ",
-                       tensorflow::DataTypeString(result.dtype()), ", the op's of ",
-                       tensorflow::DataTypeString(context->expected_output_dtype(i))));
-    }
-    if (result.dtype() != tensorflow::DT_INT32) {
-      context->set_output(i, result);
-      continue;
-    }
-    if (result.NumElements() == 0) {
-      TF_RETURN_IF_ERROR(OutputUninitialized(context, i, result.shape()));
-      continue;
-    }
-    absl::StatusOr<OwnedBuffer> buffer =
-        BufferFromHost(*context, result.dtype(), result.shape(), result.data(), {});
-    if (!buffer.ok()) return buffer.status();
-    TF_RETURN_IF_ERROR(SetOutput(context, i, result.shape(), *std::move(buffer)));
-  }
-  return absl::OkStatus();
-}
 
 void Call(OpKernelContext* context, const NameAttrList& function, const Tensors& arguments,
           std::shared_ptr<Tensors> results, Then then) {

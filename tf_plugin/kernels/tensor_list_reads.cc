@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/kernels/list_kernels.h"
 #include "tf_plugin/kernels/device_types.h"
@@ -38,9 +39,10 @@ absl::StatusOr<const TensorList*> InputList(OpKernelContext* context, DataType e
 }
 
 // What `wanted` leaves open is taken from the elements that are set. INVALID_ARGUMENT when they do
-// not agree, or when none is set and something is open.
+// not agree, or when none is set and something is open: then `unknown`, the shape and `end`.
 absl::StatusOr<TensorShape> CommonShape(PartialTensorShape wanted,
-                                        absl::Span<const Tensor* const> elements) {
+                                        absl::Span<const Tensor* const> elements,
+                                        absl::string_view unknown, absl::string_view end = "") {
   for (const Tensor* element : elements) {
     if (!IsSet(*element)) continue;
     const PartialTensorShape so_far = wanted;
@@ -48,10 +50,7 @@ absl::StatusOr<TensorShape> CommonShape(PartialTensorShape wanted,
   }
   TensorShape shape;
   if (wanted.AsTensorShape(&shape)) return shape;
-  return absl::InvalidArgumentError(
-      absl::StrCat("Tried to read a list in which no element is set, with an element_shape that is "
-                   "not fully defined: ",
-                   wanted.DebugString()));
+  return absl::InvalidArgumentError(absl::StrCat(unknown, wanted.DebugString(), end));
 }
 
 // What the kernels of this file have in common: the element type, and errors as Status.
@@ -72,8 +71,9 @@ class ListReader : public OpKernel {
 };
 
 absl::Status OutputStacked(OpKernelContext* context, DataType type, PartialTensorShape wanted,
-                           absl::Span<const Tensor* const> elements) {
-  TF_ASSIGN_OR_RETURN(const TensorShape element_shape, CommonShape(std::move(wanted), elements));
+                           absl::Span<const Tensor* const> elements, absl::string_view unknown) {
+  TF_ASSIGN_OR_RETURN(const TensorShape element_shape,
+                      CommonShape(std::move(wanted), elements, unknown));
   TensorShape shape = element_shape;
   TF_RETURN_IF_ERROR(shape.InsertDimWithStatus(0, static_cast<int64_t>(elements.size())));
   return OutputJoined(context, 0, type, elements,
@@ -98,7 +98,12 @@ class TensorListStackKernel final : public ListReader {
     TF_RETURN_IF_ERROR(tensorflow::GetElementShapeFromInput(context, *list, 1, &element_shape));
     std::vector<const Tensor*> elements;
     for (const Tensor& element : list->tensors()) elements.push_back(&element);
-    return OutputStacked(context, element_type(), element_shape, elements);
+    return OutputStacked(
+        context, element_type(), element_shape, elements,
+        elements.empty()
+            ? "Tried to stack elements of an empty list with non-fully-defined element_shape: "
+            : "Tried to stack list which only contains uninitialized tensors and has a "
+              "non-fully-defined element_shape: ");
   }
 
   int num_elements_ = -1;
@@ -124,7 +129,12 @@ class TensorListGatherKernel final : public ListReader {
       }
       elements.push_back(&list->tensors()[index]);
     }
-    return OutputStacked(context, element_type(), element_shape, elements);
+    return OutputStacked(
+        context, element_type(), element_shape, elements,
+        elements.empty()
+            ? "Tried to gather 0-elements from a list with non-fully-defined shape: "
+            : "Tried to gather uninitialized tensors from a list with non-fully-defined "
+              "element_shape: ");
   }
 };
 
@@ -139,7 +149,11 @@ absl::Status OutputElement(OpKernelContext* context, int index, const TensorList
   TF_RETURN_IF_ERROR(tensorflow::GetElementShapeFromInput(context, list, shape_input, &wanted));
   std::vector<const Tensor*> elements;
   for (const Tensor& other : list.tensors()) elements.push_back(&other);
-  TF_ASSIGN_OR_RETURN(const TensorShape shape, CommonShape(std::move(wanted), elements));
+  TF_ASSIGN_OR_RETURN(
+      const TensorShape shape,
+      CommonShape(std::move(wanted), elements,
+                  "Trying to read an uninitialized tensor but element_shape is not fully defined: ",
+                  " and no list element is set."));
   TF_ASSIGN_OR_RETURN(OwnedBuffer zeros, ZeroBuffer(*context, list.element_dtype, shape));
   return SetOutput(context, index, shape, std::move(zeros));
 }
@@ -196,6 +210,10 @@ class TensorListConcatKernel final : public ListReader {
  private:
   absl::Status Read(OpKernelContext* context) override {
     TF_ASSIGN_OR_RETURN(const TensorList* list, InputList(context, element_type()));
+    if (!element_shape_.unknown_rank() && element_shape_.dims() < 1) {
+      return absl::InvalidArgumentError(
+          "element_shape must not be empty: only elements that have rows can be joined");
+    }
     PartialTensorShape wanted = element_shape_;
     if (context->num_inputs() > 1) {
       TF_RETURN_IF_ERROR(tensorflow::GetElementShapeFromInput(context, *list, 1, &wanted));
@@ -243,10 +261,13 @@ class TensorListConcatKernel final : public ListReader {
     }
     TensorShape shape;
     if (wanted.AsTensorShape(&shape)) return shape;
-    return absl::InvalidArgumentError(
-        absl::StrCat("All except the first dimension must be fully defined when concatenating a "
-                     "list in which no element is set: ",
-                     wanted.DebugString()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        list.tensors().empty()
+            ? "All except the first dimension must be fully defined when concating an empty tensor "
+              "list. element_shape: "
+            : "Trying to concat list with only uninitialized tensors but "
+              "element_shape_except_first_dim is not fully defined: ",
+        wanted.DebugString()));
   }
 
   static absl::StatusOr<std::vector<int64_t>> Lengths(const OpKernelContext& context,
@@ -279,10 +300,15 @@ class TensorListConcatKernel final : public ListReader {
         lengths.push_back(context.input(2).flat<int64_t>()(static_cast<int64_t>(i)));
       } else if (common != -1) {
         lengths.push_back(common);
+      } else if (context.num_inputs() > 2) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "List contains uninitialized tensor at index ", i, " but leading_dims has only ",
+            context.input(2).NumElements(), " elements."));
       } else {
         return absl::InvalidArgumentError(
-            absl::StrCat("List contains uninitialized tensor at index ", i,
-                         ", and leading_dims has no entry for it."));
+            absl::StrCat("Concating lists with uninitialized tensors is not supported in "
+                         "TensorListConcat: the tensor at index ",
+                         i, " is not set. TensorListConcatV2 takes its length in leading_dims."));
       }
     }
     return lengths;

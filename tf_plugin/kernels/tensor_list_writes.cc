@@ -102,9 +102,13 @@ class TensorListSplitKernel final : public ListWriter {
                          "saw: ",
                          list.element_shape.DebugString()));
       }
-      PartialTensorShape row = list.element_shape;
-      row.RemoveDim(0);
-      TF_RETURN_IF_ERROR(CheckRowShape(row, tensor));
+      PartialTensorShape whole = list.element_shape;
+      whole.set_dim(0, -1);
+      if (!whole.IsCompatibleWith(tensor.shape())) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "tensor shape ", tensor.shape().DebugString(), " is not compatible with element_shape ",
+            list.element_shape.DebugString()));
+      }
     }
     const Tensor& lengths = context->input(2);
     if (lengths.dims() != 1) {
@@ -115,10 +119,13 @@ class TensorListSplitKernel final : public ListWriter {
     const std::vector<int64_t> rows(values.data(), values.data() + values.size());
     int64_t total = 0;
     for (const int64_t length : rows) {
-      if (length < 0 || length > tensor.dim_size(0) - total) {
-        return absl::InvalidArgumentError(absl::StrCat("Invalid value in lengths: ", length,
-                                                       " for a tensor with ", tensor.dim_size(0),
-                                                       " rows"));
+      if (length < 0) {
+        return absl::InvalidArgumentError(absl::StrCat("Invalid value in lengths: ", length));
+      }
+      if (length > tensor.dim_size(0) - total) {
+        return absl::InvalidArgumentError(absl::StrCat("Attempting to slice [", total, ", ",
+                                                       total + length, "] from tensor with length ",
+                                                       tensor.dim_size(0)));
       }
       total += length;
     }
@@ -133,16 +140,20 @@ class TensorListSplitKernel final : public ListWriter {
 
 absl::StatusOr<std::vector<int32_t>> ScatterIndices(const Tensor& tensor, const Tensor& indices) {
   TF_RETURN_IF_ERROR(RequireRows(tensor));
-  if (indices.dims() != 1 || indices.NumElements() != tensor.dim_size(0)) {
+  if (indices.dims() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Expected indices to be a vector, but received shape: ", indices.shape().DebugString()));
+  }
+  if (indices.NumElements() != tensor.dim_size(0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("Expected one index for each of ", tensor.dim_size(0),
-                     " rows, received indices of shape ", indices.shape().DebugString()));
+        absl::StrCat("Invalid number of rows in input tensor. Expected: ", indices.NumElements(),
+                     " Actual: ", tensor.dim_size(0)));
   }
   const auto values = indices.vec<int32_t>();
   for (int64_t i = 0; i < values.size(); ++i) {
     if (values(i) >= 0) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("Indices in TensorListScatter must all be non-negative, got ", values(i)));
+        absl::StrCat("Indices in TensorListScatter must all be non-negative. Got ", values(i)));
   }
   return std::vector<int32_t>(values.data(), values.data() + values.size());
 }
@@ -168,6 +179,10 @@ class TensorListScatterKernel final : public ListWriter {
  private:
   absl::Status Write(OpKernelContext* context) override {
     const Tensor& tensor = context->input(0);
+    if (context->num_inputs() > 3 && context->input(3).dims() != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("num_elements must be a scalar, not of shape ",
+                                                     context->input(3).shape().DebugString()));
+    }
     TF_ASSIGN_OR_RETURN(const std::vector<int32_t> indices,
                         ScatterIndices(tensor, context->input(1)));
     TensorList list;
@@ -183,9 +198,6 @@ class TensorListScatterKernel final : public ListWriter {
 
   static absl::Status Resize(const Tensor& num_elements, absl::Span<const int32_t> indices,
                              TensorList* list) {
-    if (num_elements.dims() != 0) {
-      return absl::InvalidArgumentError("num_elements must be a scalar");
-    }
     const int32_t size = num_elements.scalar<int32_t>()();
     if (size < -1) {
       return absl::InvalidArgumentError(
@@ -246,6 +258,8 @@ class TensorListPushBackBatchKernel final : public ListWriter {
     TF_RETURN_IF_ERROR(context->allocate_output(0, handles.shape(), &output, host));
     if (handles.NumElements() == 0) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(std::vector<Tensor> rows, CutIntoRows(context, tensor));
+    TensorShape row = tensor.shape();
+    row.RemoveDim(0);
     for (int64_t i = 0; i < handles.NumElements(); ++i) {
       const auto* list = handles.vec<tensorflow::Variant>()(i).get<TensorList>();
       if (list == nullptr) {
@@ -258,7 +272,12 @@ class TensorListPushBackBatchKernel final : public ListWriter {
                          tensorflow::DataTypeString(tensor.dtype()), " but list elements ",
                          tensorflow::DataTypeString(list->element_dtype)));
       }
-      TF_RETURN_IF_ERROR(CheckRowShape(list->element_shape, tensor));
+      if (!list->element_shape.IsCompatibleWith(row)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("Tried to append a tensor with incompatible shape to a list at index ", i,
+                         ". Op element shape: ", row.DebugString(),
+                         " list shape: ", list->element_shape.DebugString()));
+      }
       TensorList longer = list->Copy();
       longer.tensors().push_back(std::move(rows[i]));
       output->vec<tensorflow::Variant>()(i) = std::move(longer);
