@@ -36,13 +36,21 @@ class ArgmaxPoolingKernel : public XlaOpKernel {
     OP_REQUIRES(construction, size_.size() == 4 && strides_.size() == 4,
                 absl::InvalidArgumentError(
                     "Sliding window ksize and strides fields must specify 4 dimensions"));
-    OP_REQUIRES(
-        construction, size_[0] == 1 && strides_[0] == 1 && size_[3] == 1 && strides_[3] == 1,
-        absl::UnimplementedError(
-            "places are of rows and columns only: ksize and strides must be 1 for batch and "
-            "depth, as TensorFlow has it on every device"));
-    OP_REQUIRES(construction, size_[1] > 0 && size_[2] > 0 && strides_[1] > 0 && strides_[2] > 0,
-                absl::InvalidArgumentError("Sliding window ksize and strides must be positive"));
+    for (int i = 0; i < 4; ++i) {
+      OP_REQUIRES(construction, size_[i] > 0,
+                  absl::InvalidArgumentError(
+                      absl::StrCat("ksize must be a positive int32 value, got:", size_[i])));
+      OP_REQUIRES(construction, strides_[i] > 0,
+                  absl::InvalidArgumentError(
+                      absl::StrCat("strides must be a positive int32 value, got:", strides_[i])));
+    }
+    OP_REQUIRES(construction, size_[0] == 1 && strides_[0] == 1,
+                absl::UnimplementedError("Pooling is not yet supported on the batch dimension."));
+    // TensorFlow's CPU kernel takes it, and does not look across the depth.
+    OP_REQUIRES(construction, size_[3] == 1 && strides_[3] == 1,
+                absl::UnimplementedError(
+                    "onexpu: places are of rows and columns only: ksize and strides must be 1 for "
+                    "the depth"));
   }
 
  protected:

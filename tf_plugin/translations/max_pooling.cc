@@ -59,9 +59,9 @@ class MaxPooling : public XlaOpKernel {
           paddings.emplace_back(explicit_paddings_[2 * i], explicit_paddings_[2 * i + 1]);
       // A window of padding alone has no greatest element.
       if (std::max(low, high) < window_[i]) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("Padding of ", std::max(low, high), " in dimension ", i,
-                       " needs to be smaller than the window size ", window_[i]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          low > high ? "Left" : "Right", " padding ", std::max(low, high),
+          " needs to be smaller than the window size ", window_[i], " in dimension ", i));
     }
     return paddings;
   }

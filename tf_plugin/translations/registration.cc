@@ -28,6 +28,7 @@ void RegisterTranslations() {
   RegisterSparseSegments();
   RegisterSpecialFunctions();
   RegisterStatelessRandom();
+  RegisterStridedSliceUpdates();
 }
 
 }  // namespace onexpu::tf_plugin

@@ -68,6 +68,27 @@ class ScatterNdAdd final : public XlaOpKernel {
   }
 };
 
+// Whether `v` are as many rows of `x` as there are `numbers`.
+absl::Status CheckRows(const TensorShape& x, const TensorShape& numbers, const TensorShape& v) {
+  const auto differ = [](const auto&... words) {
+    return absl::InvalidArgumentError(absl::StrCat(words...));
+  };
+  if (x.dims() < 1) return differ("x must have rows, but is of shape ", x.DebugString());
+  if (numbers.dims() != 1) {
+    return differ("i must be a vector, but is of shape ", numbers.DebugString());
+  }
+  bool rows_match = v.dims() == x.dims();
+  for (int i = 1; rows_match && i < x.dims(); ++i) rows_match = v.dim_size(i) == x.dim_size(i);
+  if (!rows_match) {
+    return differ("x and v shape doesn't match: ", x.DebugString(), " and ", v.DebugString());
+  }
+  if (numbers.dim_size(0) != v.dim_size(0)) {
+    return differ("i and x shape doesn't match at index 0: ", numbers.DebugString(), " and ",
+                  v.DebugString());
+  }
+  return absl::OkStatus();
+}
+
 // Inputs: x, numbers of rows, rows.
 class InplaceKernel : public XlaOpKernel {
  public:
@@ -81,13 +102,7 @@ class InplaceKernel : public XlaOpKernel {
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
     const TensorShape x = context->InputShape(0), numbers = context->InputShape(1);
-    TensorShape wanted = x;
-    if (x.dims() > 0 && numbers.dims() == 1) wanted.set_dim(0, numbers.dim_size(0));
-    if (x.dims() < 1 || numbers.dims() != 1 || context->InputShape(2) != wanted) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "v of shape ", context->InputShape(2).DebugString(), " must be rows of x, of shape ",
-          x.DebugString(), ", and i, of shape ", numbers.DebugString(), ", their numbers"));
-    }
+    TF_RETURN_IF_ERROR(CheckRows(x, numbers, context->InputShape(2)));
     if (x.num_elements() == 0) {
       context->SetOutput(0, context->Input(0));
       return absl::OkStatus();

@@ -30,6 +30,7 @@ void RegisterSecondPoolingGradients();
 void RegisterSparseSegments();
 void RegisterSpecialFunctions();
 void RegisterStatelessRandom();
+void RegisterStridedSliceUpdates();
 
 }  // namespace onexpu::tf_plugin
 
