@@ -1,5 +1,6 @@
 #include "tf_plugin/kernel_registration.h"
 
+#include "tf_plugin/checked_translations.h"
 #include "tf_plugin/kernels/kernels.h"
 #include "tf_plugin/loop_conditions.h"
 #include "tf_plugin/on_demand_kernels.h"
@@ -7,6 +8,7 @@
 namespace onexpu::tf_plugin {
 
 void RegisterKernels() {
+  RegisterCheckedTranslations();
   RegisterOnDemandKernels();
   RegisterIteratorKernels();
   RegisterHandleKernels();

@@ -11,13 +11,14 @@
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tf_plugin/checked_translations.h"
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/counting_table.h"
+#include "tf_plugin/kernels/long_concat.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/on_demand_exceptions.h"
 #include "tf_plugin/placement_counters.h"
 #include "tf_plugin/program_memo.h"
-#include "tf_plugin/shape_check.h"
 #include "tf_plugin/xla_backend.h"
 
 namespace onexpu::tf_plugin {
@@ -56,12 +57,10 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
   explicit OnDemandKernel(OpKernelConstruction* construction)
       : XlaCompileOnDemandOp(construction),
         memo_(*construction),
-        shapes_(*construction),
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
     if (!memo_.Run(*context)) {
-      OP_REQUIRES_OK(context, shapes_.Check(*context));
       const UncountedPrograms uncounted;
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
@@ -74,7 +73,6 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
 
  private:
   ProgramMemo memo_;
-  ShapeCheck shapes_;
   std::atomic<uint64_t>& executions_;
 };
 
@@ -114,6 +112,7 @@ void RemoveType(tensorflow::DataType type, KernelDef::AttrConstraint* constraint
 std::unique_ptr<KernelDef> DeviceKernel(const KernelDef& compilation_kernel) {
   auto kernel = std::make_unique<KernelDef>(compilation_kernel);
   kernel->set_device_type(kDeviceType);
+  if (IsSetAside(*kernel)) kernel->clear_label();
   const tensorflow::OpDef* op = nullptr;
   TF_CHECK_OK(tensorflow::OpRegistry::Global()->LookUpOpDef(kernel->op(), &op));
   const std::string element_type = ElementTypeAttribute(*op);
@@ -138,13 +137,13 @@ std::unique_ptr<KernelDef> DeviceKernel(const KernelDef& compilation_kernel) {
 void RegisterOnDemandKernels() {
   static auto* const registrars =
       new std::vector<std::unique_ptr<tensorflow::kernel_factory::OpKernelRegistrar>>;
-  XlaOpRegistry::RegisterCompilationKernels();
   for (const KernelDef* kernel : XlaOpRegistry::DeviceKernels(
            kCompilationDevice, /*include_compilation_only_kernels=*/false)) {
     if (OnDemandException(kernel->op()) != nullptr) continue;
     registrars->push_back(std::make_unique<tensorflow::kernel_factory::OpKernelRegistrar>(
         DeviceKernel(*kernel).release(),  // The registrar takes it.
         "OnDemandKernel", [](OpKernelConstruction* construction) -> OpKernel* {
+          if (IsLongConcat(*construction)) return MakeLongConcat(construction);
           return new OnDemandKernel(construction);
         }));
   }

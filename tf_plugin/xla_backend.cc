@@ -4,6 +4,7 @@
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
+#include "tf_plugin/checked_translations.h"
 #include "tf_plugin/core_api.h"
 
 namespace onexpu::tf_plugin {
@@ -33,6 +34,13 @@ constexpr DataType kTypes[] = {
     tensorflow::DT_QINT16,
     tensorflow::DT_QUINT16,
     tensorflow::DT_QINT32,
+    tensorflow::DT_FLOAT8_E5M2,
+    tensorflow::DT_FLOAT8_E4M3FN,
+    tensorflow::DT_FLOAT8_E4M3FNUZ,
+    tensorflow::DT_FLOAT8_E4M3B11FNUZ,
+    tensorflow::DT_FLOAT8_E5M2FNUZ,
+    tensorflow::DT_INT4,
+    tensorflow::DT_UINT4,
     // References to variables, and tensor lists, within a cluster.
     tensorflow::DT_RESOURCE,
     tensorflow::DT_VARIANT,
@@ -65,7 +73,7 @@ void RegisterXlaBackend() {
   // Without this, TensorFlow's kernels for any device (DEVICE_DEFAULT) count as XLA's: clusters
   // would hold control flow and other ops that cannot be translated.
   tensorflow::AddSymbolicExecutionDevice(kCompilationDevice);
-  XlaOpRegistry::RegisterBackend(kCompilationDevice, kTypes, /*op_filter=*/nullptr);
+  XlaOpRegistry::RegisterBackend(kCompilationDevice, kTypes, SetAside);
   XlaOpRegistry::RegisterCompilationDevice(kDeviceType, Clustering());
 
   // Without these TensorFlow looks for a StreamExecutor platform of the device's name, and there is

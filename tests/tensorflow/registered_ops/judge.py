@@ -94,9 +94,8 @@ def _judge_failure(
 def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]:
     """As `judge`, for a call that may be nonsense, which one device may refuse and the other not."""
     note("XPU")
-    # A graph's builder checks shapes that it knows. TensorFlow's compiler counts on that, on every device, and an operation
-    # that runs alone, or in a graph that does not know its shapes, has its kernel only.
-    actual = _attempt(call, "XPU", mode, known_shapes=mode == "jit")
+    # A graph's builder checks shapes that it knows. Here kernels and translations have to do it.
+    actual = _attempt(call, "XPU", mode, known_shapes=False)
     note("CPU")
     expected = _reference(call, mode)
     failed = isinstance(actual, Failure), isinstance(expected, Failure)

@@ -1,0 +1,181 @@
+#include "tf_plugin/checked_translations.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "tensorflow/compiler/tf2xla/xla_expression.h"
+#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tensorflow/compiler/tf2xla/xla_resource.h"
+#include "tensorflow/core/framework/function.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/node_properties.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/framework/op_def_builder.h"
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
+#include "tensorflow/core/framework/shape_inference.h"
+#include "tensorflow/core/framework/types.h"
+#include "tf_plugin/shape_rules.h"
+#include "tf_plugin/xla_backend.h"
+#include "xla/tsl/platform/errors.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::KernelDef;
+using ::tensorflow::NodeProperties;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::PartialTensorShape;
+using ::tensorflow::Tensor;
+using ::tensorflow::XlaExpression;
+using ::tensorflow::XlaOpRegistry;
+using ::tensorflow::XlaResource;
+
+constexpr absl::string_view kLabel = "onexpu_unchecked";
+// The attribute of a node that names its kernel's label.
+constexpr char kLabelAttribute[] = "_kernel";
+
+using HandleShapes = std::vector<std::pair<PartialTensorShape, DataType>>;
+
+// What a shape function sees of the operands.
+class Operands {
+ public:
+  explicit Operands(OpKernelContext& context) : op_(context.op_kernel().type_string()) {
+    for (int i = 0; i < context.num_inputs(); ++i) {
+      Add(*XlaExpression::CastExpressionFromTensor(context.input(i)));
+    }
+  }
+
+  // Whether one is a TensorArray or a stack of TensorFlow 1. In programs their flow, which orders
+  // what is done to them, has shapes of its own.
+  bool has_lists() const { return has_lists_; }
+
+  const std::vector<PartialTensorShape>& shapes() const { return shapes_; }
+
+  std::vector<const Tensor*> Tensors() const {
+    std::vector<const Tensor*> tensors;
+    for (const std::unique_ptr<Tensor>& tensor : tensors_) tensors.push_back(tensor.get());
+    return tensors;
+  }
+
+  std::vector<std::unique_ptr<HandleShapes>> TakeHandleShapes() { return std::move(handles_); }
+
+ private:
+  void Add(const XlaExpression& operand) {
+    shapes_.emplace_back();
+    tensors_.emplace_back();
+    handles_.emplace_back();
+    switch (operand.kind()) {
+      case XlaExpression::Kind::kConstant:
+      case XlaExpression::Kind::kXlaOp:
+        if (const auto shape = operand.GetShape(); shape.ok()) shapes_.back() = *shape;
+        AddElements(operand);
+        break;
+      case XlaExpression::Kind::kResource: {
+        const XlaResource& resource = *operand.resource();
+        if (resource.kind() != XlaResource::kVariable) {
+          has_lists_ = true;
+          break;
+        }
+        shapes_.back() = PartialTensorShape({});
+        if (!resource.initialized()) break;
+        handles_.back() = std::make_unique<HandleShapes>();
+        handles_.back()->emplace_back(resource.shape(), resource.type());
+        break;
+      }
+      default:  // Lists have no shape.
+        break;
+    }
+  }
+
+  // Some shape functions take all integers for int64 that are not int32, and SplitV's takes all
+  // arrays for vectors: they end the process over others.
+  void AddElements(const XlaExpression& operand) {
+    const DataType type = operand.dtype();
+    if (type != tensorflow::DT_INT32 && type != tensorflow::DT_INT64) return;
+    if (op_ == "SplitV") return;
+    std::optional<Tensor> elements = operand.constant_value();
+    if (!elements.has_value() || elements->dims() > 1) return;
+    tensors_.back() = std::make_unique<Tensor>(*std::move(elements));
+  }
+
+  const absl::string_view op_;
+  bool has_lists_ = false;
+  std::vector<PartialTensorShape> shapes_;
+  std::vector<std::unique_ptr<Tensor>> tensors_;
+  std::vector<std::unique_ptr<HandleShapes>> handles_;
+};
+
+class CheckedTranslation final : public OpKernel {
+ public:
+  explicit CheckedTranslation(OpKernelConstruction* construction)
+      : OpKernel(construction), graph_def_version_(construction->graph_def_version()) {
+    tensorflow::NodeDef node = construction->def();
+    tensorflow::AddNodeAttr(kLabelAttribute, kLabel, &node);
+    std::shared_ptr<const NodeProperties> properties;
+    tensorflow::FunctionLibraryRuntime* const library = construction->function_library();
+    OP_REQUIRES_OK(construction, tensorflow::OpRegistry::Global()->LookUp(node.op(), &op_));
+    OP_REQUIRES_OK(construction,
+                   NodeProperties::CreateFromNodeDef(
+                       std::move(node), library->GetFunctionLibraryDefinition(), &properties));
+    OpKernel* translation = nullptr;
+    OP_REQUIRES_OK(construction, library->CreateKernel(properties, &translation));
+    translation_.reset(translation);
+  }
+
+  void Compute(OpKernelContext* context) override {
+    OP_REQUIRES_OK(context, Check(*context));
+    translation_->Compute(context);
+  }
+
+ private:
+  absl::Status Check(OpKernelContext& context) const {
+    if (op_->shape_inference_fn == nullptr || context.num_inputs() == 0) return absl::OkStatus();
+    Operands operands(context);
+    if (operands.has_lists()) return absl::OkStatus();
+    tensorflow::shape_inference::InferenceContext inference(
+        graph_def_version_, tensorflow::AttrSlice(def()), op_->op_def, operands.shapes(),
+        operands.Tensors(), /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
+    TF_RETURN_IF_ERROR(inference.construction_status());
+    TF_RETURN_IF_ERROR(CheckShapeRules(type_string(), inference));
+    return inference.Run(op_->shape_inference_fn);
+  }
+
+  const int graph_def_version_;
+  const tensorflow::OpRegistrationData* op_ = nullptr;
+  std::unique_ptr<OpKernel> translation_;
+};
+
+}  // namespace
+
+bool SetAside(KernelDef* translation) {
+  if (translation->label().empty()) translation->set_label(kLabel);
+  return true;
+}
+
+bool IsSetAside(const KernelDef& translation) { return translation.label() == kLabel; }
+
+void RegisterCheckedTranslations() {
+  static auto* const registrars =
+      new std::vector<std::unique_ptr<tensorflow::kernel_factory::OpKernelRegistrar>>;
+  XlaOpRegistry::RegisterCompilationKernels();
+  for (const KernelDef* translation : XlaOpRegistry::DeviceKernels(
+           kCompilationDevice, /*include_compilation_only_kernels=*/true)) {
+    if (!IsSetAside(*translation)) continue;
+    auto kernel = std::make_unique<KernelDef>(*translation);
+    kernel->clear_label();
+    registrars->push_back(std::make_unique<tensorflow::kernel_factory::OpKernelRegistrar>(
+        kernel.release(),  // The registrar takes it.
+        "CheckedTranslation", [](OpKernelConstruction* construction) -> OpKernel* {
+          return new CheckedTranslation(construction);
+        }));
+  }
+}
+
+}  // namespace onexpu::tf_plugin

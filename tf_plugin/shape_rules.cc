@@ -1,0 +1,180 @@
+#include "tf_plugin/shape_rules.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tensorflow/core/framework/tensor.h"
+#include "tf_plugin/pooling_shape_rules.h"
+#include "xla/tsl/platform/errors.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::Tensor;
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
+
+using Rule = absl::Status (*)(InferenceContext& shapes);
+
+// The rank of an operand, with the words of TensorFlow's CPU kernel, which programs may look for;
+// the shape function would only name the two ranks.
+struct RankRule {
+  const char* op;
+  int operand;
+  int rank;
+  const char* otherwise;
+};
+
+constexpr RankRule kRanks[] = {
+    {"AdjustContrastv2", 1, 0, "contrast_factor must be scalar"},
+    {"AdjustHue", 1, 0, "delta must be scalar"},
+    {"AdjustSaturation", 1, 0, "scale must be scalar"},
+    {"ArgMax", 1, 0, "dim must be a scalar"},
+    {"ArgMin", 1, 0, "dim must be a scalar"},
+    {"BiasAdd", 1, 1, "Biases must be 1D"},
+    {"Cumprod", 1, 0, "ScanOp: axis must be a scalar"},
+    {"Cumsum", 1, 0, "ScanOp: axis must be a scalar"},
+    {"LinSpace", 0, 0, "start must be a scalar"},
+    {"LinSpace", 1, 0, "stop must be a scalar"},
+    {"LinSpace", 2, 0, "num must be a scalar"},
+    {"LRN", 0, 4, "in must be 4-dimensional"},
+    {"MirrorPad", 1, 2, "paddings must be a matrix with 2 columns"},
+    {"OneHot", 1, 0, "depth must be a scalar"},
+    {"OneHot", 2, 0, "on_value must be a scalar"},
+    {"OneHot", 3, 0, "off_value must be a scalar"},
+    {"Pad", 1, 2, "paddings must be a matrix with 2 columns"},
+    {"PadV2", 1, 2, "paddings must be a matrix with 2 columns"},
+    {"PadV2", 2, 0, "constant_values must be a scalar"},
+    {"ResizeBilinear", 0, 4, "input must be 4-dimensional"},
+    {"ResizeNearestNeighbor", 0, 4, "input must be 4-dimensional"},
+    {"ReverseSequence", 1, 1, "seq_lengths must be 1-dim"},
+    {"Slice", 1, 1, "Expected begin and size arguments to be 1-D tensors"},
+    {"Slice", 2, 1, "Expected begin and size arguments to be 1-D tensors"},
+    {"SparseSoftmaxCrossEntropyWithLogits", 0, 2, "logits must be 2-D"},
+    {"SparseSoftmaxCrossEntropyWithLogits", 1, 1, "labels must be 1-D"},
+    {"SparseToDense", 1, 1, "output_shape must be rank 1"},
+    {"SparseToDense", 3, 0, "default_value should be a scalar"},
+    {"Split", 0, 0, "split_dim must be a scalar"},
+    {"Tile", 1, 1, "Expected multiples to be 1-D"},
+    {"Transpose", 1, 1, "perm must be a vector"},
+    {"UnsortedSegmentMax", 2, 0, "num_segments should be a scalar"},
+    {"UnsortedSegmentMin", 2, 0, "num_segments should be a scalar"},
+    {"UnsortedSegmentProd", 2, 0, "num_segments should be a scalar"},
+    {"UnsortedSegmentSum", 2, 0, "num_segments should be a scalar"},
+};
+
+absl::Status CheckRanks(absl::string_view op, InferenceContext& shapes) {
+  for (const RankRule& rule : kRanks) {
+    if (op != rule.op) continue;
+    const ShapeHandle operand = shapes.input(rule.operand);
+    if (!shapes.RankKnown(operand) || InferenceContext::Rank(operand) == rule.rank) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(rule.otherwise, ", but got shape ", shapes.DebugString(operand)));
+  }
+  return absl::OkStatus();
+}
+
+// Inputs: an array, the initial value, sizes, strides and two dilations of the window for each
+// dimension, paddings [dimensions, 2].
+absl::Status ReduceWindow(InferenceContext& shapes) {
+  ShapeHandle unused;
+  const ShapeHandle array = shapes.input(0);
+  if (!shapes.RankKnown(array)) return absl::OkStatus();
+  TF_RETURN_IF_ERROR(shapes.WithRankAtLeast(array, 1, &unused));
+  TF_RETURN_IF_ERROR(shapes.WithRank(shapes.input(1), 0, &unused));
+  const int rank = InferenceContext::Rank(array);
+  for (int i = 2; i <= 5; ++i) {
+    TF_RETURN_IF_ERROR(shapes.Merge(shapes.input(i), shapes.Vector(rank), &unused));
+  }
+  return shapes.Merge(shapes.input(6), shapes.Matrix(rank, 2), &unused);
+}
+
+// Inputs: an array, paddings [dimensions, 2].
+absl::Status Pad(InferenceContext& shapes) {
+  const ShapeHandle array = shapes.input(0), paddings = shapes.input(1);
+  if (!shapes.RankKnown(array) || !shapes.RankKnown(paddings)) return absl::OkStatus();
+  if (InferenceContext::Rank(paddings) != 2) return absl::OkStatus();
+  const int64_t rows = InferenceContext::Value(shapes.Dim(paddings, 0));
+  if (rows == InferenceContext::Rank(array)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "The first dimension of paddings must be the rank of inputs: ", shapes.DebugString(paddings),
+      " and ", shapes.DebugString(array)));
+}
+
+// Inputs: an array, the shape to broadcast it to.
+absl::Status BroadcastTo(InferenceContext& shapes) {
+  const ShapeHandle array = shapes.input(0);
+  const Tensor* const values = shapes.input_tensor(1);
+  if (!shapes.FullyDefined(array) || values == nullptr || values->dims() != 1) {
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> sizes;
+  for (int64_t i = 0; i < values->NumElements(); ++i) {
+    sizes.push_back(values->dtype() == tensorflow::DT_INT64 ? values->vec<int64_t>()(i)
+                                                            : values->vec<int32_t>()(i));
+  }
+  const int rank = InferenceContext::Rank(array);
+  const int before = static_cast<int>(sizes.size()) - rank;
+  if (before < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Rank of input (", rank, ") must be no greater than rank of output shape (",
+                     sizes.size(), ")."));
+  }
+  for (int i = 0; i < rank; ++i) {
+    const int64_t size = InferenceContext::Value(shapes.Dim(array, i));
+    const int64_t wanted = sizes[before + i];
+    if (size == 1 || size == wanted) continue;
+    const std::string shape = shapes.DebugString(array);
+    const std::string target = absl::StrCat("[", absl::StrJoin(sizes, ","), "]");
+    return absl::InvalidArgumentError(
+        wanted == 1 ? absl::StrCat("Unable to broadcast tensor of shape ", shape,
+                                   " to tensor of shape ", target)
+                    : absl::StrCat("Incompatible shapes: ", shape, " vs. ", target));
+  }
+  return absl::OkStatus();
+}
+
+// Inputs: a variable, indices, updates.
+absl::Status ScatterNd(InferenceContext& shapes) {
+  const auto* const handle = shapes.input_handle_shapes_and_types(0);
+  if (handle == nullptr || handle->empty()) return absl::OkStatus();
+  const ShapeHandle variable = handle->front().shape;
+  if (!shapes.RankKnown(variable) || InferenceContext::Rank(variable) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Output must be at least 1-D, got shape: ", shapes.DebugString(variable)));
+}
+
+}  // namespace
+
+absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
+  static const auto* const kRules = new absl::flat_hash_map<absl::string_view, Rule>{
+      {"AvgPool3DGrad", AvgPoolGradShapes},
+      {"AvgPoolGrad", AvgPoolGradShapes},
+      {"BroadcastTo", BroadcastTo},
+      {"MaxPool3DGrad", MaxPoolGradShapes},
+      {"MaxPool3DGradGrad", MaxPoolGradGradShapes},
+      {"MaxPoolGrad", MaxPoolGradShapes},
+      {"MaxPoolGradGrad", MaxPoolGradGradShapes},
+      {"MaxPoolGradGradV2", MaxPoolGradGradShapes},
+      {"MaxPoolGradGradWithArgmax", ArgmaxGradGradShapes},
+      {"MaxPoolGradV2", MaxPoolGradShapes},
+      {"MaxPoolGradWithArgmax", ArgmaxGradShapes},
+      {"Pad", Pad},
+      {"PadV2", Pad},
+      {"ResourceScatterNdAdd", ScatterNd},
+      {"ResourceScatterNdMax", ScatterNd},
+      {"ResourceScatterNdMin", ScatterNd},
+      {"ResourceScatterNdSub", ScatterNd},
+      {"ResourceScatterNdUpdate", ScatterNd},
+      {"XlaReduceWindow", ReduceWindow},
+  };
+  TF_RETURN_IF_ERROR(CheckRanks(op, shapes));
+  const auto rule = kRules->find(op);
+  return rule == kRules->end() ? absl::OkStatus() : rule->second(shapes);
+}
+
+}  // namespace onexpu::tf_plugin
