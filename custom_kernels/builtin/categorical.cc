@@ -1,7 +1,9 @@
 #include "custom_kernels/builtin/categorical.h"
 
+#include <cmath>
 #include <cstdint>
 
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
@@ -21,7 +23,8 @@ namespace ffi = ::xla::ffi;
 // As categorical.cpp declares it.
 struct CategoricalSizes {
   int64_t rows, classes, samples, chunk, chunks;
-  int32_t samples_are_wide, padding;
+  int32_t samples_are_wide;
+  float scale;
 };
 
 constexpr int64_t kChunk = 1024;
@@ -60,20 +63,22 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
   CategoricalSizes sizes = {of_logits[0], of_logits[1], of_samples[1], kChunk};
   sizes.chunks = (sizes.classes + kChunk - 1) / kChunk;
   sizes.samples_are_wide = samples.element_type() == ffi::S64;
+  // So that the sum of all classes stays below 2^63.
+  sizes.scale = std::ldexp(1.0f, absl::countl_zero(static_cast<uint64_t>(sizes.classes)) - 1);
 
-  absl::StatusOr<void*> uniform = AllocateScratch(scratch, drawn * sizeof(float), kName);
+  absl::StatusOr<void*> uniform = AllocateScratch(scratch, 2 * drawn * sizeof(float), kName);
   if (!uniform.ok()) return uniform.status();
   absl::StatusOr<void*> sums =
-      AllocateScratch(scratch, logits.element_count() * sizeof(float), kName);
+      AllocateScratch(scratch, logits.element_count() * sizeof(uint64_t), kName);
   if (!sums.ok()) return sums.status();
   absl::StatusOr<void*> maxima =
       AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
   if (!maxima.ok()) return maxima.status();
   absl::StatusOr<void*> totals =
-      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
+      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(uint64_t), kName);
   if (!totals.ok()) return totals.status();
 
-  absl::Status status = FillUniform(queue, stream, static_cast<float*>(*uniform), drawn);
+  absl::Status status = FillUniform(queue, stream, static_cast<float*>(*uniform), 2 * drawn);
   if (!status.ok()) return status;
   const KernelRange each_chunk = ChunksOf(queue, sizes.rows * sizes.chunks, 1).range;
   status = LaunchKernel(queue, *maximum, each_chunk, logits.untyped_data(), *maxima, sizes);

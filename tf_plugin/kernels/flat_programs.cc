@@ -33,16 +33,18 @@ std::string Key(absl::string_view program, DataType type, absl::Span<const int64
                       absl::StrJoin(sizes, ","));
 }
 
-absl::StatusOr<xla::XlaComputation> BuildJoin(DataType type, absl::Span<const int64_t> sizes) {
+absl::StatusOr<xla::XlaComputation> BuildJoin(DataType type, int64_t rows,
+                                              absl::Span<const int64_t> sizes) {
   TF_ASSIGN_OR_RETURN(const xla::PrimitiveType element_type, ElementType(type));
   xla::XlaBuilder builder("join_pieces");
   std::vector<xla::XlaOp> pieces;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    pieces.push_back(xla::Parameter(&builder, static_cast<int64_t>(i),
-                                    xla::ShapeUtil::MakeShape(element_type, {sizes[i]}),
-                                    absl::StrCat("piece_", i)));
+    pieces.push_back(
+        xla::Parameter(&builder, static_cast<int64_t>(i),
+                       xla::ShapeUtil::MakeShape(element_type, {rows, sizes[i] / rows}),
+                       absl::StrCat("piece_", i)));
   }
-  xla::ConcatInDim(&builder, pieces, 0);
+  xla::ConcatInDim(&builder, pieces, 1);
   return builder.Build();
 }
 
@@ -66,27 +68,29 @@ absl::StatusOr<xla::XlaComputation> BuildCut(DataType type, int64_t whole,
 }
 
 absl::StatusOr<OwnedBuffer> JoinOnce(const OpKernelContext& context, DataType type,
-                                     absl::Span<const Piece> pieces) {
+                                     absl::Span<const Piece> pieces, int64_t rows) {
   std::vector<OwnedBuffer> views;
   std::vector<PJRT_Buffer*> operands;
   std::vector<int64_t> sizes;
   for (const Piece& piece : pieces) {
-    TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(piece.buffer, TensorShape({piece.size})));
+    TF_ASSIGN_OR_RETURN(OwnedBuffer view,
+                        ViewOf(piece.buffer, TensorShape({rows, piece.size / rows})));
     operands.push_back(view.get());
     views.push_back(std::move(view));
     sizes.push_back(piece.size);
   }
-  TF_ASSIGN_OR_RETURN(
-      std::vector<OwnedBuffer> joined,
-      RunDeviceProgram(
-          context, Key("join", type, sizes), [&] { return BuildJoin(type, sizes); }, operands));
+  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> joined,
+                      RunDeviceProgram(
+                          context, Key(absl::StrCat("join ", rows), type, sizes),
+                          [&] { return BuildJoin(type, rows, sizes); }, operands));
   return std::move(joined.front());
 }
 
 }  // namespace
 
 absl::StatusOr<OwnedBuffer> JoinPieces(const OpKernelContext& context, DataType type,
-                                       absl::Span<const Piece> pieces, const TensorShape& shape) {
+                                       absl::Span<const Piece> pieces, const TensorShape& shape,
+                                       int64_t rows) {
   if (pieces.size() == 1) return ViewOf(pieces.front().buffer, shape);
   std::vector<Piece> round(pieces.begin(), pieces.end());
   std::vector<OwnedBuffer> joined;  // the pieces of this round, after the first
@@ -97,7 +101,7 @@ absl::StatusOr<OwnedBuffer> JoinPieces(const OpKernelContext& context, DataType 
       const auto group = absl::MakeConstSpan(round).subspan(first, kMaxPieces);
       int64_t size = 0;
       for (const Piece& piece : group) size += piece.size;
-      TF_ASSIGN_OR_RETURN(OwnedBuffer buffer, JoinOnce(context, type, group));
+      TF_ASSIGN_OR_RETURN(OwnedBuffer buffer, JoinOnce(context, type, group, rows));
       next.push_back({buffer.get(), size});
       next_joined.push_back(std::move(buffer));
     }

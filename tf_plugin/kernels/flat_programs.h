@@ -1,5 +1,5 @@
 // Joins buffers into one, and cuts one into several, element for element and without regard to
-// shape.
+// their shapes.
 #ifndef TF_PLUGIN_KERNELS_FLAT_PROGRAMS_H_
 #define TF_PLUGIN_KERNELS_FLAT_PROGRAMS_H_
 
@@ -20,9 +20,10 @@ struct Piece {
 };
 
 // One buffer of `shape` with the elements of `pieces`, one after the other; none of them is empty.
+// With more than one row: all first rows of the pieces, then all second ones, and so on.
 absl::StatusOr<OwnedBuffer> JoinPieces(const tensorflow::OpKernelContext& context,
                                        tensorflow::DataType type, absl::Span<const Piece> pieces,
-                                       const tensorflow::TensorShape& shape);
+                                       const tensorflow::TensorShape& shape, int64_t rows = 1);
 
 // Buffers of `shapes` with the elements of `whole`, from its first one on.
 absl::StatusOr<std::vector<OwnedBuffer>> CutPieces(

@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "tensorflow/core/kernels/function_ops.h"
 #include "tensorflow/core/kernels/identity_op.h"
 #include "tensorflow/core/kernels/queue_op.h"
 #include "tensorflow/core/kernels/resource_variable_ops.h"
 #include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/narrow_types.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
+using ::tensorflow::DataType;
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
@@ -61,6 +64,15 @@ void RegisterHandleKernels() {
   // TensorFlow's kernel for any device writes its answer where it is, and that would be a handle.
   Register<tensorflow::QueueIsClosedOp>(
       XpuKernel("QueueIsClosedV2").HostMemory("handle").HostMemory("is_closed"));
+  // TensorFlow has those of all other types for any device.
+  constexpr DataType kHandedOn[] = {
+      tensorflow::DT_QINT16, tensorflow::DT_QUINT16, tensorflow::DT_FLOAT8_E4M3FNUZ,
+      tensorflow::DT_FLOAT8_E4M3B11FNUZ, tensorflow::DT_FLOAT8_E5M2FNUZ};
+  Register<tensorflow::ArgOp>(XpuKernel("_Arg").TypeConstraint("T", kHandedOn));
+  Register<tensorflow::RetvalOp>(XpuKernel("_Retval").TypeConstraint("T", kHandedOn));
+  for (const char* const op : {"_EagerConst", "Identity", "StopGradient"}) {
+    Register<IdentityOp>(XpuKernel(op).TypeConstraint("T", kEightBitFloats));
+  }
   Register<FakeParamKernel>(XpuKernel("FakeParam").TypeConstraint("dtype", kDeviceTypes));
 }
 

@@ -61,7 +61,8 @@ class MultinomialKernel final : public OpKernel {
       return OutputUninitialized(context, 0, shape);
     }
     FfiAttributes attributes;
-    AddStream(generator_.ReserveRandomOutputs(shape.num_elements(), 1), attributes);
+    // Two numbers for each sample.
+    AddStream(generator_.ReserveRandomOutputs(shape.num_elements(), 2), attributes);
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(logits));
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> drawn,
                         Launch(*context, "onexpu.categorical", {operand},

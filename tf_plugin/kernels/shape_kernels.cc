@@ -6,9 +6,11 @@
 #include <memory>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "tensorflow/core/kernels/reshape_op.h"
 #include "tensorflow/core/kernels/shape_ops.h"
 #include "tf_plugin/kernels/device_types.h"
+#include "tf_plugin/kernels/narrow_types.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "xla/tsl/platform/statusor.h"
@@ -16,6 +18,7 @@
 namespace onexpu::tf_plugin {
 namespace {
 
+using ::tensorflow::DataType;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
@@ -53,20 +56,23 @@ class ReshapingKernel final : public Base {
 }  // namespace
 
 void RegisterShapeKernels() {
-  Register<ReshapingKernel<tensorflow::ReshapeOp>>(
-      XpuKernel("Reshape").TypeConstraint("T", kDeviceTypes).HostMemory("shape"));
-  Register<ReshapingKernel<tensorflow::ExpandDimsOp<int32_t>>>(
-      XpuKernel("ExpandDims")
-          .TypeConstraint("T", kDeviceTypes)
-          .TypeConstraint<int32_t>("Tdim")
-          .HostMemory("dim"));
-  Register<ReshapingKernel<tensorflow::ExpandDimsOp<int64_t>>>(
-      XpuKernel("ExpandDims")
-          .TypeConstraint("T", kDeviceTypes)
-          .TypeConstraint<int64_t>("Tdim")
-          .HostMemory("dim"));
-  Register<ReshapingKernel<tensorflow::SqueezeOp>>(
-      XpuKernel("Squeeze").TypeConstraint("T", kDeviceTypes));
+  for (const absl::Span<const DataType> types :
+       {absl::Span<const DataType>(kDeviceTypes), absl::Span<const DataType>(kEightBitFloats)}) {
+    Register<ReshapingKernel<tensorflow::ReshapeOp>>(
+        XpuKernel("Reshape").TypeConstraint("T", types).HostMemory("shape"));
+    Register<ReshapingKernel<tensorflow::ExpandDimsOp<int32_t>>>(
+        XpuKernel("ExpandDims")
+            .TypeConstraint("T", types)
+            .TypeConstraint<int32_t>("Tdim")
+            .HostMemory("dim"));
+    Register<ReshapingKernel<tensorflow::ExpandDimsOp<int64_t>>>(
+        XpuKernel("ExpandDims")
+            .TypeConstraint("T", types)
+            .TypeConstraint<int64_t>("Tdim")
+            .HostMemory("dim"));
+    Register<ReshapingKernel<tensorflow::SqueezeOp>>(
+        XpuKernel("Squeeze").TypeConstraint("T", types));
+  }
 }
 
 }  // namespace onexpu::tf_plugin

@@ -75,6 +75,20 @@ absl::StatusOr<PJRT_Buffer_Type> BufferTypeOf(DataType type) {
       return PJRT_Buffer_Type_C64;
     case tensorflow::DT_COMPLEX128:
       return PJRT_Buffer_Type_C128;
+    case tensorflow::DT_FLOAT8_E5M2:
+      return PJRT_Buffer_Type_F8E5M2;
+    case tensorflow::DT_FLOAT8_E4M3FN:
+      return PJRT_Buffer_Type_F8E4M3FN;
+    case tensorflow::DT_FLOAT8_E4M3FNUZ:
+      return PJRT_Buffer_Type_F8E4M3FNUZ;
+    case tensorflow::DT_FLOAT8_E4M3B11FNUZ:
+      return PJRT_Buffer_Type_F8E4M3B11FNUZ;
+    case tensorflow::DT_FLOAT8_E5M2FNUZ:
+      return PJRT_Buffer_Type_F8E5M2FNUZ;
+    case tensorflow::DT_INT4:
+      return PJRT_Buffer_Type_S4;
+    case tensorflow::DT_UINT4:
+      return PJRT_Buffer_Type_U4;
     default:
       return absl::UnimplementedError(absl::StrCat("onexpu: a tensor of type ",
                                                    tensorflow::DataTypeString(type),

@@ -54,6 +54,15 @@ def test_many_classes(classes: int) -> None:
     assert_frequencies(groups[samples], probabilities)
 
 
+def test_rare_classes() -> None:
+    # Each has 4e-8 of the whole: less than what a 32-bit float can add to it.
+    logits = np.full([1, 1000], -17, np.float32)
+    logits[0, 0] = 0
+    samples = draw(logits, 1_000_000)
+    rare = softmax(logits.astype(np.float64))[:, 1:].sum()
+    assert_frequencies(np.minimum(samples, 1), np.array([[1 - rare, rare]]))
+
+
 def test_far_logits() -> None:
     samples = draw(np.float32([[1000.0, 1000.0, -1000.0], [-1e30, -2e30, -3e30]]))
     assert_frequencies(samples, np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
