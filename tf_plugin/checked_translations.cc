@@ -144,7 +144,7 @@ class CheckedTranslation final : public OpKernel {
         operands.Tensors(), /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
     TF_RETURN_IF_ERROR(inference.construction_status());
     TF_RETURN_IF_ERROR(CheckShapeRules(type_string(), inference));
-    return inference.Run(op_->shape_inference_fn);
+    return WithRule(type_string(), inference.Run(op_->shape_inference_fn));
   }
 
   const int graph_def_version_;

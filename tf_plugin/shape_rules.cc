@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tensorflow/core/framework/tensor.h"
@@ -59,6 +60,12 @@ constexpr RankRule kRanks[] = {
     {"SparseToDense", 1, 1, "output_shape must be rank 1"},
     {"SparseToDense", 3, 0, "default_value should be a scalar"},
     {"Split", 0, 0, "split_dim must be a scalar"},
+    {"RngReadAndSkip", 1, 0, "algorithm must be of shape []"},
+    {"StatefulStandardNormalV2", 1, 0, "algorithm must be of shape []"},
+    {"StatefulTruncatedNormal", 1, 0, "algorithm must be of shape []"},
+    {"StatefulUniform", 1, 0, "algorithm must be of shape []"},
+    {"StatefulUniformFullInt", 1, 0, "algorithm must be of shape []"},
+    {"StatefulUniformInt", 1, 0, "algorithm must be of shape []"},
     {"Tile", 1, 1, "Expected multiples to be 1-D"},
     {"Transpose", 1, 1, "perm must be a vector"},
     {"UnsortedSegmentMax", 2, 0, "num_segments should be a scalar"},
@@ -73,7 +80,7 @@ absl::Status CheckRanks(absl::string_view op, InferenceContext& shapes) {
     const ShapeHandle operand = shapes.input(rule.operand);
     if (!shapes.RankKnown(operand) || InferenceContext::Rank(operand) == rule.rank) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(rule.otherwise, ", but got shape ", shapes.DebugString(operand)));
+        absl::StrCat(rule.otherwise, ", not shape ", shapes.DebugString(operand)));
   }
   return absl::OkStatus();
 }
@@ -175,6 +182,16 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
   TF_RETURN_IF_ERROR(CheckRanks(op, shapes));
   const auto rule = kRules->find(op);
   return rule == kRules->end() ? absl::OkStatus() : rule->second(shapes);
+}
+
+absl::Status WithRule(absl::string_view op, const absl::Status& said) {
+  if (said.ok() || op != "ScatterNd" || !absl::StrContains(said.message(), "must match")) {
+    return said;
+  }
+  return absl::Status(said.code(),
+                      absl::StrCat("Must have updates.shape = indices.shape[:batch_dim] + "
+                                   "buffer_shape[num_index_dims:]. ",
+                                   said.message()));
 }
 
 }  // namespace onexpu::tf_plugin

@@ -14,6 +14,10 @@ namespace onexpu::tf_plugin {
 absl::Status CheckShapeRules(absl::string_view op,
                              tensorflow::shape_inference::InferenceContext& shapes);
 
+// What the shape function of `op` says, and where it refuses dimensions that do not match, the rule
+// for all of them, in the words of the op's translation.
+absl::Status WithRule(absl::string_view op, const absl::Status& said);
+
 }  // namespace onexpu::tf_plugin
 
 #endif  // TF_PLUGIN_SHAPE_RULES_H_

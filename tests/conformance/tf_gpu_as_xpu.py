@@ -65,6 +65,20 @@ def _local_devices(session_config: Any = None) -> list[device_attributes_pb2.Dev
     ]
 
 
+def install_as_xla_device() -> None:
+    """Lets tests find XPU that look for one of XLA's devices by its type."""
+    listed = device_lib.list_local_devices
+
+    def local_devices(session_config: Any = None) -> list[device_attributes_pb2.DeviceAttributes]:
+        devices = listed(session_config)
+        for device in devices:
+            if device.device_type == "XPU":
+                device.device_type = "XLA_GPU"
+        return devices
+
+    device_lib.list_local_devices = local_devices
+
+
 def install() -> None:
     """Renames for the rest of the process. Call it before the tests are imported."""
     ops.Graph.device = _renaming(ops.Graph.device)

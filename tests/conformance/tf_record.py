@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs one file of TensorFlow's own tests: one line of JSON per case, as soon as it has ended.
 
-Usage: tf_record.py --tests DIR --record FILE --seconds S [--only FILE] [--gpu-is-xpu]
-                    TEST [FLAG ...]
+Usage: tf_record.py --tests DIR --record FILE --seconds S [--only FILE]
+                    [--gpu-is-xpu | --xla-gpu-is-xpu] TEST [FLAG ...]
 
 `tf_tests.py` starts it as a process that may end at any case, or be ended: what was recorded before
 stays, cases that the record holds are left out of the next run, and the case that had begun is
@@ -150,6 +150,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, required=True)
     parser.add_argument("--only", type=pathlib.Path, help="a JSON list of the cases to run")
     parser.add_argument("--gpu-is-xpu", action="store_true")
+    parser.add_argument("--xla-gpu-is-xpu", action="store_true")
     parser.add_argument("test", help="below DIR, without .py")
     parser.add_argument("flags", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
@@ -165,6 +166,10 @@ def main() -> None:
         import tf_gpu_as_xpu
 
         tf_gpu_as_xpu.install()
+    if arguments.xla_gpu_is_xpu:
+        import tf_gpu_as_xpu
+
+        tf_gpu_as_xpu.install_as_xla_device()
     absltest.main = googletest.main = lambda *_, **__: _run_module(arguments)
     path = arguments.tests / f"{arguments.test}.py"
     sys.path[0] = str(path.parent)

@@ -60,6 +60,8 @@ _WITHOUT_XLA_DEVICE = {
     "xla_call_module_test",
     "xla_custom_call_ops_test",
 }
+# Those look for one of XLA's devices among all that there are, whatever the flag says.
+_LOOK_FOR_XLA_DEVICE = {"stateful_random_ops_test", "stateless_random_ops_test"}
 # What these files set for XLA in their last lines, where a process with a plugin has read it.
 _ENVIRONMENT = {
     "async_comp_test": "--tf_xla_async_compilation=true --tf_xla_enable_lazy_compilation=true",
@@ -162,6 +164,8 @@ def _command(
     if not test.startswith(COMPILER):
         return command + ["--gpu-is-xpu"] * (platform == "xpu") + [test]
     flags = _XLA_FLAGS[platform]
+    if platform == "xpu" and pathlib.Path(test).name in _LOOK_FOR_XLA_DEVICE:
+        command.append("--xla-gpu-is-xpu")
     if pathlib.Path(test).name in _WITHOUT_XLA_DEVICE:
         flags = [flag.replace("XLA_CPU", "CPU") for flag in flags]
     return [*command, test, *flags]

@@ -4,19 +4,25 @@
 #include <atomic>
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tensorflow/core/framework/rng_alg.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/tensor_util.h"
+#include "tf_plugin/kernels/device_program.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/philox_attributes.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/placement_counters.h"
+#include "tf_plugin/translations/threefry.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -90,6 +96,7 @@ class StatelessRandomKernel final : public OpKernel {
   explicit StatelessRandomKernel(OpKernelConstruction* construction)
       : OpKernel(construction),
         executions_(PlacementCounter(Route::kSyclKernel, type_string())),
+        compiled_(PlacementCounter(Route::kOnDemand, type_string())),
         op_(*std::find_if(std::begin(kOps), std::end(kOps),
                           [&](const StatelessOp& entry) {
                             return type_string() == entry.op || type_string() == entry.v2;
@@ -102,6 +109,7 @@ class StatelessRandomKernel final : public OpKernel {
   absl::Status Fill(OpKernelContext* context) const {
     TensorShape shape;
     TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
+    if (!has_seed_ && IsThreeFry(context->input(3))) return FillWithThreeFry(context, shape);
     FfiAttributes attributes;
     TF_ASSIGN_OR_RETURN(const std::vector<PJRT_Buffer*> stream,
                         StatelessStream(context, has_seed_, attributes));
@@ -121,7 +129,64 @@ class StatelessRandomKernel final : public OpKernel {
     return SetOutput(context, 0, shape, std::move(numbers.front()));
   }
 
+  static bool IsThreeFry(const Tensor& algorithm) {
+    return algorithm.dims() == 0 && algorithm.scalar<int32_t>()() == tensorflow::RNG_ALG_THREEFRY;
+  }
+
+  // What a compiled function gives, too: a program, as TensorFlow has no kernel for these numbers.
+  absl::Status FillWithThreeFry(OpKernelContext* context, const TensorShape& shape) const {
+    const Tensor& key = context->input(1);
+    const Tensor& counter = context->input(2);
+    if (key.shape() != TensorShape({1}) || counter.dims() != 1 || counter.dim_size(0) < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("key must have shape [1] and counter at least [1], not ",
+                       key.shape().DebugString(), " and ", counter.shape().DebugString()));
+    }
+    const bool is_bounded = op_.types == Types::kBounded;
+    int64_t bounds[2] = {0, 0};
+    if (is_bounded) {
+      TF_RETURN_IF_ERROR(BoundsOf(context->input(4), context->input(5), bounds[0], bounds[1]));
+    }
+    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
+    xla::PrimitiveType type;
+    TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(output_type(0), &type));
+    const auto build = [&]() -> absl::StatusOr<xla::XlaComputation> {
+      xla::XlaBuilder builder("threefry");
+      const auto words = [&](int number, int64_t size) {
+        return xla::Parameter(&builder, number, xla::ShapeUtil::MakeShape(xla::U64, {size}),
+                              absl::StrCat("words_", number));
+      };
+      const xla::XlaOp first = words(0, 1), second = words(1, counter.dim_size(0));
+      const xla::XlaOp bounds =
+          xla::Parameter(&builder, 2, xla::ShapeUtil::MakeShape(xla::S64, {2}), "bounds");
+      const auto bound = [&](int64_t place) {
+        return xla::ConvertElementType(
+            xla::Reshape(xla::SliceInDim(bounds, place, place + 1, 1, 0), {}), type);
+      };
+      const auto sizes = shape.dim_sizes();
+      const xla::XlaOp numbers = ThreeFryNumbers(
+          op_.distribution, first, second, is_bounded ? bound(0) : xla::XlaOp(),
+          is_bounded ? bound(1) : xla::XlaOp(), xla::ShapeUtil::MakeShape(type, sizes));
+      return builder.Build(numbers);
+    };
+    const std::string name =
+        absl::StrCat("threefry ", op_.distribution, " ", xla::PrimitiveType_Name(type), " ",
+                     counter.dim_size(0), " ", shape.DebugString());
+    std::vector<PJRT_Buffer*> operands;
+    TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(key));
+    TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(counter));
+    TF_ASSIGN_OR_RETURN(
+        const OwnedBuffer device_bounds,
+        BufferFromHost(*context, tensorflow::DT_INT64, TensorShape({2}), bounds, {}));
+    operands.push_back(device_bounds.get());
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
+                        RunDeviceProgram(*context, name, build, operands));
+    Count(compiled_);
+    return SetOutput(context, 0, shape, std::move(numbers.front()));
+  }
+
   std::atomic<uint64_t>& executions_;
+  std::atomic<uint64_t>& compiled_;
   const StatelessOp& op_;
   const bool has_seed_;
 };

@@ -11,14 +11,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tensorflow/compiler/tf2xla/lib/random.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/framework/rng_alg.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/threefry.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/dynamic_shaped_ops.h"
-#include "xla/hlo/builder/lib/prng.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -91,14 +90,6 @@ class SeedTranslation final : public XlaOpKernel {
   }
 };
 
-// A block of ThreeFry's numbers: key and the first element of the counter are its state.
-xla::RngOutput ThreeFryBits(XlaOp key, XlaOp counter, const xla::Shape& shape) {
-  const XlaOp both = xla::RngBitGenerator(
-      xla::RandomAlgorithm::RNG_THREE_FRY,
-      xla::ConcatInDim(key.builder(), {key, xla::SliceInDim(counter, 0, 1, 1, 0)}, 0), shape);
-  return {xla::GetTupleElement(both, 1), xla::GetTupleElement(both, 0)};
-}
-
 // An op, and the distribution of the custom call "onexpu.random".
 struct Distribution {
   const char* op;
@@ -143,7 +134,11 @@ class NumbersTranslation final : public XlaOpKernel {
     if (bound.num_elements() == 0) {
       numbers = xla::Zeros(context->builder(), shape);
     } else if (algorithm == tensorflow::RNG_ALG_THREEFRY) {
-      TF_ASSIGN_OR_RETURN(numbers, ThreeFryNumbers(context, shape));
+      const bool is_bounded = context->num_inputs() > 4;
+      numbers = ThreeFryNumbers(distribution_, xla::BitcastConvertType(context->Input(1), xla::U64),
+                                xla::BitcastConvertType(context->Input(2), xla::U64),
+                                is_bounded ? context->Input(4) : XlaOp(),
+                                is_bounded ? context->Input(5) : XlaOp(), shape);
     } else {
       TF_ASSIGN_OR_RETURN(numbers, PhiloxNumbers(context, shape));
     }
@@ -213,49 +208,6 @@ class NumbersTranslation final : public XlaOpKernel {
                            attributes, /*has_side_effect=*/false, /*output_operand_aliasing=*/{},
                            /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
                            xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
-  }
-
-  // As TensorFlow's translations have them; no kernel has these.
-  absl::StatusOr<XlaOp> ThreeFryNumbers(XlaOpKernelContext* context,
-                                        const xla::Shape& shape) const {
-    const absl::string_view distribution = distribution_;
-    const XlaOp key = xla::BitcastConvertType(context->Input(1), xla::U64);
-    const XlaOp counter = xla::BitcastConvertType(context->Input(2), xla::U64);
-    const xla::PrimitiveType type = shape.element_type();
-    if (distribution == "bits") {
-      return xla::BitcastConvertType(ThreeFryBits(key, counter, shape).value, type);
-    }
-    if (distribution == "integers") {
-      return xla::UniformIntDistribution(key, counter, ThreeFryBits, context->Input(4),
-                                         context->Input(5), shape)
-          .value;
-    }
-    // There are no distributions of bfloat16.
-    xla::Shape wide = shape;
-    if (type == xla::BF16) wide.set_element_type(xla::F32);
-    const auto uniform_from = [&](XlaOp low) {
-      return xla::UniformFloatingPointDistribution(
-                 key, counter, ThreeFryBits, low, xla::One(context->builder(), wide.element_type()),
-                 wide)
-          .value;
-    };
-    XlaOp numbers;
-    if (distribution == "normal") {
-      numbers = xla::NormalFloatingPointDistribution(key, counter, ThreeFryBits, wide).value;
-    } else if (distribution == "truncated_normal") {
-      numbers = tensorflow::TruncatedNormal(
-          uniform_from(xla::MinPositiveNormalValue(context->builder(), wide.element_type())));
-    } else {
-      numbers = uniform_from(xla::Zero(context->builder(), wide.element_type()));
-    }
-    return type == xla::BF16 ? Truncated(numbers) : numbers;
-  }
-
-  // bfloat16 without rounding: a uniform number below 1 stays below.
-  static XlaOp Truncated(XlaOp numbers) {
-    const XlaOp bits = xla::BitcastConvertType(numbers, xla::U32);
-    const XlaOp kept = bits & xla::ScalarLike(bits, 0xFFFF0000u);
-    return xla::ConvertElementType(xla::BitcastConvertType(kept, xla::F32), xla::BF16);
   }
 
   const char* distribution_;

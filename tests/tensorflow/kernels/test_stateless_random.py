@@ -114,5 +114,52 @@ def test_refused() -> None:
     both.check_refused(lambda: R.StatelessRandomUniform(shape=[-3], seed=[1, 2]))
     both.check_refused(lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=4, maxval=4))
     both.check_refused(lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=[4], maxval=5))
-    both.check_refused(lambda: R.StatelessRandomUniformV2(shape=[3], **(STREAM | {"alg": 2})))
+    both.check_refused(lambda: R.StatelessRandomUniformV2(shape=[3], **(STREAM | {"alg": 7})))
     both.check_refused(lambda: R.StatelessRandomUniformV2(shape=[3], **(STREAM | {"key": tf.constant([1, 2], tf.uint64)})))
+
+
+THREEFRY = 2
+
+
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("op", ["StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"])
+def test_threefry_as_compiled(op: str, dtype: tf.DType) -> None:
+    """TensorFlow's CPU kernels do not have it: what a compiled function gives is compared."""
+
+    def function() -> tf.Tensor:
+        key, counter = tf.constant([77], tf.uint64), tf.constant([5], tf.uint64)
+        return getattr(R, op)(shape=[500, 7], key=key, counter=counter, alg=THREEFRY, dtype=dtype)
+
+    with tf.device("/XPU:0"):
+        alone, compiled = function(), tf.function(function, jit_compile=True)()
+    np.testing.assert_array_equal(alone.numpy(), compiled.numpy())
+    numbers = alone.numpy().astype(np.float64)
+    mean, deviation = {"Uniform": (0.5, 12**-0.5), "Normal": (0, 1), "Truncat": (0, 0.88)}[
+        "Truncat" if "Truncated" in op else "Uniform" if "Uniform" in op else "Normal"
+    ]
+    assert abs(numbers.mean() - mean) < 0.06 and abs(numbers.std() - deviation) < 0.06
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_threefry_integers(dtype: tf.DType) -> None:
+    key, counter = tf.constant([77], tf.uint64), tf.constant([5], tf.uint64)
+    low, high = tf.constant(3, dtype), tf.constant(11, dtype)
+
+    def function() -> tuple[tf.Tensor, tf.Tensor]:
+        stream = {"key": key, "counter": counter, "alg": THREEFRY}
+        return (
+            R.StatelessRandomUniformIntV2(shape=[400], minval=low, maxval=high, **stream),
+            R.StatelessRandomUniformFullIntV2(shape=[400], dtype=dtype, **stream),
+        )
+
+    with tf.device("/XPU:0"):
+        alone, compiled = function(), tf.function(function, jit_compile=True)()
+    for a, c in zip(alone, compiled, strict=True):
+        np.testing.assert_array_equal(a, c)
+    assert set(alone[0].numpy().tolist()) == set(range(3, 11))
+
+
+def test_threefry_refused() -> None:
+    key, counter = tf.constant([77], tf.uint64), tf.constant([], tf.uint64)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="counter at least"), tf.device("/XPU:0"):
+        R.StatelessRandomUniformV2(shape=[3], key=key, counter=counter, alg=THREEFRY)

@@ -92,6 +92,12 @@ def test_means_of_another_shape(grad: tuple[int, ...]) -> None:
         R.AvgPoolGrad(orig_input_shape=[1, 4, 4, 2], grad=_ones(*grad), **POOL)
 
 
+@pytest.mark.parametrize("updates", [ROWS[:, :2], ROWS[:1], ROWS[0]])
+def test_updates_of_another_shape(updates: np.ndarray) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Must have updates.shape.*Dimensions"), tf.device("/XPU:0"):
+        R.ScatterNd(indices=[[0], [1]], updates=updates, shape=[4, 3])
+
+
 @pytest.mark.parametrize("padding", ["VALID", "SAME"])
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 def test_what_fits_is_taken(data_format: str, padding: str) -> None:
