@@ -147,7 +147,8 @@ def reset_statistics() -> None:
 def memory_info(device: int = 0) -> dict[str, int]:
     """Returns the state of a device's memory pool, in bytes.
 
-    TensorFlow's ``get_memory_info`` is not available to plugin devices; this is.
+    TensorFlow's ``tf.config.experimental.get_memory_info("XPU:0")`` gives two of them: what is in
+    use, and its peak.
 
     Parameters
     ----------

@@ -103,6 +103,11 @@ std::shared_ptr<Event> DeviceBuffer::RawToHost(void* destination, int64_t offset
 
 absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::CopyOn(SyclDevice& device,
                                                                    MemorySpace* memory) const {
+  return device.WithPatience([&] { return TryCopyOn(device, memory); });
+}
+
+absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::TryCopyOn(SyclDevice& device,
+                                                                      MemorySpace* memory) const {
   const size_t bytes = static_cast<size_t>(shape_.num_bytes());
   Submission submission(device);
   absl::MutexLock lock(&device.submission_mutex());

@@ -77,6 +77,8 @@ class DeviceBuffer final : public Buffer {
   // A copy in `memory`, made by the compute queue of that memory's device.
   absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyOn(SyclDevice& device,
                                                        MemorySpace* memory) const;
+  absl::StatusOr<std::shared_ptr<DeviceBuffer>> TryCopyOn(SyclDevice& device,
+                                                          MemorySpace* memory) const;
 
   const ArrayShape shape_;
   MemorySpace* const memory_space_;

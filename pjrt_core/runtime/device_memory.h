@@ -1,7 +1,7 @@
 // One piece of memory that buffers share: a block of a pool, or somebody else's.
 //
-// Owned by shared_ptr: the buffers over it, and work that has yet to be submitted. Work that was
-// submitted does not hold it: its tickets do (uses). When the last owner goes, a pool's block
+// Owned by shared_ptr: the buffers over it, and work that has no ticket yet. Work that has one does
+// not hold it, submitted or not: its tickets do (uses). When the last owner goes, a pool's block
 // returns at once with its tickets; memory of somebody else is given back when they are complete.
 // Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_DEVICE_MEMORY_H_

@@ -295,11 +295,13 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
-  // Both go after the lock: what they hold may run callbacks of users.
-  Execution execution;
-  Submission submission(device_);
-  absl::MutexLock lock(&device_.submission_mutex());
-  return Launch(submission, execution, arguments, options, want_done, /*rendezvous=*/nullptr);
+  return device_.WithPatience([&] {
+    // Both go after the lock: what they hold may run callbacks of users.
+    Execution execution;
+    Submission submission(device_);
+    absl::MutexLock lock(&device_.submission_mutex());
+    return Launch(submission, execution, arguments, options, want_done, /*rendezvous=*/nullptr);
+  });
 }
 
 absl::StatusOr<std::vector<ExecuteResult>> DeviceProgram::ExecuteTogether(

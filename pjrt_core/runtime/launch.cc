@@ -105,29 +105,20 @@ int64_t EstimateNanoseconds(absl::Span<const std::shared_ptr<Buffer>> operands,
   return 5'000 + bytes / 10;
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
-    const FfiHandler& handler, Device* device, absl::Span<const std::shared_ptr<Buffer>> operands,
-    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes) {
+// One submission of the call. An error before it leaves everything as it was.
+absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
+    SyclDevice& device, const std::shared_ptr<LaunchCall>& call,
+    absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types) {
   static std::atomic<int64_t> next_run_id{1};
-  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
-  for (size_t i = 0; i < operands.size(); ++i) {
-    ONEXPU_RETURN_IF_ERROR(CheckOperand(handler, device, *operands[i], i));
-  }
-  ONEXPU_RETURN_IF_ERROR(CheckAliases(handler, operands, result_types));
-  std::shared_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
-  ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
-
-  SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
   SubmitOptions options{.blocking = call->site.blocking(),
                         .estimated_nanoseconds = EstimateNanoseconds(operands, result_types)};
   std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
-  std::vector<std::shared_ptr<Buffer>> results;
+  call->operands.assign(operands.size(), nullptr);
+  call->results.clear();
 
-  Submission submission(sycl_device);
-  absl::ReleasableMutexLock lock(&sycl_device.submission_mutex());
-  call->operands.resize(operands.size());
+  Submission submission(device);
+  absl::ReleasableMutexLock lock(&device.submission_mutex());
   for (size_t i = 0; i < result_types.size(); ++i) {
     const LaunchResultType& type = result_types[i];
     const size_t bytes = static_cast<size_t>(type.shape.num_bytes());
@@ -152,7 +143,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
   }
   Definition definition = submission.Submit(
       std::move(options),
-      [call, device, &statistics = sycl_device.statistics(),
+      [call, device = static_cast<Device*>(&device), &statistics = device.statistics(),
        run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
         const FfiInvocation invocation{
             .queue = queue, .device = device, .statistics = statistics, .run_id = run_id};
@@ -160,20 +151,42 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
         if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
         return outcome;
       });
-  // Before the lock opens: nobody else may submit a use of memory that has a new owner.
+  // Before the lock opens: nobody else may submit a use of memory that has a new owner. A handler
+  // that failed, for want of scratch memory maybe, gave no result that could be one.
   for (const LaunchResultType& type : result_types) {
-    if (type.alias_operand >= 0) operands[type.alias_operand]->Delete();
+    if (type.alias_operand >= 0 && call->outcome.ok()) operands[type.alias_operand]->Delete();
   }
   lock.Release();
-  sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
 
-  ONEXPU_RETURN_IF_ERROR(call->outcome);
+  std::vector<std::shared_ptr<Buffer>> results;
   for (size_t i = 0; i < result_types.size(); ++i) {
     const LaunchResultType& type = result_types[i];
     results.push_back(std::make_shared<DeviceBuffer>(
-        type.shape, device->memory(type.memory_kind),
+        type.shape, device.memory(type.memory_kind),
         DeviceBuffer::Contents{std::move(memories[i]), 0, definition}));
   }
+  return results;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
+    const FfiHandler& handler, Device* device, absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes) {
+  ONEXPU_RETURN_IF_ERROR(CheckNotForked());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    ONEXPU_RETURN_IF_ERROR(CheckOperand(handler, device, *operands[i], i));
+  }
+  ONEXPU_RETURN_IF_ERROR(CheckAliases(handler, operands, result_types));
+  std::shared_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
+  ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
+
+  SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
+  ONEXPU_ASSIGN_OR_RETURN(
+      std::vector<std::shared_ptr<Buffer>> results,
+      sycl_device.WithPatience([&] { return Submit(sycl_device, call, operands, result_types); }));
+  sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
+  ONEXPU_RETURN_IF_ERROR(call->outcome);
   return results;
 }
 

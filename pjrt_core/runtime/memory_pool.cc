@@ -11,9 +11,9 @@
 namespace onexpu {
 namespace {
 
-constexpr size_t kSmall = size_t{1} << 20;  // below: cut from regions of kSmallRegion
+constexpr size_t kMediumFrom = size_t{1} << 20;
+constexpr size_t kLargeFrom = size_t{16} << 20;
 constexpr size_t kSmallRegion = size_t{4} << 20;
-constexpr size_t kMedium = size_t{16} << 20;  // below: cut from regions of kMediumRegion
 constexpr size_t kMediumRegion = size_t{64} << 20;
 constexpr size_t kLargeGranule = size_t{2} << 20;
 // How many blocks of a size class are looked at for one that is free of pending work.
@@ -28,6 +28,7 @@ size_t RoundUp(size_t value, size_t granule) { return (value + granule - 1) / gr
 struct MemoryPool::Region {
   char* memory = nullptr;
   size_t size = 0;
+  Kind kind = kSmall;
   Block* first = nullptr;
 };
 
@@ -38,6 +39,11 @@ MemoryPool::MemoryPool(std::string name, size_t limit, Upstream upstream)
 
 MemoryPool::~MemoryPool() {
   for (const auto& region : regions_) upstream_.free(region->memory);
+}
+
+MemoryPool::Kind MemoryPool::KindOf(size_t size) {
+  if (size < kMediumFrom) return kSmall;
+  return size < kLargeFrom ? kMedium : kLarge;
 }
 
 // Classes of a power of two, each cut into kSubclasses: a class holds sizes from its lower bound
@@ -62,11 +68,8 @@ absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser
   if (bytes > limit_) return absl::ResourceExhaustedError("");
   const size_t size = RoundUp(std::max<size_t>(bytes, 1), kAlignment);
   absl::MutexLock lock(&mutex_);
-  Block* block = FindFree(size, user);
-  if (block == nullptr) {
-    block = Grow(size);
-    if (block == nullptr) return absl::ResourceExhaustedError("");
-  }
+  Block* block = FindOrGrow(size, user);
+  if (block == nullptr) return absl::ResourceExhaustedError("");
   Split(block, size);
   block->is_free = false;
   block->uses.clear();
@@ -95,16 +98,34 @@ void MemoryPool::Free(Block* block, const TicketSet& uses) {
   Insert(block);
 }
 
-MemoryPool::Block* MemoryPool::FindFree(size_t size, MemoryUser user) {
+MemoryPool::Block* MemoryPool::FindOrGrow(size_t size, MemoryUser user) {
+  const Kind kind = KindOf(size);
+  size_t region_size = RoundUp(size, kLargeGranule);
+  if (kind == kSmall) region_size = kSmallRegion;
+  if (kind == kMedium) region_size = kMediumRegion;
+  Block* block = FindFree(kind, size, user);
+  if (block == nullptr) block = Grow(kind, region_size);
+  // Near the limit: whatever there is, and no more than it takes.
+  for (const Kind other : {kSmall, kMedium, kLarge}) {
+    if (block == nullptr && other != kind) block = FindFree(other, size, user);
+  }
+  if (block == nullptr) block = Grow(kind, size);
+  if (block != nullptr) return block;
+  TrimLocked();
+  return Grow(kind, size);
+}
+
+MemoryPool::Block* MemoryPool::FindFree(Kind kind, size_t size, MemoryUser user) {
+  const FreeBlocks& free = free_[kind];
   for (int index = ClassOf(size); index < kClasses;) {
-    const uint64_t word = nonempty_[index / 64] >> (index % 64);
+    const uint64_t word = free.nonempty[index / 64] >> (index % 64);
     if (word == 0) {
       index = (index / 64 + 1) * 64;
       continue;
     }
     index += std::countr_zero(word);
     int probes = 0;
-    for (Block* block = free_lists_[index]; block != nullptr && probes < kMaxProbes;
+    for (Block* block = free.lists[index]; block != nullptr && probes < kMaxProbes;
          block = block->free_next, ++probes) {
       if (block->size >= size && IsUsable(*block, user)) {
         Remove(block);
@@ -116,25 +137,15 @@ MemoryPool::Block* MemoryPool::FindFree(size_t size, MemoryUser user) {
   return nullptr;
 }
 
-MemoryPool::Block* MemoryPool::Grow(size_t size) {
-  size_t region_size = RoundUp(size, kLargeGranule);
-  if (size < kSmall) region_size = kSmallRegion;
-  if (size >= kSmall && size < kMedium) region_size = kMediumRegion;
-  auto fits = [&](size_t bytes) {
-    return static_cast<size_t>(statistics_.pool_bytes) + bytes <= limit_;
-  };
-  void* memory = nullptr;
-  for (int attempt = 0; attempt < 3 && memory == nullptr; ++attempt) {
-    if (attempt == 1)
-      region_size = RoundUp(size, kAlignment);  // near the limit: no more than it takes
-    if (attempt == 2) TrimLocked();
-    if (fits(region_size)) memory = upstream_.allocate(region_size);
-  }
+MemoryPool::Block* MemoryPool::Grow(Kind kind, size_t region_size) {
+  if (static_cast<size_t>(statistics_.pool_bytes) + region_size > limit_) return nullptr;
+  void* const memory = upstream_.allocate(region_size);
   if (memory == nullptr) return nullptr;
 
   auto region = std::make_unique<Region>();
   region->memory = static_cast<char*>(memory);
   region->size = region_size;
+  region->kind = kind;
   Block* block = NewBlock();
   block->address = region->memory;
   block->size = region_size;
@@ -171,20 +182,22 @@ void MemoryPool::TrimLocked() {
 
 void MemoryPool::Insert(Block* block) {
   const int index = ClassOf(block->size);
+  FreeBlocks& free = free_[block->region->kind];
   block->free_previous = nullptr;
-  block->free_next = free_lists_[index];
+  block->free_next = free.lists[index];
   if (block->free_next != nullptr) block->free_next->free_previous = block;
-  free_lists_[index] = block;
-  nonempty_[index / 64] |= uint64_t{1} << (index % 64);
+  free.lists[index] = block;
+  free.nonempty[index / 64] |= uint64_t{1} << (index % 64);
 }
 
 void MemoryPool::Remove(Block* block) {
   const int index = ClassOf(block->size);
+  FreeBlocks& free = free_[block->region->kind];
   if (block->free_previous != nullptr) {
     block->free_previous->free_next = block->free_next;
   } else {
-    free_lists_[index] = block->free_next;
-    if (block->free_next == nullptr) nonempty_[index / 64] &= ~(uint64_t{1} << (index % 64));
+    free.lists[index] = block->free_next;
+    if (block->free_next == nullptr) free.nonempty[index / 64] &= ~(uint64_t{1} << (index % 64));
   }
   if (block->free_next != nullptr) block->free_next->free_previous = block->free_previous;
   block->free_previous = block->free_next = nullptr;
@@ -226,14 +239,17 @@ MemoryPool::Block* MemoryPool::NewBlock() {
 }
 
 size_t MemoryPool::LargestFree() const {
-  for (int index = kClasses - 1; index >= 0; --index) {
-    size_t largest = 0;
-    for (Block* block = free_lists_[index]; block != nullptr; block = block->free_next) {
-      largest = std::max(largest, block->size);
+  size_t largest = 0;
+  for (const FreeBlocks& free : free_) {
+    for (int index = kClasses - 1; index >= 0; --index) {
+      if (free.lists[index] == nullptr) continue;
+      for (Block* block = free.lists[index]; block != nullptr; block = block->free_next) {
+        largest = std::max(largest, block->size);
+      }
+      break;
     }
-    if (largest > 0) return largest;
   }
-  return 0;
+  return largest;
 }
 
 absl::Status MemoryPool::OutOfMemory(size_t bytes) const {

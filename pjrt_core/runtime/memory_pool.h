@@ -4,7 +4,9 @@
 // blocks; free neighbours coalesce. A freed block carries the tickets of the work that may still
 // touch it: it goes at once to work on the same timeline (in-order queues keep it right), to
 // anybody else when the tickets are complete. Two-level size classes with bitmaps make both
-// directions constant-time, last freed first out (its lines may still be in cache).
+// directions constant-time, last freed first out (its lines may still be in cache). Small, medium
+// and large blocks come from regions of their own while the limit allows it: a small one that stays
+// would keep a large region from ever being whole again.
 #ifndef PJRT_CORE_RUNTIME_MEMORY_POOL_H_
 #define PJRT_CORE_RUNTIME_MEMORY_POOL_H_
 
@@ -53,6 +55,9 @@ class MemoryPool {
 
   static constexpr size_t kAlignment = 256;
 
+  // What a region is cut into.
+  enum Kind { kSmall = 0, kMedium = 1, kLarge = 2 };
+
   // `limit` bounds what is taken from upstream.
   MemoryPool(std::string name, size_t limit, Upstream upstream);
   ~MemoryPool();
@@ -72,12 +77,22 @@ class MemoryPool {
   static constexpr int kSubclassBits = 3;
   static constexpr int kSubclasses = 1 << kSubclassBits;
   static constexpr int kClasses = 48 * kSubclasses;
+  static constexpr int kKinds = 3;
 
+  // The free blocks of one kind, by size class.
+  struct FreeBlocks {
+    std::array<Block*, kClasses> lists = {};
+    std::array<uint64_t, (kClasses + 63) / 64> nonempty = {};
+  };
+
+  static Kind KindOf(size_t size);
   static int ClassOf(size_t size);
   static bool IsUsable(const Block& block, MemoryUser user);
 
-  Block* FindFree(size_t size, MemoryUser user) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Block* Grow(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Block* FindOrGrow(size_t size, MemoryUser user) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Block* FindFree(Kind kind, size_t size, MemoryUser user) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A region of that size; null when there is no memory for it.
+  Block* Grow(Kind kind, size_t region_size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TrimLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Insert(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Remove(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -92,8 +107,7 @@ class MemoryPool {
 
   mutable absl::Mutex mutex_;
   std::vector<std::unique_ptr<Region>> regions_ ABSL_GUARDED_BY(mutex_);
-  std::array<Block*, kClasses> free_lists_ ABSL_GUARDED_BY(mutex_) = {};
-  std::array<uint64_t, (kClasses + 63) / 64> nonempty_ ABSL_GUARDED_BY(mutex_) = {};
+  std::array<FreeBlocks, kKinds> free_ ABSL_GUARDED_BY(mutex_);
   std::deque<Block> block_storage_ ABSL_GUARDED_BY(mutex_);
   std::vector<Block*> spare_blocks_ ABSL_GUARDED_BY(mutex_);
   MemoryStatistics statistics_ ABSL_GUARDED_BY(mutex_);

@@ -29,7 +29,7 @@ char* Submission::Read(const DeviceBuffer::Contents& contents) {
 
 absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Allocate(MemoryKind kind, size_t bytes) {
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
-                          device_.Allocate(kind, bytes, &device_.compute()));
+                          device_.AllocateForSubmission(kind, bytes));
   memories_.push_back(memory);
   return memory;
 }

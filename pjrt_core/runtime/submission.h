@@ -105,11 +105,15 @@ Definition Submission::Submit(SubmitOptions options, Body body) {
     Run(reservation.ticket, std::move(options), body);
     return definition;
   }
+  // The ticket keeps the memory. Held by the work, too, the temporaries of every run that waits for
+  // the launcher would be memory of their own.
+  auto memories = std::move(memories_);
   auto work = [submission = std::move(*this), ticket = reservation.ticket,
                options = std::move(options), body = std::move(body)]() mutable {
     submission.device_.set_launcher_ticket(ticket);
     submission.Run(ticket, std::move(options), body);
   };
+  memories_ = std::move(memories);
   device_.launcher().Enqueue(std::move(work));
   return definition;
 }

@@ -133,18 +133,35 @@ absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, s
   return pool.OutOfMemory(bytes);
 }
 
-absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Allocate(MemoryKind kind, size_t bytes,
-                                                                   const Timeline* timeline) {
+bool SyclDevice::WaitForLauncher() {
+  if (launcher_.IsThisThread()) return false;
+  compute_->WaitUntilCommitted(compute_->reserved());
+  return true;
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateFrom(MemoryKind kind,
+                                                                       size_t bytes,
+                                                                       const Timeline* timeline) {
   MemoryPool& pool = kind == MemoryKind::kDevice ? *device_pool_ : *pinned_pool_;
   ONEXPU_ASSIGN_OR_RETURN(MemoryPool::Block * block,
                           AllocateBlock(pool, bytes, MemoryUser{.timeline = timeline}));
   return std::make_shared<DeviceMemory>(&pool, block);
 }
 
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Allocate(MemoryKind kind, size_t bytes,
+                                                                   const Timeline* timeline) {
+  return WithPatience([&] { return AllocateFrom(kind, bytes, timeline); });
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateForSubmission(MemoryKind kind,
+                                                                                size_t bytes) {
+  return AllocateFrom(kind, bytes, compute_.get());
+}
+
 absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Scratch(size_t bytes) {
   if (scratch_ != nullptr && scratch_->size() >= bytes) return scratch_;
   scratch_.reset();  // its tickets keep it from others until the work that uses it is done
-  ONEXPU_ASSIGN_OR_RETURN(scratch_, Allocate(MemoryKind::kDevice, bytes, compute_.get()));
+  ONEXPU_ASSIGN_OR_RETURN(scratch_, AllocateForSubmission(MemoryKind::kDevice, bytes));
   return scratch_;
 }
 

@@ -82,10 +82,26 @@ class SyclDevice final : public Device {
   uint64_t NewMark() ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_) { return ++last_mark_; }
 
   // Memory whose first use is work of `timeline` that has not been submitted yet; with null,
-  // whatever uses it at once. Under pressure waits for committed work, trims and retries before it
-  // answers RESOURCE_EXHAUSTED.
+  // whatever uses it at once. Under pressure waits for all work there is, trims and retries before
+  // it answers RESOURCE_EXHAUSTED. Not with locks held.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Allocate(MemoryKind kind, size_t bytes,
                                                          const Timeline* timeline);
+
+  // Memory for work on the compute queue that is submitted next; call with submission_mutex() held.
+  // Waits for committed work only: what the launcher has may need the lock. WithPatience does the
+  // rest.
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateForSubmission(MemoryKind kind,
+                                                                      size_t bytes);
+
+  // Runs `attempt`, which takes the submission lock, changes nothing if it fails, and returns a
+  // StatusOr. When there was no memory, waits for what the launcher has yet to submit, which uses
+  // some, and runs it again.
+  template <typename Attempt>
+  auto WithPatience(Attempt attempt) {
+    auto result = attempt();
+    if (absl::IsResourceExhausted(result.status()) && WaitForLauncher()) result = attempt();
+    return result;
+  }
 
   // The arena of library scratch that all Programs of the device share (they follow one another on
   // the compute queue). Grows, never shrinks. Call with submission_mutex() held.
@@ -110,6 +126,11 @@ class SyclDevice final : public Device {
   void Describe();
   std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, size_t limit);
   absl::StatusOr<MemoryPool::Block*> AllocateBlock(MemoryPool& pool, size_t bytes, MemoryUser user);
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateFrom(MemoryKind kind, size_t bytes,
+                                                             const Timeline* timeline);
+  // Blocks until all that was given to the launcher so far has been submitted. False on its own
+  // thread, where that cannot be waited for.
+  bool WaitForLauncher();
   Ticket CurrentComputeTicket() const;
 
   Client* const client_;

@@ -177,7 +177,11 @@ absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocatio
   ONEXPU_RETURN_IF_ERROR(frame.Run(XLA_FFI_ExecutionStage_PREPARE, handler_->prepare, context));
   ONEXPU_RETURN_IF_ERROR(
       frame.Run(XLA_FFI_ExecutionStage_INITIALIZE, handler_->initialize, context));
-  return frame.Run(XLA_FFI_ExecutionStage_EXECUTE, handler_->execute, context);
+  absl::Status status = frame.Run(XLA_FFI_ExecutionStage_EXECUTE, handler_->execute, context);
+  if (status.ok() || context.refused.ok()) return status;
+  // ffi::ScratchAllocator tells the handler only that there was none.
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), "; ", context.refused.message()));
 }
 
 absl::Status FfiCallSite::Call(absl::Span<void* const> operands, absl::Span<void* const> results,

@@ -166,7 +166,10 @@ XLA_FFI_Error* DeviceMemoryAllocate(XLA_FFI_DeviceMemory_Allocate_Args* args) {
   args->data = nullptr;
   if (args->size == 0) return nullptr;
   absl::StatusOr<void*> memory = context->device->AllocateOrdered(args->size);
-  if (!memory.ok()) return MakeFfiError(memory.status());
+  if (!memory.ok()) {
+    context->refused = memory.status();
+    return MakeFfiError(memory.status());
+  }
   context->scratch.push_back({*memory, args->size});
   args->data = *memory;
   return nullptr;

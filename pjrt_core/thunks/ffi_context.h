@@ -64,6 +64,7 @@ struct XLA_FFI_ExecutionContext {
   onexpu::FfiState prepared;                 // this execution's
   onexpu::FfiState initialized;
   absl::InlinedVector<Scratch, 4> scratch;
+  absl::Status refused;  // why there was no scratch memory, the last time there was none
 };
 
 // Completed by the handler, from any thread.

@@ -3,10 +3,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -14,6 +16,8 @@
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/environment.h"
+#include "pjrt_core/runtime/ffi_registry.h"
+#include "pjrt_core/runtime/launch.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {
@@ -158,6 +162,64 @@ TEST(Devices, MemoryLimit) {
   });
   EXPECT_THAT(text, HasSubstr("RESOURCE_EXHAUSTED"));
   EXPECT_THAT(text, HasSubstr("limit 67108864"));
+}
+
+// Has its thread, the launcher, for a while.
+XLA_FFI_Error* Sleep(XLA_FFI_CallFrame* frame) {
+  for (XLA_FFI_Extension_Base* extension = frame->extension_start; extension != nullptr;
+       extension = extension->next) {
+    if (extension->type != XLA_FFI_Extension_Metadata) continue;
+    XLA_FFI_Metadata& metadata =
+        *reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata;
+    metadata.api_version.major_version = XLA_FFI_API_MAJOR;
+    metadata.api_version.minor_version = XLA_FFI_API_MINOR;
+    return nullptr;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  return nullptr;
+}
+
+std::shared_ptr<LoadedProgram> LoadTemporary(uint64_t bytes) {
+  TestProgram builder(TestDevice());
+  builder.Temporary(bytes);
+  builder.program().blocking = true;
+  return builder.Load();
+}
+
+// What waits for the launcher has its memory in the order of the queue, as what runs at once. What
+// finds no memory waits for the launcher.
+TEST(Devices, RunsThatWaitForTheLauncherShareMemory) {
+  constexpr int64_t kMiB = int64_t{1} << 20;
+  const std::string text = InProcess({{"ONEXPU_MEMORY_LIMIT", "64M"}}, [] {
+    FfiHandler handler;
+    handler.name = "test.sleep";
+    handler.execute = Sleep;
+    handler.traits = kHandlerHostOperands;
+    if (!TestClient()->handlers().Register(handler).ok()) return std::string("not registered");
+    auto sleep = [&] {
+      Launch(*TestClient()->handlers().Find("test.sleep").value(), TestDevice(), {}, {}, nullptr)
+          .IgnoreError();
+    };
+    auto middling = LoadTemporary(24 * kMiB), large = LoadTemporary(48 * kMiB);
+    sleep();
+    for (int run = 0; run < 8; ++run) {
+      absl::Status status = middling->Execute({}, nullptr, {}, false).status();
+      if (!status.ok()) return "the same: " + status.ToString();
+    }
+    if (TestDevice()->memory_statistics().pool_bytes > 32 * kMiB) return std::string("not shared");
+    absl::Status status = large->Execute({}, nullptr, {}, false).status();
+    if (!status.ok()) return "a run: " + status.ToString();
+    sleep();
+    status = middling->Execute({}, nullptr, {}, false).status();
+    if (!status.ok()) return "a run after: " + status.ToString();
+    const std::vector<float> values(12 * kMiB, 1.0f);
+    status = Buffer::FromHost(
+                 values.data(), ArrayShape::RowMajor(program::ElementType::F32, {12 * kMiB}), {},
+                 HostBufferSemantics::kImmutableOnlyDuringCall, TestMemory(), Origin::kUnknown, {})
+                 .status();
+    return status.ok() ? std::string("fine") : "a copy: " + status.ToString();
+  });
+  EXPECT_EQ(text, "fine");
 }
 
 TEST(Devices, MemoryThatTheHostDoesNotHaveIsRefused) {

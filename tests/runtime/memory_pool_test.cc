@@ -88,6 +88,34 @@ TEST(MemoryPool, TriesSmallerRegionsNearTheLimit) {
   EXPECT_TRUE(f.pool.Allocate(1 * kMiB, {}).ok());
 }
 
+TEST(MemoryPool, LargeRegionsStayWhole) {
+  Fixture f(256 * kMiB);
+  MemoryPool::Block* large = f.pool.Allocate(100 * kMiB, {}).value();
+  char* const address = large->address;
+  f.pool.Free(large, {});
+  EXPECT_TRUE(f.pool.Allocate(100, {}).ok());
+  EXPECT_TRUE(f.pool.Allocate(1 * kMiB, {}).ok());
+  EXPECT_EQ(f.pool.Allocate(100 * kMiB, {}).value()->address, address);
+}
+
+TEST(MemoryPool, TakesFromLargeRegionsNearTheLimit) {
+  Fixture f(100 * kMiB);
+  MemoryPool::Block* large = f.pool.Allocate(100 * kMiB, {}).value();
+  char* const address = large->address;
+  f.pool.Free(large, {});
+  EXPECT_EQ(f.pool.Allocate(100, {}).value()->address, address);
+  EXPECT_TRUE(f.pool.Allocate(1 * kMiB, {}).ok());
+  EXPECT_EQ(f.pool.statistics().largest_free_block_bytes,
+            static_cast<int64_t>(99 * kMiB - MemoryPool::kAlignment));
+}
+
+TEST(MemoryPool, TakesFromSmallerRegionsNearTheLimit) {
+  Fixture f(80 * kMiB);
+  MemoryPool::Block* medium = f.pool.Allocate(2 * kMiB, {}).value();
+  EXPECT_EQ(f.pool.Allocate(40 * kMiB, {}).value()->address, medium->address + 2 * kMiB);
+  EXPECT_EQ(f.taken, 64 * kMiB);
+}
+
 TEST(MemoryPool, ExhaustionSaysWhatThereWas) {
   Fixture f(10 * kMiB);
   MemoryPool::Block* block = f.pool.Allocate(6 * kMiB, {}).value();

@@ -75,6 +75,16 @@ XLA_FFI_DEFINE_HANDLER(kCopyThroughScratch, CopyThroughScratch,
                            .Arg<ffi::AnyBuffer>()
                            .Ret<ffi::AnyBuffer>());
 
+// Wants more scratch than there is, to update in place.
+ffi::Error UpdateThroughTooMuchScratch(ffi::ScratchAllocator scratch, ffi::AnyBuffer,
+                                       ffi::Result<ffi::AnyBuffer>) {
+  if (scratch.Allocate(size_t{1} << 44).has_value()) return ffi::Error::Success();
+  return ffi::Error(ffi::ErrorCode::kResourceExhausted, "no scratch");
+}
+XLA_FFI_DEFINE_HANDLER(
+    kUpdateThroughTooMuchScratch, UpdateThroughTooMuchScratch,
+    ffi::Ffi::Bind().Ctx<ffi::ScratchAllocator>().Arg<ffi::AnyBuffer>().Ret<ffi::AnyBuffer>());
+
 // On the host: y = x + 1.
 ffi::Error AddOne(ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
   for (size_t i = 0; i < x.element_count(); ++i) {
@@ -261,6 +271,19 @@ TEST_F(FfiCallTest, ScratchComesFromThePoolAndGoesBack) {
   }
   ASSERT_TRUE(device_->Synchronize().ok());
   EXPECT_EQ(device_->memory_statistics().bytes_in_use, in_use);
+}
+
+TEST_F(FfiCallTest, WithoutScratchTheOperandStaysAndThePoolIsDescribed) {
+  const FfiHandler* update =
+      Register(Handler("test.too_much_scratch", kUpdateThroughTooMuchScratch));
+  std::shared_ptr<Buffer> x = Upload({4, 5});
+  const absl::Status status =
+      Launch(*update, device_, {x}, {Floats(2, /*alias=*/0)}, nullptr).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no scratch; onexpu: out of memory on"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("17592186044416 bytes requested. Pool: "));
+  EXPECT_FALSE(x->IsDeleted());
+  EXPECT_THAT(Download(*x), ElementsAre(4, 5));
 }
 
 TEST_F(FfiCallTest, HostOperandsAreStagedAndRunOnTheLauncher) {
