@@ -62,6 +62,44 @@ struct wide_type<bfloat16> {
 };
 template <typename T>
 using wide = typename wide_type<T>::type;
+// 1, 2, 4, 8 or 16 numbers side by side, for a loop that a compiler would leave as it is. From and
+// to the address of any element, of the type or one that converts.
+template <typename T, int width>
+struct vector_type {
+  typedef T type __attribute__((ext_vector_type(width)));
+};
+template <typename T>
+struct vector_type<T, 1> {
+  using type = T;
+};
+template <typename T, int width>
+using vector = typename vector_type<T, width>::type;
+template <typename T, int width>
+struct __attribute__((packed, aligned(alignof(T)))) unaligned_vector {
+  vector<T, width> value;
+};
+template <typename T, int width, typename From>
+inline vector<T, width> load(const From* from) {
+  if constexpr (width == 1) {
+    return T(*from);
+  } else if constexpr (std::is_same_v<T, From>) {
+    return reinterpret_cast<const unaligned_vector<T, width>*>(from)->value;
+  } else {
+    vector<T, width> loaded;
+    for (int i = 0; i < width; ++i) loaded[i] = T(from[i]);
+    return loaded;
+  }
+}
+template <typename T, int width, typename To>
+inline void store(vector<T, width> stored, To* to) {
+  if constexpr (width == 1) {
+    *to = To(stored);
+  } else if constexpr (std::is_same_v<T, To>) {
+    reinterpret_cast<unaligned_vector<T, width>*>(to)->value = stored;
+  } else {
+    for (int i = 0; i < width; ++i) to[i] = To(stored[i]);
+  }
+}
 }  // namespace onexpu
 )";
 

@@ -22,7 +22,7 @@ namespace ffi = ::xla::ffi;
 
 // As categorical.cpp declares it.
 struct CategoricalSizes {
-  int64_t rows, classes, samples, chunk, chunks;
+  int64_t rows, classes, samples, chunk, chunks, walk;
   int32_t samples_are_wide;
   float scale;
 };
@@ -89,8 +89,10 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
   status = LaunchKernel(queue, *All().totals, {.global = static_cast<size_t>(sizes.rows)}, *totals,
                         sizes);
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *All().draw, {.global = static_cast<size_t>(drawn)}, *uniform, *sums,
-                      *totals, samples.untyped_data(), sizes);
+  const Chunks walks = WalksOf(queue, drawn, /*size_on_gpu=*/1);
+  sizes.walk = walks.size;
+  return LaunchKernel(queue, *All().draw, walks.range, *uniform, *sums, *totals,
+                      samples.untyped_data(), sizes);
 }
 
 }  // namespace

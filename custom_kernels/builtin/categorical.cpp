@@ -8,6 +8,7 @@
 struct CategoricalSizes {
   std::int64_t rows, classes, samples;
   std::int64_t chunk, chunks;     // classes of a chunk, chunks of a row
+  std::int64_t walk;              // samples of a work-item
   std::int32_t samples_are_wide;  // s64, else s32
   float scale;                    // of the greatest weight
 };
@@ -30,6 +31,33 @@ inline std::int64_t not_above(const std::uint64_t* sums, std::int64_t count, std
   return low;
 }
 
+// Logits side by side; infinities and what is not a number become kNone.
+template <int width, typename T>
+inline auto finite(const T* logits) {
+  using Vector = onexpu::vector<float, width>;
+  const Vector some = onexpu::load<float, width>(logits), none = kNone;
+  const Vector size = some < 0.0f ? -some : some;
+  return size <= std::numeric_limits<float>::max() ? some : none;
+}
+
+// exp(logit - maximum), scaled, in whole numbers that are less than 2^63.
+template <int width, typename T>
+inline void write_weights(const T* logits, float maximum, float scale, std::uint64_t& sum,
+                          std::uint64_t* sums) {
+  const onexpu::vector<float, width> exponents = finite<width>(logits) - maximum;
+  // A maximum of no logits leaves nothing finite, and what is not finite weighs nothing.
+  sycl::vec<float, width> weights;
+  if constexpr (width == 1) {
+    weights[0] = sycl::exp(exponents);
+  } else {
+    weights = sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents));
+  }
+  for (int c = 0; c < width; ++c) {
+    const float weight = maximum > kNone ? weights[c] * scale : 0.0f;
+    sums[c] = sum += std::uint64_t(std::int64_t(weight));
+  }
+}
+
 // The 23 random bits of a number in [0, 1).
 inline std::uint64_t bits(float uniform) { return std::uint64_t(uniform * float(1 << 23)); }
 
@@ -41,11 +69,16 @@ ONEXPU_KERNEL void categorical_maximum(const T* logits, float* maxima, Categoric
   const std::int64_t row = std::int64_t(onexpu::global_id()) / sizes.chunks;
   const std::int64_t first = std::int64_t(onexpu::global_id()) % sizes.chunks * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.classes);
-  float maximum = kNone;
-  for (std::int64_t i = first; i < last; ++i) {
-    const float logit = float(logits[row * sizes.classes + i]);
-    if (sycl::isfinite(logit)) maximum = sycl::fmax(maximum, logit);
+  const T* const own = logits + row * sizes.classes;
+  std::int64_t i = first;
+  onexpu::vector<float, 8> maximums = kNone;
+  for (; i + 8 <= last; i += 8) {
+    const auto some = finite<8>(own + i);
+    maximums = maximums < some ? some : maximums;
   }
+  float maximum = kNone;
+  for (int c = 0; c < 8; ++c) maximum = sycl::fmax(maximum, maximums[c]);
+  for (; i < last; ++i) maximum = sycl::fmax(maximum, finite<1>(own + i));
   maxima[onexpu::global_id()] = maximum;
 }
 
@@ -59,14 +92,12 @@ ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::u
   float maximum = kNone;
   for (std::int64_t i = 0; i < sizes.chunks; ++i)
     maximum = sycl::fmax(maximum, maxima[row * sizes.chunks + i]);
-  std::uint64_t* const own = sums + row * sizes.classes;
-  for (std::int64_t i = first; i < last; ++i) {
-    const float logit = float(logits[row * sizes.classes + i]);
-    const float weight = sycl::isfinite(logit) ? sycl::exp(logit - maximum) : 0.0f;
-    own[i] = std::uint64_t(weight * sizes.scale);
-  }
+  const T* const own = logits + row * sizes.classes;
+  std::uint64_t* const own_sums = sums + row * sizes.classes;
   std::uint64_t sum = 0;
-  for (std::int64_t i = first; i < last; ++i) own[i] = sum += own[i];
+  std::int64_t i = first;
+  for (; i + 8 <= last; i += 8) write_weights<8>(own + i, maximum, sizes.scale, sum, own_sums + i);
+  for (; i < last; ++i) write_weights<1>(own + i, maximum, sizes.scale, sum, own_sums + i);
   totals[onexpu::global_id()] = sum;
 }
 
@@ -77,27 +108,30 @@ ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, CategoricalSizes si
   for (std::int64_t i = 0; i < sizes.chunks; ++i) own[i] = sum += own[i];
 }
 
-// A work-item per sample, with two uniform numbers.
+// A work-item per walk over samples, each with two uniform numbers.
 ONEXPU_KERNEL void categorical_draw(const float* uniform, const std::uint64_t* sums,
                                     const std::uint64_t* totals, void* samples,
                                     CategoricalSizes sizes) {
-  const std::int64_t id = std::int64_t(onexpu::global_id());
-  const std::int64_t row = id / sizes.samples;
-  const std::uint64_t* const chunk_ends = totals + row * sizes.chunks;
-  const std::uint64_t all = chunk_ends[sizes.chunks - 1];
-  std::int64_t drawn = sizes.classes;
-  if (all > 0) {
-    const std::uint64_t random = bits(uniform[2 * id]) << 41 | bits(uniform[2 * id + 1]) << 18;
-    const std::uint64_t number = sycl::mul_hi(random, all);  // below `all`
-    const std::int64_t chunk = not_above(chunk_ends, sizes.chunks, number);
-    const std::int64_t first = chunk * sizes.chunk;
-    const std::int64_t count = sycl::min(sizes.chunk, sizes.classes - first);
-    const std::uint64_t before = chunk == 0 ? 0 : chunk_ends[chunk - 1];
-    drawn = first + not_above(sums + row * sizes.classes + first, count, number - before);
-  }
-  if (sizes.samples_are_wide) {
-    static_cast<std::int64_t*>(samples)[id] = drawn;
-  } else {
-    static_cast<std::int32_t*>(samples)[id] = std::int32_t(drawn);
+  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
+  const std::int64_t end = sycl::min(begin + sizes.walk, sizes.rows * sizes.samples);
+  for (std::int64_t id = begin; id < end; ++id) {
+    const std::int64_t row = id / sizes.samples;
+    const std::uint64_t* const chunk_ends = totals + row * sizes.chunks;
+    const std::uint64_t all = chunk_ends[sizes.chunks - 1];
+    std::int64_t drawn = sizes.classes;
+    if (all > 0) {
+      const std::uint64_t random = bits(uniform[2 * id]) << 41 | bits(uniform[2 * id + 1]) << 18;
+      const std::uint64_t number = sycl::mul_hi(random, all);  // below `all`
+      const std::int64_t chunk = not_above(chunk_ends, sizes.chunks, number);
+      const std::int64_t first = chunk * sizes.chunk;
+      const std::int64_t count = sycl::min(sizes.chunk, sizes.classes - first);
+      const std::uint64_t before = chunk == 0 ? 0 : chunk_ends[chunk - 1];
+      drawn = first + not_above(sums + row * sizes.classes + first, count, number - before);
+    }
+    if (sizes.samples_are_wide) {
+      static_cast<std::int64_t*>(samples)[id] = drawn;
+    } else {
+      static_cast<std::int32_t*>(samples)[id] = std::int32_t(drawn);
+    }
   }
 }

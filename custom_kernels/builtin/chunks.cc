@@ -1,9 +1,11 @@
 #include "custom_kernels/builtin/chunks.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 
 namespace onexpu {
 
@@ -15,7 +17,16 @@ Chunks ChunksOf(const sycl::queue& queue, int64_t elements, int64_t size) {
   return {size,
           count,
           {.global = static_cast<size_t>(count),
-           .local = queue.get_device().is_cpu() ? size_t{1} : size_t{0}}};
+           .local = HasCpuSchedules(queue) ? size_t{1} : size_t{0}}};
+}
+
+Chunks WalksOf(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu) {
+  if (!HasCpuSchedules(queue)) return ChunksOf(queue, elements, size_on_gpu);
+  // A few, so that cores end together; long ones, as a launch has a price for each.
+  constexpr int64_t kPerCore = 8, kLeast = 1024;
+  const int64_t most =
+      kPerCore * queue.get_device().get_info<sycl::info::device::max_compute_units>();
+  return ChunksOf(queue, elements, std::max(kLeast, (elements + most - 1) / most));
 }
 
 absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total) {

@@ -26,6 +26,9 @@ struct Chunks {
 // Pieces of `size` elements.
 Chunks ChunksOf(const sycl::queue& queue, int64_t elements, int64_t size);
 
+// Pieces of the device's choice: on a CPU a few for each core, on a GPU of `size_on_gpu` elements.
+Chunks WalksOf(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu);
+
 // Replaces each of `n` 64-bit counts by the sum of those before it. The sum of all goes to the s64
 // at `total`, unless that is null.
 absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total);

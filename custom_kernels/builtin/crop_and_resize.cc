@@ -1,5 +1,6 @@
 #include "custom_kernels/builtin/crop_and_resize.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -7,7 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -25,11 +28,17 @@ struct CropSizes {
   int32_t batch, image_height, image_width, depth;
   int32_t boxes, crop_height, crop_width;
   int32_t nearest;
+  int32_t piece_height, piece_width, piece_depth;
 };
 
 const KernelTable& ForwardKernels() {
   static const KernelTable* const table =
       new KernelTable(CropAndResizeKernels(), "crop_and_resize");
+  return *table;
+}
+const KernelTable& ForwardRowsKernels() {
+  static const KernelTable* const table =
+      new KernelTable(CropAndResizeKernels(), "crop_and_resize_rows");
   return *table;
 }
 const KernelTable& GradImageKernels() {
@@ -40,6 +49,11 @@ const KernelTable& GradImageKernels() {
 const KernelTable& GradBoxesKernels() {
   static const KernelTable* const table =
       new KernelTable(CropAndResizeKernels(), "crop_and_resize_grad_boxes");
+  return *table;
+}
+const KernelTable& GradBoxesRowsKernels() {
+  static const KernelTable* const table =
+      new KernelTable(CropAndResizeKernels(), "crop_and_resize_grad_boxes_rows");
   return *table;
 }
 SpirvModule& RoundKernel() {
@@ -83,8 +97,16 @@ absl::StatusOr<CropSizes> Sizes(const ffi::AnyBuffer& image, const ffi::AnyBuffe
     }
   }
   const auto narrow = [](int64_t size) { return static_cast<int32_t>(size); };
-  return CropSizes{narrow(i[0]), narrow(i[1]), narrow(i[2]), narrow(i[3]),
-                   narrow(c[0]), narrow(c[1]), narrow(c[2]), method == "nearest" ? 1 : 0};
+  CropSizes sizes = {};
+  sizes.batch = narrow(i[0]);
+  sizes.image_height = narrow(i[1]);
+  sizes.image_width = narrow(i[2]);
+  sizes.depth = narrow(i[3]);
+  sizes.boxes = narrow(c[0]);
+  sizes.crop_height = narrow(c[1]);
+  sizes.crop_width = narrow(c[2]);
+  sizes.nearest = method == "nearest" ? 1 : 0;
+  return sizes;
 }
 
 absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
@@ -92,12 +114,31 @@ absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi:
                      float extrapolation_value, std::string_view method) {
   absl::StatusOr<CropSizes> sizes = Sizes(image, boxes, box_index, crops, method);
   if (!sizes.ok()) return sizes.status();
-  absl::StatusOr<SpirvModule*> kernel =
-      Kernel(ForwardKernels(), image.element_type(), "crop_and_resize");
+  const bool by_rows = HasCpuSchedules(queue);
+  absl::StatusOr<SpirvModule*> kernel = Kernel(by_rows ? ForwardRowsKernels() : ForwardKernels(),
+                                               image.element_type(), "crop_and_resize");
   if (!kernel.ok()) return kernel.status();
-  return LaunchKernel(queue, **kernel, {.global = crops.element_count()}, image.untyped_data(),
-                      boxes.untyped_data(), box_index.untyped_data(), crops.untyped_data(), *sizes,
-                      extrapolation_value);
+  if (crops.element_count() == 0) return absl::OkStatus();
+  const KernelRange range =
+      by_rows ? ChunksOf(queue, int64_t{sizes->boxes} * sizes->crop_height, 1).range
+              : KernelRange{.global = crops.element_count()};
+  return LaunchKernel(queue, **kernel, range, image.untyped_data(), boxes.untyped_data(),
+                      box_index.untyped_data(), crops.untyped_data(), *sizes, extrapolation_value);
+}
+
+// Cuts the image's gradient: a CPU takes several whole rows, a GPU's work-items stand side by side.
+KernelRange GradImagePieces(const sycl::queue& queue, CropSizes& sizes) {
+  const int64_t rows = int64_t{sizes.batch} * sizes.image_height;
+  if (!HasCpuSchedules(queue)) {
+    sizes.piece_height = sizes.piece_width = sizes.piece_depth = 1;
+    return {.global = static_cast<size_t>(rows * sizes.image_width * sizes.depth)};
+  }
+  sizes.piece_height =
+      static_cast<int32_t>(std::min<int64_t>((rows + 63) / 64, sizes.image_height));
+  sizes.piece_width = sizes.image_width;
+  sizes.piece_depth = sizes.depth;
+  const int64_t pieces = (sizes.image_height + sizes.piece_height - 1) / sizes.piece_height;
+  return ChunksOf(queue, sizes.batch * pieces, 1).range;
 }
 
 absl::Status GradImage(sycl::queue& queue, ffi::ScratchAllocator& scratch,
@@ -127,7 +168,7 @@ absl::Status GradImage(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   queue.memset(sums, 0, bytes);
   absl::Status status =
-      LaunchKernel(queue, **kernel, {.global = gradient.element_count()}, gradient.untyped_data(),
+      LaunchKernel(queue, **kernel, GradImagePieces(queue, *sizes), gradient.untyped_data(),
                    boxes.untyped_data(), box_index.untyped_data(), sums, *sizes);
   if (!status.ok() || !half) return status;
   return LaunchKernel(queue, RoundKernel(), {.global = elements}, sums,
@@ -146,8 +187,10 @@ absl::Status GradBoxes(sycl::queue& queue, const ffi::AnyBuffer& gradient,
         absl::StrCat("onexpu: crop_and_resize_grad_boxes: the result is ",
                      DescribeBuffer(boxes_gradient), ", not float32[", sizes->boxes, ",4]"));
   }
+  const bool by_rows = HasCpuSchedules(queue);
   absl::StatusOr<SpirvModule*> kernel =
-      Kernel(GradBoxesKernels(), image.element_type(), "crop_and_resize_grad_boxes");
+      Kernel(by_rows ? GradBoxesRowsKernels() : GradBoxesKernels(), image.element_type(),
+             "crop_and_resize_grad_boxes");
   if (!kernel.ok()) return kernel.status();
   const size_t local = ReductionGroupSize(queue);
   return LaunchKernel(queue, **kernel,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/csr_structure.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -36,14 +37,15 @@ struct Schedule {
   size_t group;
 };
 
-// A GPU's work-items stand side by side. A CPU's are vectors of columns, which its compiler sees
-// when they are a work-group; where columns are few or not side by side, each takes a row.
-Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes) {
+// A GPU's work-items stand side by side. A CPU's take a row each, of which they compute vectors;
+// its compiler sees vectors of complex numbers when they are a work-group, side by side.
+Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi::DataType type) {
   static const auto* const rows = new KernelTable(CsrMatmulKernels(), "csr_matmul");
   static const auto* const wide = new KernelTable(CsrMatmulKernels(), "csr_matmul_wide");
   constexpr int64_t kVector = 16, kVectors = 4, kFew = 4;
-  if (!queue.get_device().is_cpu()) return {rows, 1, 0};
-  if (sizes.columns <= kFew || sizes.transpose_b || sizes.transpose_output)
+  if (!HasCpuSchedules(queue)) return {rows, 1, 0};
+  const bool is_complex = type == ffi::C64 || type == ffi::C128;
+  if (!is_complex || sizes.columns <= kFew || sizes.transpose_b || sizes.transpose_output)
     return {rows, sizes.columns, 1};
   return {wide, kVectors * kVector, kVector};
 }
@@ -88,7 +90,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.conjugate_b = options.conjugate_b;
   sizes.transpose_output = options.transpose_output;
   sizes.conjugate_output = options.conjugate_output;
-  const Schedule schedule = ScheduleFor(queue, sizes);
+  const Schedule schedule = ScheduleFor(queue, sizes, a->type);
   sizes.piece = schedule.piece;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   const size_t items = static_cast<size_t>(a->sizes.all_rows() * sizes.pieces);

@@ -32,6 +32,27 @@ inline void multiply_add(Complex<R>& sum, Complex<R> a, Complex<R> b) {
   sum.imaginary += a.real * b.imaginary + a.imaginary * b.real;
 }
 
+template <typename T>
+inline constexpr bool is_complex = false;
+template <typename R>
+inline constexpr bool is_complex<Complex<R>> = true;
+
+// Vectors of columns of the row of the product whose elements are `begin` to `end`.
+template <int width, int vectors, typename T>
+inline void multiply_row(const std::int32_t* column_indices, const T* values, const T* matrix,
+                         std::int64_t begin, std::int64_t end, T* to, std::int64_t column,
+                         const CsrMatmulSizes& sizes) {
+  onexpu::vector<T, width> sums[vectors] = {};
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t inner = column_indices[i];
+    if (inner < 0 || inner >= sizes.inner) continue;
+    const T* const from = matrix + inner * sizes.columns + column;
+    for (int v = 0; v < vectors; ++v)
+      sums[v] += values[i] * onexpu::load<T, width>(from + v * width);
+  }
+  for (int v = 0; v < vectors; ++v) onexpu::store<T, width>(sums[v], to + column + v * width);
+}
+
 }  // namespace
 
 // A work-group per row of the product, of all batches, and piece of it: its work-items are columns
@@ -97,7 +118,22 @@ ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32
   const std::int64_t to_step = sizes.transpose_output ? sizes.rows : 1;
   T* const to = result + batch * sizes.rows * sizes.columns +
                 (row - batch * sizes.rows) * (sizes.transpose_output ? 1 : sizes.columns);
-  for (std::int64_t column = first_column; column < last_column; column += kAtOnce) {
+  std::int64_t column = first_column;
+  if constexpr (!is_complex<T>) {
+    const auto multiply = [&](auto width, auto vectors) {
+      constexpr int kWidth = decltype(width)::value, kVectors = decltype(vectors)::value;
+      for (; column + kWidth * kVectors <= last_column; column += kWidth * kVectors)
+        multiply_row<kWidth, kVectors>(column_indices, values, matrix, begin, end, to, column,
+                                       sizes);
+    };
+    if (!sizes.transpose_b && !sizes.transpose_output) {
+      multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 4>());
+      multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 1>());
+      multiply(std::integral_constant<int, 4>(), std::integral_constant<int, 1>());
+      multiply(std::integral_constant<int, 1>(), std::integral_constant<int, 1>());
+    }
+  }
+  for (; column < last_column; column += kAtOnce) {
     const int width = int(sycl::min(last_column - column, std::int64_t(kAtOnce)));
     T sums[kAtOnce] = {};
     for (std::int64_t i = begin; i < end; ++i) {

@@ -10,6 +10,7 @@
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/radix_sort.h"
 #include "custom_kernels/builtin/runs.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -155,7 +156,7 @@ absl::Status Add(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 
 // Elements of A, in pieces: what each has to do is as much as the rows of B are long.
 Chunks ProductChunks(const sycl::queue& queue, int64_t elements) {
-  return ChunksOf(queue, elements, queue.get_device().is_cpu() ? 512 : 8);
+  return ChunksOf(queue, elements, HasCpuSchedules(queue) ? 512 : 8);
 }
 
 absl::StatusOr<CsrProductSizes> ProductSizes(const CsrSizes& a, const CsrSizes& b,

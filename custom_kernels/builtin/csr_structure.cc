@@ -1,12 +1,15 @@
 #include "custom_kernels/builtin/csr_structure.h"
 
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "custom_kernels/builtin/chunks.h"
+#include "custom_kernels/builtin/counting_sort.h"
 #include "custom_kernels/builtin/kernel_table.h"
-#include "custom_kernels/builtin/radix_sort.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
@@ -20,19 +23,12 @@ namespace ffi = ::xla::ffi;
 
 using Shape = ffi::Span<const int64_t>;
 
-constexpr int64_t kChunk = 4096;
-
 SpirvModule& Module(absl::string_view label) {
   return *MakeModule(CsrStructureKernels(), label).release();
 }
 
 const KernelTable& Table(absl::string_view prefix) {
   return *new KernelTable(CsrStructureKernels(), prefix);
-}
-
-SpirvModule& RowPointers() {
-  static SpirvModule& module = Module("csr_row_pointers");
-  return module;
 }
 
 // Their types are those of all matrices.
@@ -70,8 +66,8 @@ absl::Status FromCoordinates(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                              const ffi::AnyBuffer& column_indices, const ffi::AnyBuffer& numbers,
                              Shape shape) {
   constexpr char kWho[] = "csr_from_coordinates";
-  static SpirvModule& locate = Module("csr_locate");
-  static SpirvModule& check = Module("csr_check");
+  static SpirvModule& compress = Module("csr_compress_rows");
+  static SpirvModule& point = Module("csr_row_pointers_int32");
   absl::StatusOr<CsrSizes> sizes = CoordinateSizes(coordinates, shape, kWho);
   if (!sizes.ok()) return sizes.status();
   if (!IsVector(row_pointers, ffi::S32, sizes->row_pointers()) ||
@@ -82,21 +78,19 @@ absl::Status FromCoordinates(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                                ", ", DescribeBuffer(numbers)),
                   *sizes);
   }
-  absl::StatusOr<void*> rows = AllocateScratch(scratch, sizes->elements * sizeof(uint64_t), kWho);
-  if (!rows.ok()) return rows.status();
-  absl::Status status =
-      LaunchKernel(queue, locate, Items(sizes->elements), coordinates.untyped_data(), *rows,
-                   column_indices.untyped_data(), *sizes);
-  if (!status.ok()) return status;
-  const Chunks chunks = ChunksOf(queue, sizes->elements, kChunk);
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kWho);
+  absl::StatusOr<void*> row_begins =
+      AllocateScratch(scratch, (sizes->all_rows() + 1) * sizeof(int32_t), kWho);
+  if (!row_begins.ok()) return row_begins.status();
+  const Chunks walks = ElementChunks(queue, sizes->elements + 1);
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kWho);
   if (!counts.ok()) return counts.status();
-  status = LaunchKernel(queue, check, chunks.range, *rows, column_indices.untyped_data(), *counts,
-                        chunks.size, *sizes);
+  absl::Status status =
+      LaunchKernel(queue, compress, walks.range, coordinates.untyped_data(),
+                   column_indices.untyped_data(), *row_begins, *counts, walks.size, *sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *counts, chunks.count, numbers.typed_data<int64_t>() + sizes->batches);
+  status = ScanCounts(queue, *counts, walks.count, numbers.typed_data<int64_t>() + sizes->batches);
   if (!status.ok()) return status;
-  return LaunchKernel(queue, RowPointers(), Items(sizes->row_pointers()), *rows,
+  return LaunchKernel(queue, point, Items(sizes->row_pointers()), *row_begins,
                       row_pointers.untyped_data(), numbers.untyped_data(), *sizes);
 }
 
@@ -185,27 +179,48 @@ absl::Status TransposeInto(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                            const CsrMatrix& matrix, bool conjugate, const CsrMemory& to) {
   constexpr char kWho[] = "csr_transpose";
   static SpirvModule& turn = Module("csr_turn");
+  static SpirvModule& point = Module("csr_row_pointers_int64");
   static const KernelTable& moves = Table("csr_move");
+  static const KernelTable& transposes = Table("csr_transpose");
   CsrSizes sizes = matrix.sizes;
   sizes.conjugate = conjugate;
-  absl::StatusOr<void*> numbers = AllocateScratch(scratch, sizes.elements * sizeof(uint64_t), kWho);
-  if (!numbers.ok()) return numbers.status();
+  CsrSizes turned = sizes;
+  std::swap(turned.rows, turned.columns);
+  int64_t* const no_totals = nullptr;
+  if (sizes.batches * sizes.columns > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", kWho, ": ", sizes.batches, " matrices of ", sizes.columns,
+                     " columns, of less than 2^31 in all; put the op under tf.device('/CPU:0')"));
+  }
+  if (sizes.batches == 1) {
+    absl::StatusOr<std::optional<CountedKinds>> counted =
+        CountByKind(queue, scratch, matrix.column_indices, sizes.elements, sizes.columns);
+    if (!counted.ok()) return counted.status();
+    if (counted->has_value()) {
+      const CountedKinds& columns = **counted;
+      absl::Status status = LaunchKernel(queue, point, Items(turned.row_pointers()), columns.begins,
+                                         to.row_pointers, no_totals, turned);
+      if (!status.ok()) return status;
+      return LaunchKernel(queue, *transposes.Find(matrix.type), columns.chunks.range,
+                          matrix.row_pointers, matrix.column_indices, matrix.values, columns.counts,
+                          columns.begins, to.column_indices, to.values, columns.chunks.size, sizes);
+    }
+  }
+  absl::StatusOr<void*> rows = AllocateScratch(scratch, sizes.elements * sizeof(int32_t), kWho);
+  if (!rows.ok()) return rows.status();
   absl::StatusOr<void*> columns = AllocateScratch(scratch, sizes.elements * sizeof(int32_t), kWho);
   if (!columns.ok()) return columns.status();
   const Chunks chunks = ElementChunks(queue, sizes.elements);
   absl::Status status =
       LaunchKernel(queue, turn, chunks.range, matrix.row_pointers, matrix.column_indices,
-                   matrix.batch_begins, *numbers, *columns, chunks.size, sizes);
+                   matrix.batch_begins, *rows, *columns, chunks.size, sizes);
   if (!status.ok()) return status;
-  absl::StatusOr<SortedNumbers> sorted =
-      SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), sizes.elements,
-                     BitsFor(sizes.batches * sizes.columns));
+  absl::StatusOr<SortedKinds> sorted =
+      SortByKind(queue, scratch, static_cast<int32_t*>(*rows), sizes.elements,
+                 sizes.batches * sizes.columns, nullptr);
   if (!sorted.ok()) return sorted.status();
-  CsrSizes turned = sizes;
-  std::swap(turned.rows, turned.columns);
-  int64_t* const no_totals = nullptr;
-  status = LaunchKernel(queue, RowPointers(), Items(turned.row_pointers()), sorted->numbers,
-                        to.row_pointers, no_totals, turned);
+  status = LaunchKernel(queue, point, Items(turned.row_pointers()), sorted->begins, to.row_pointers,
+                        no_totals, turned);
   if (!status.ok()) return status;
   return LaunchKernel(queue, *moves.Find(matrix.type), Items(sizes.elements), sorted->places,
                       *columns, matrix.values, to.column_indices, to.values, sizes);
@@ -294,7 +309,7 @@ absl::StatusOr<CsrMatrix> ReadCsr(sycl::queue& queue, ffi::ScratchAllocator& scr
 }
 
 Chunks ElementChunks(const sycl::queue& queue, int64_t elements) {
-  return ChunksOf(queue, elements, queue.get_device().is_cpu() ? 1024 : 1);
+  return WalksOf(queue, elements, /*size_on_gpu=*/1);
 }
 
 KernelRange SerialRows(const sycl::queue& queue, int64_t rows) {

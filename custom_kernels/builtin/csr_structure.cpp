@@ -91,41 +91,45 @@ ONEXPU_KERNEL void csr_batch_lengths(const std::int32_t* row_pointers, std::int6
   lengths[batch] = row_pointers[batch * (sizes.rows + 1) + sizes.rows];
 }
 
-// A work-item per element: its row, the number after the last one for what is outside, and column.
-ONEXPU_KERNEL void csr_locate(const std::int64_t* coordinates, std::uint64_t* numbers,
-                              std::int32_t* column_indices, CsrSizes sizes) {
-  const std::int64_t i = std::int64_t(onexpu::global_id());
-  const Cell cell = cell_at(coordinates, i, sizes);
-  numbers[i] = std::uint64_t(cell.row < 0 ? sizes.batches * sizes.rows : cell.row);
-  column_indices[i] = std::int32_t(cell.column);
-}
-
-// A work-item per chunk: how many elements are outside, and, times 2^32, how many come too late.
-ONEXPU_KERNEL void csr_check(const std::uint64_t* numbers, const std::int32_t* column_indices,
-                             std::int64_t* counts, std::int64_t chunk, CsrSizes sizes) {
-  const std::uint64_t outside = std::uint64_t(sizes.batches * sizes.rows);
+// A work-item per chunk of elements and one for their end: columns, and how many elements come
+// before each row of all batches and the end. Into `counts`: how many elements are outside, and,
+// times 2^32, how many come too late.
+ONEXPU_KERNEL void csr_compress_rows(const std::int64_t* coordinates, std::int32_t* column_indices,
+                                     std::int32_t* row_begins, std::int64_t* counts,
+                                     std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
-  const std::int64_t last = sycl::min(first + chunk, sizes.elements);
+  const std::int64_t last = sycl::min(first + chunk, sizes.elements + 1);
+  const std::int64_t rows = sizes.batches * sizes.rows;
+  Cell before = {-1, 0};
+  if (first > 0) before = cell_at(coordinates, first - 1, sizes);
   std::int64_t count = 0;
   for (std::int64_t i = first; i < last; ++i) {
-    count += numbers[i] == outside;
-    if (i == 0) continue;
-    const bool is_late = numbers[i] < numbers[i - 1] || (numbers[i] == numbers[i - 1] &&
-                                                         column_indices[i] < column_indices[i - 1]);
-    count += std::int64_t(is_late) << 32;
+    Cell cell = {rows, 0};
+    if (i < sizes.elements) {
+      cell = cell_at(coordinates, i, sizes);
+      column_indices[i] = std::int32_t(cell.column);
+      count += cell.row < 0;
+      const bool is_late =
+          cell.row < before.row || (cell.row == before.row && cell.column < before.column);
+      count += std::int64_t(i > 0 && is_late) << 32;
+    }
+    // Every row is written once, unless something is outside or late: then none is worth it.
+    for (std::int64_t row = before.row + 1; count == 0 && row <= cell.row; ++row)
+      row_begins[row] = std::int32_t(i);
+    before = cell;
   }
   counts[onexpu::global_id()] = count;
 }
 
-// A work-item per row pointer, from the ascending rows of all elements. The elements of each batch
-// are counted, too, unless `totals` is null.
-ONEXPU_KERNEL void csr_row_pointers(const std::uint64_t* numbers, std::int32_t* row_pointers,
+// A work-item per row pointer. The elements of each batch are counted, too, unless `totals` is
+// null.
+template <typename Number>
+ONEXPU_KERNEL void csr_row_pointers(const Number* row_begins, std::int32_t* row_pointers,
                                     std::int64_t* totals, CsrSizes sizes) {
   const std::int64_t id = std::int64_t(onexpu::global_id());
-  const std::int64_t batch = id / (sizes.rows + 1), row = id % (sizes.rows + 1);
-  const std::int64_t first = batch * sizes.rows;
-  const std::int64_t pointer = count_below(numbers, sizes.elements, first + row) -
-                               count_below(numbers, sizes.elements, first);
+  const std::int64_t batch = sizes.batches == 1 ? 0 : id / (sizes.rows + 1);
+  const std::int64_t row = id - batch * (sizes.rows + 1), first = batch * sizes.rows;
+  const std::int64_t pointer = std::int64_t(row_begins[first + row] - row_begins[first]);
   row_pointers[id] = std::int32_t(pointer);
   if (totals != nullptr && row == sizes.rows) totals[batch] = pointer;
 }
@@ -172,10 +176,10 @@ ONEXPU_KERNEL void csr_to_dense(const std::int32_t* row_pointers,
   }
 }
 
-// A work-item per chunk of elements: the row of each in the transposed matrix, to sort by, and its
-// column there.
+// A work-item per chunk of elements: the row of each in the transposed matrix, of all batches, and
+// its column there.
 ONEXPU_KERNEL void csr_turn(const std::int32_t* row_pointers, const std::int32_t* column_indices,
-                            const std::int64_t* batch_begins, std::uint64_t* numbers,
+                            const std::int64_t* batch_begins, std::int32_t* rows,
                             std::int32_t* columns, std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
   const std::int64_t last = sycl::min(first + chunk, sizes.elements);
@@ -183,7 +187,7 @@ ONEXPU_KERNEL void csr_turn(const std::int32_t* row_pointers, const std::int32_t
   walk.start(first);
   for (std::int64_t i = first; i < last; ++i) {
     walk.go_to(i);
-    numbers[i] = std::uint64_t(walk.batch * sizes.columns + column_indices[i]);
+    rows[i] = std::int32_t(walk.batch * sizes.columns + column_indices[i]);
     columns[i] = std::int32_t(walk.row);
   }
 }
@@ -197,4 +201,27 @@ ONEXPU_KERNEL void csr_move(const std::uint32_t* places, const std::int32_t* col
   const std::uint32_t from = places[i];
   new_columns[i] = columns[from];
   new_values[i] = sizes.conjugate ? conjugate(values[from]) : values[from];
+}
+
+// The transposed matrix of one batch at once: a work-item per chunk of elements, with places of its
+// own for each column (see CountedKinds).
+template <typename T>
+ONEXPU_KERNEL void csr_transpose(const std::int32_t* row_pointers,
+                                 const std::int32_t* column_indices, const T* values,
+                                 std::uint32_t* counts, const std::int64_t* begins,
+                                 std::int32_t* new_columns, T* new_values, std::int64_t chunk,
+                                 CsrSizes sizes) {
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t first = id * chunk, last = sycl::min(first + chunk, sizes.elements);
+  std::uint32_t* const next = counts + id * (sizes.columns + 1);
+  for (std::int64_t k = 0; k <= sizes.columns; ++k) next[k] += std::uint32_t(begins[k]);
+  Walk walk = {row_pointers, nullptr, sizes.batches, sizes.rows};
+  walk.start(first);
+  for (std::int64_t i = first; i < last; ++i) {
+    walk.go_to(i);
+    const std::int64_t column = column_indices[i];
+    const std::uint32_t to = next[column >= 0 && column < sizes.columns ? column : sizes.columns]++;
+    new_columns[to] = std::int32_t(walk.row);
+    new_values[to] = sizes.conjugate ? conjugate(values[i]) : values[i];
+  }
 }

@@ -52,7 +52,7 @@ absl::StatusOr<CsrMatrix> ReadCsr(sycl::queue& queue, ::xla::ffi::ScratchAllocat
                                   const ::xla::ffi::AnyBuffer& values,
                                   ::xla::ffi::Span<const int64_t> shape, absl::string_view who);
 
-// Elements, in pieces whose places are found one after the other: a CPU's are long.
+// Elements, in pieces whose places are found one after the other.
 Chunks ElementChunks(const sycl::queue& queue, int64_t elements);
 
 // Rows, each gone through by one work-item, whose loop a CPU's compiler is to leave alone.

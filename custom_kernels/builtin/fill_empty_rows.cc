@@ -86,17 +86,13 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
   }
-  const FillSizes sizes = {elements, rows, kChunk, shape[1]};
-  const Chunks chunks = ChunksOf(queue, rows, kChunk);
+  FillSizes sizes = {elements, rows, 0, shape[1]};
   absl::StatusOr<void*> numbers = AllocateScratch(scratch, elements * sizeof(uint64_t), kName);
   if (!numbers.ok()) return numbers.status();
-  absl::StatusOr<void*> begins = AllocateScratch(scratch, (rows + 1) * sizeof(int64_t), kName);
+  absl::StatusOr<void*> begins = AllocateScratch(scratch, (rows + 1) * sizeof(uint32_t), kName);
   if (!begins.ok()) return begins.status();
-  absl::StatusOr<void*> empty_before = AllocateScratch(scratch, rows * sizeof(int64_t), kName);
-  if (!empty_before.ok()) return empty_before.status();
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kName);
-  if (!counts.ok()) return counts.status();
-
+  absl::StatusOr<void*> new_begins = AllocateScratch(scratch, rows * sizeof(int64_t), kName);
+  if (!new_begins.ok()) return new_begins.status();
   const KernelRange each = {.global = static_cast<size_t>(elements)};
   absl::Status status =
       LaunchKernel(queue, number_rows, each, coordinates.untyped_data(), *numbers, sizes);
@@ -104,20 +100,28 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<SortedNumbers> sorted =
       SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), elements, BitsFor(rows + 1));
   if (!sorted.ok()) return sorted.status();
-  status = LaunchKernel(queue, row_begins, {.global = static_cast<size_t>(rows) + 1},
-                        sorted->numbers, sorted->places, *begins, verdict.untyped_data(), sizes);
+  const Chunks element_walks = WalksOf(queue, elements + 1, /*size_on_gpu=*/1);
+  sizes.chunk = element_walks.size;
+  status = LaunchKernel(queue, row_begins, element_walks.range, sorted->numbers, sorted->places,
+                        *begins, verdict.untyped_data(), sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, count_empty, chunks.range, *begins, *counts, sizes);
+
+  const Chunks row_walks = WalksOf(queue, rows, /*size_on_gpu=*/8);
+  sizes.chunk = row_walks.size;
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, row_walks.count * sizeof(int64_t), kName);
+  if (!counts.ok()) return counts.status();
+  status = LaunchKernel(queue, count_empty, row_walks.range, *begins, *counts, sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *counts, chunks.count, nullptr);
+  status = ScanCounts(queue, *counts, row_walks.count, nullptr);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *kernels->empty, chunks.range, *begins, *counts,
-                        default_value.untyped_data(), *empty_before, new_coordinates.untyped_data(),
+  status = LaunchKernel(queue, *kernels->empty, row_walks.range, *begins, *counts,
+                        default_value.untyped_data(), *new_begins, new_coordinates.untyped_data(),
                         new_values.untyped_data(), is_empty.untyped_data(), verdict.untyped_data(),
                         sizes);
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *kernels->move, each, coordinates.untyped_data(),
-                      values.untyped_data(), sorted->numbers, sorted->places, *empty_before,
+  sizes.chunk = element_walks.size;
+  return LaunchKernel(queue, *kernels->move, element_walks.range, coordinates.untyped_data(),
+                      values.untyped_data(), sorted->numbers, sorted->places, *begins, *new_begins,
                       new_coordinates.untyped_data(), new_values.untyped_data(),
                       moved_to.untyped_data(), sizes);
 }
@@ -154,7 +158,7 @@ absl::Status FillGrad(sycl::queue& queue, ffi::ScratchAllocator& scratch,
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for the gradient ", DescribeBuffer(slopes)));
   }
-  const Chunks chunks = ChunksOf(queue, count, kChunk);
+  const Chunks chunks = ChunksOf(queue, count, kChunk);  // the same sums on every device
   absl::StatusOr<void*> is_taken = AllocateScratch(scratch, count, kName);
   if (!is_taken.ok()) return is_taken.status();
   // The widest sum is a complex128.

@@ -1,7 +1,7 @@
 // An element for every row that has none. Kernel source: built by sycl_kernels, see BUILD.
 //
-// Elements are sorted by their rows, stably. An element moves by the number of empty rows before
-// its own.
+// Elements are sorted by their rows, stably. A row begins behind the elements and the empty rows
+// before it. Numbers of elements are less than 2^32.
 
 struct FillSizes {
   std::int64_t elements, rows, chunk;
@@ -36,26 +36,24 @@ ONEXPU_KERNEL void fill_rows(const std::int64_t* coordinates, std::uint64_t* num
   numbers[i] = std::uint64_t(row >= 0 && row < sizes.rows ? row : sizes.rows);
 }
 
-// A work-item per row, and one for the end: how many elements are in rows before. Also the verdict
-// on the elements in none.
+// Over the sorted elements and one for their end, a work-item per chunk: how many elements are in
+// rows before each, and before the end. Also the verdict on the elements in no row.
 ONEXPU_KERNEL void fill_row_begins(const std::uint64_t* numbers, const std::uint32_t* places,
-                                   std::int64_t* begins, std::int64_t* verdict, FillSizes sizes) {
-  const std::int64_t row = std::int64_t(onexpu::global_id());
-  std::int64_t low = 0, high = sizes.elements;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (numbers[middle] < std::uint64_t(row)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+                                   std::uint32_t* begins, std::int64_t* verdict, FillSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements + 1);
+  std::int64_t before = first == 0 ? -1 : std::int64_t(numbers[first - 1]);
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t here = i == sizes.elements ? sizes.rows : std::int64_t(numbers[i]);
+    for (std::int64_t row = before + 1; row <= here; ++row) begins[row] = std::uint32_t(i);
+    if (before < sizes.rows && here == sizes.rows)
+      verdict[1] = i < sizes.elements ? std::int64_t(places[i]) : -1;
+    before = here;
   }
-  begins[row] = low;
-  if (row == sizes.rows) verdict[1] = low < sizes.elements ? std::int64_t(places[low]) : -1;
 }
 
 // A work-item per chunk of rows.
-ONEXPU_KERNEL void fill_count_empty(const std::int64_t* begins, std::int64_t* counts,
+ONEXPU_KERNEL void fill_count_empty(const std::uint32_t* begins, std::int64_t* counts,
                                     FillSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
@@ -64,41 +62,46 @@ ONEXPU_KERNEL void fill_count_empty(const std::int64_t* begins, std::int64_t* co
   counts[onexpu::global_id()] = count;
 }
 
-// Writes what empty rows get, and how many empty rows are before each.
+// Likewise: writes what empty rows get, and where each row begins then.
 template <typename Bits>
-ONEXPU_KERNEL void fill_empty(const std::int64_t* begins, const std::int64_t* positions,
-                              const Bits* default_value, std::int64_t* empty_before,
+ONEXPU_KERNEL void fill_empty(const std::uint32_t* begins, const std::int64_t* positions,
+                              const Bits* default_value, std::int64_t* new_begins,
                               std::int64_t* new_coordinates, Bits* new_values, bool* is_empty,
                               std::int64_t* verdict, FillSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
-  std::int64_t before = positions[onexpu::global_id()];
+  std::int64_t before = positions[onexpu::global_id()];  // empty rows
   for (std::int64_t row = first; row < last; ++row) {
-    empty_before[row] = before;
+    const std::int64_t place = begins[row] + before;
+    new_begins[row] = place;
     is_empty[row] = begins[row] == begins[row + 1];
     if (!is_empty[row]) continue;
-    const std::int64_t place = begins[row] + before++;
+    ++before;
     new_coordinates[place * sizes.rank] = row;
     for (std::int64_t d = 1; d < sizes.rank; ++d) new_coordinates[place * sizes.rank + d] = 0;
     new_values[place] = *default_value;
   }
-  if (last == sizes.rows) verdict[0] = sizes.elements + before;
+  if (last == sizes.rows) verdict[0] = begins[sizes.rows] + before;
 }
 
-// A work-item per sorted element.
+// A work-item per chunk of sorted elements.
 template <typename Bits>
 ONEXPU_KERNEL void fill_move(const std::int64_t* coordinates, const Bits* values,
                              const std::uint64_t* numbers, const std::uint32_t* places,
-                             const std::int64_t* empty_before, std::int64_t* new_coordinates,
-                             Bits* new_values, std::int64_t* moved_to, FillSizes sizes) {
-  const std::int64_t i = std::int64_t(onexpu::global_id());
-  const std::uint64_t row = numbers[i];
-  if (row == std::uint64_t(sizes.rows)) return;
-  const std::int64_t from = places[i], to = i + empty_before[row];
-  for (std::int64_t d = 0; d < sizes.rank; ++d)
-    new_coordinates[to * sizes.rank + d] = coordinates[from * sizes.rank + d];
-  new_values[to] = values[from];
-  moved_to[from] = to;
+                             const std::uint32_t* begins, const std::int64_t* new_begins,
+                             std::int64_t* new_coordinates, Bits* new_values,
+                             std::int64_t* moved_to, FillSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::uint64_t row = numbers[i];
+    if (row == std::uint64_t(sizes.rows)) return;
+    const std::int64_t from = places[i], to = new_begins[row] + (i - std::int64_t(begins[row]));
+    for (std::int64_t d = 0; d < sizes.rank; ++d)
+      new_coordinates[to * sizes.rank + d] = coordinates[from * sizes.rank + d];
+    new_values[to] = values[from];
+    moved_to[from] = to;
+  }
 }
 
 // A work-item per element of before. `is_taken` is zero before. A place that there is not is

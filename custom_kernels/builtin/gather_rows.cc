@@ -6,7 +6,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
@@ -20,19 +22,28 @@ namespace ffi = ::xla::ffi;
 
 // As gather_rows.cpp declares it.
 struct GatherSizes {
-  int64_t columns, piece, pieces;
+  int64_t rows, columns, chunk, piece, pieces;
 };
 
-// By the bytes of an element; null for what is none.
-SpirvModule* KernelFor(size_t bytes) {
+struct Kernels {
+  std::unique_ptr<SpirvModule> rows, elements;
+};
+
+// By the bytes of what they copy at once.
+const Kernels& KernelsFor(int64_t bytes) {
   static const auto* const kernels = [] {
-    auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
-    for (const size_t size : {1, 2, 4, 8, 16})
-      (*table)[size] = MakeModule(GatherRowsKernels(), absl::StrCat("gather_rows_", size));
+    auto* const table = new std::array<Kernels, 17>;
+    for (const size_t size : {1, 2, 4, 8, 16}) {
+      (*table)[size] = {MakeModule(GatherRowsKernels(), absl::StrCat("gather_rows_", size)),
+                        MakeModule(GatherRowsKernels(), absl::StrCat("gather_elements_", size))};
+    }
     return table;
   }();
-  return bytes < kernels->size() ? (*kernels)[bytes].get() : nullptr;
+  return (*kernels)[bytes];
 }
+
+// The most that a work-item can copy at once of rows that follow one another.
+int64_t PieceBytes(int64_t row_bytes) { return std::min<int64_t>(16, row_bytes & -row_bytes); }
 
 absl::Status Gather(sycl::queue& queue, const ffi::AnyBuffer& data, const ffi::AnyBuffer& places,
                     const ffi::AnyBuffer& result, int64_t first) {
@@ -60,20 +71,26 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
                                                    DescribeBuffer(data), " do not fill ",
                                                    DescribeBuffer(result)));
   }
-  const size_t elements = result.element_count();
-  if (elements == 0) return absl::OkStatus();
-  SpirvModule* const kernel = KernelFor(result.size_bytes() / elements);
-  if (kernel == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("onexpu: gather_rows has no kernel for ", DescribeBuffer(data)));
-  }
+  if (result.element_count() == 0) return absl::OkStatus();
   GatherSizes sizes = {};
-  sizes.columns = static_cast<int64_t>(elements) / to[0];
+  sizes.rows = to[0];
+  const int64_t row_bytes = static_cast<int64_t>(result.size_bytes()) / sizes.rows;
+  const int64_t bytes = PieceBytes(row_bytes);
+  sizes.columns = row_bytes / bytes;
+  if (sizes.columns == 1) {
+    return LaunchKernel(queue, *KernelsFor(bytes).elements,
+                        {.global = static_cast<size_t>(sizes.rows)}, data.untyped_data(), places,
+                        result.untyped_data());
+  }
   // A CPU copies rows; a GPU's work-items stand side by side.
-  sizes.piece = queue.get_device().is_cpu() ? sizes.columns : 1;
+  const Chunks walks = WalksOf(queue, sizes.rows, /*size_on_gpu=*/1);
+  sizes.chunk = walks.size;
+  sizes.piece = HasCpuSchedules(queue) ? sizes.columns : 1;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
-  return LaunchKernel(queue, *kernel, {.global = static_cast<size_t>(to[0] * sizes.pieces)},
-                      data.untyped_data(), places, result.untyped_data(), sizes);
+  KernelRange range = walks.range;
+  range.global *= sizes.pieces;
+  return LaunchKernel(queue, *KernelsFor(bytes).rows, range, data.untyped_data(), places,
+                      result.untyped_data(), sizes);
 }
 
 XLA_FFI_Error* GatherRowsHandler(XLA_FFI_CallFrame* frame) {

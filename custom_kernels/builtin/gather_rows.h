@@ -8,9 +8,8 @@
 
 namespace onexpu {
 
-// result[i, ...] = data[places[i], ...]. Both of one type, of any that has kernels (an element of
-// 1, 2, 4, 8 or 16 bytes), `places` as many as the result has rows, all less than the rows of
-// `data`.
+// result[i, ...] = data[places[i], ...]. Both of one type, `places` as many as the result has rows,
+// all less than the rows of `data`.
 absl::Status GatherRows(sycl::queue& queue, const ::xla::ffi::AnyBuffer& data,
                         const uint32_t* places, const ::xla::ffi::AnyBuffer& result);
 

@@ -19,13 +19,14 @@ namespace ffi = ::xla::ffi;
 
 // As histogram.cpp declares it.
 struct HistogramSizes {
-  int64_t elements, bins, chunk, chunks;
+  int64_t elements, bins, chunk, rows;
   int32_t counts_are_wide, padding;
 };
 
 // Values of a chunk at least: with more bins more, so that the counts take no more memory than the
 // values.
-constexpr int64_t kChunk = 4096;
+// As histogram.cpp has it.
+constexpr int64_t kRows = 2;
 
 const KernelTable& Kernels() {
   static const auto* const table = new KernelTable(HistogramKernels(), "histogram_count");
@@ -58,12 +59,14 @@ absl::Status Count(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi
   HistogramSizes sizes = {};
   sizes.elements = static_cast<int64_t>(values.element_count());
   sizes.bins = static_cast<int64_t>(histogram.element_count());
-  sizes.chunk = std::max(kChunk, sizes.bins);
   sizes.counts_are_wide = histogram.element_type() == ffi::S64;
-  const Chunks chunks = ChunksOf(queue, sizes.elements, sizes.chunk);
-  sizes.chunks = chunks.count;
+  // Not more counts than values.
+  const Chunks walks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/256);
+  const Chunks chunks = ChunksOf(queue, sizes.elements, std::max(walks.size, sizes.bins));
+  sizes.chunk = chunks.size;
+  sizes.rows = kRows * chunks.count;
   absl::StatusOr<void*> counts =
-      AllocateScratch(scratch, sizes.chunks * (sizes.bins + 1) * sizeof(uint32_t), "histogram");
+      AllocateScratch(scratch, sizes.rows * (sizes.bins + 1) * sizeof(uint32_t), "histogram");
   if (!counts.ok()) return counts.status();
   const absl::Status status = LaunchKernel(queue, *count, chunks.range, values.untyped_data(),
                                            edges.untyped_data(), *counts, sizes);

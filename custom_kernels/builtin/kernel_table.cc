@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "custom_kernels/builtin/schedule.h"
 
 namespace onexpu {
 namespace {
@@ -61,8 +62,6 @@ std::string DescribeBuffer(const ::xla::ffi::AnyBuffer& buffer) {
                       absl::StrJoin(dimensions.begin(), dimensions.end(), ","), "]");
 }
 
-size_t ReductionGroupSize(const sycl::queue& queue) {
-  return queue.get_device().is_cpu() ? 1 : 256;
-}
+size_t ReductionGroupSize(const sycl::queue& queue) { return HasCpuSchedules(queue) ? 1 : 256; }
 
 }  // namespace onexpu

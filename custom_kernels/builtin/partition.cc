@@ -3,9 +3,8 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "custom_kernels/builtin/chunks.h"
+#include "custom_kernels/builtin/counting_sort.h"
 #include "custom_kernels/builtin/kernel_table.h"
-#include "custom_kernels/builtin/radix_sort.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -18,15 +17,9 @@ namespace {
 
 namespace ffi = ::xla::ffi;
 
-// As partition.cpp declares it.
-struct PartitionSizes {
-  int64_t elements, partitions;
-};
-
 absl::Status Partition(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                        const ffi::AnyBuffer& partitions, const ffi::AnyBuffer& places,
                        const ffi::AnyBuffer& counts) {
-  static SpirvModule* const number = MakeModule(PartitionKernels(), "partition_numbers").release();
   static SpirvModule* const count = MakeModule(PartitionKernels(), "partition_count").release();
   const auto is_vector = [](const ffi::AnyBuffer& buffer, ffi::DataType type) {
     return buffer.element_type() == type && buffer.dimensions().size() == 1;
@@ -40,22 +33,12 @@ absl::Status Partition(sycl::queue& queue, ffi::ScratchAllocator& scratch,
         "onexpu: partition of ", DescribeBuffer(partitions), " does not fit into places ",
         DescribeBuffer(places), " and counts ", DescribeBuffer(counts)));
   }
-  const PartitionSizes sizes = {static_cast<int64_t>(partitions.element_count()),
-                                static_cast<int64_t>(counts.element_count()) - 2};
-  absl::StatusOr<void*> numbers =
-      AllocateScratch(scratch, sizes.elements * sizeof(uint64_t), "partition");
-  if (!numbers.ok()) return numbers.status();
-  absl::Status status =
-      LaunchKernel(queue, *number, {.global = static_cast<size_t>(sizes.elements)},
-                   partitions.untyped_data(), *numbers, sizes);
-  if (!status.ok()) return status;
-  absl::StatusOr<SortedNumbers> sorted =
-      SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), sizes.elements,
-                     BitsFor(sizes.partitions + 1));
+  const int64_t elements = partitions.dimensions()[0], kinds = counts.dimensions()[0] - 2;
+  absl::StatusOr<SortedKinds> sorted = SortByKind(queue, scratch, partitions.typed_data<int32_t>(),
+                                                  elements, kinds, places.typed_data<uint32_t>());
   if (!sorted.ok()) return sorted.status();
-  queue.memcpy(places.untyped_data(), sorted->places, places.size_bytes());
-  return LaunchKernel(queue, *count, {.global = static_cast<size_t>(sizes.partitions) + 1},
-                      sorted->numbers, sorted->places, counts.untyped_data(), sizes);
+  return LaunchKernel(queue, *count, {.global = static_cast<size_t>(kinds) + 1}, sorted->places,
+                      sorted->begins, counts.untyped_data(), kinds);
 }
 
 }  // namespace

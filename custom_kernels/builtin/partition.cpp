@@ -1,43 +1,50 @@
-// The order that puts rows into partitions. Kernel source: built by sycl_kernels, see BUILD.
+// Rows by the partition that each belongs to. Kernel source: built by sycl_kernels, see BUILD.
 
-struct PartitionSizes {
-  std::int64_t elements, partitions;
+struct Bits128 {
+  std::uint64_t low, high;
 };
 
-namespace {
+// Of some partitions side by side.
+template <typename Bits>
+struct Destinations {
+  Bits* rows[16];
+};
 
-// How many of the ascending numbers are less than `bound`.
-inline std::int64_t less_than(const std::uint64_t* numbers, std::int64_t count,
-                              std::uint64_t bound) {
-  std::int64_t low = 0, high = count;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (numbers[middle] < bound) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-}  // namespace
-
-// What is in no partition comes after all of them.
-ONEXPU_KERNEL void partition_numbers(const std::int32_t* partitions, std::uint64_t* numbers,
-                                     PartitionSizes sizes) {
-  const std::int64_t i = std::int64_t(onexpu::global_id());
-  const std::int64_t partition = partitions[i];
-  const bool is_inside = partition >= 0 && partition < sizes.partitions;
-  numbers[i] = std::uint64_t(is_inside ? partition : sizes.partitions);
-}
+struct MoveSizes {
+  std::int64_t elements, kinds, chunk;
+  std::int64_t columns;
+  std::int64_t first, count;  // partitions that have a destination
+};
 
 // A work-item per partition, and one for what is in none.
-ONEXPU_KERNEL void partition_count(const std::uint64_t* numbers, const std::uint32_t* places,
-                                   std::int64_t* counts, PartitionSizes sizes) {
+ONEXPU_KERNEL void partition_count(const std::uint32_t* places, const std::int64_t* begins,
+                                   std::int64_t* counts, std::int64_t partitions) {
   const std::int64_t partition = std::int64_t(onexpu::global_id());
-  const std::int64_t begin = less_than(numbers, sizes.elements, partition);
-  counts[partition] = less_than(numbers, sizes.elements, partition + 1) - begin;
-  if (partition == sizes.partitions)
-    counts[partition + 1] = begin < sizes.elements ? places[begin] : -1;
+  const std::int64_t begin = begins[partition], end = begins[partition + 1];
+  counts[partition] = end - begin;
+  if (partition == partitions) counts[partition + 1] = begin < end ? places[begin] : -1;
+}
+
+// A work-item per `ways` chunks of rows; see counting_sort.h.
+template <typename Bits, int ways>
+ONEXPU_KERNEL void partition_move(const Bits* data, const std::int32_t* partitions,
+                                  const std::uint32_t* counts, Destinations<Bits> to,
+                                  MoveSizes sizes) {
+  const std::int64_t chunk = std::int64_t(onexpu::global_id()) * ways;
+  std::uint32_t next[ways][16];
+  for (int way = 0; way < ways; ++way) {
+    const std::uint32_t* const before = counts + (chunk + way) * (sizes.kinds + 1) + sizes.first;
+    for (std::int64_t k = 0; k < sizes.count; ++k) next[way][k] = before[k];
+  }
+  for (std::int64_t step = 0; step < sizes.chunk; ++step) {
+    for (int way = 0; way < ways; ++way) {
+      const std::int64_t i = (chunk + way) * sizes.chunk + step;
+      if (i >= sizes.elements) continue;
+      const std::int64_t k = partitions[i] - sizes.first;
+      if (k < 0 || k >= sizes.count) continue;
+      const std::int64_t row = next[way][k]++;
+      for (std::int64_t column = 0; column < sizes.columns; ++column)
+        to.rows[k][row * sizes.columns + column] = data[i * sizes.columns + column];
+    }
+  }
 }

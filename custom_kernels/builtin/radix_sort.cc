@@ -4,11 +4,11 @@
 #include <bit>
 #include <limits>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -17,11 +17,17 @@ absl::Span<const EmbeddedKernel> RadixSortKernels();  // generated
 
 namespace {
 
-// As radix_sort.cpp declares it.
+// As radix_sort.cpp declares them.
 struct SortPass {
   int64_t elements, chunk, chunks;
-  int32_t shift, has_places;
+  int32_t shift, bits;
 };
+struct SortNote {
+  uint32_t low, high, descends;
+};
+
+// What is shorter is sorted before a look at it would pay.
+constexpr int64_t kWorthALook = 16384;
 
 // A CPU's work-item has a cache for many counters and few siblings, whose counts are soon summed
 // up; a GPU's has registers for a few, and thousands of siblings.
@@ -44,19 +50,19 @@ const Schedule& ScheduleFor(const sycl::queue& queue, int bits) {
       new Schedule(MakeSchedule(4, /*least_chunk=*/8192, /*chunks_per_unit=*/4));
   static const auto* const gpu =
       new Schedule(MakeSchedule(4, /*least_chunk=*/32, /*chunks_per_unit=*/64));
-  if (!queue.get_device().is_cpu()) return *gpu;
+  if (!HasCpuSchedules(queue)) return *gpu;
   return bits <= cpu_of_few_bits->bits ? *cpu_of_few_bits : *cpu;
 }
 
-// What a pass reads or writes.
-struct Arrays {
+// Between passes.
+struct SortArrays {
   uint64_t* numbers;
   uint32_t* places;
 };
 
-absl::StatusOr<Arrays> AllocateArrays(::xla::ffi::ScratchAllocator& scratch, int64_t elements,
-                                      uint64_t* numbers) {
-  Arrays arrays = {numbers, nullptr};
+absl::StatusOr<SortArrays> AllocateArrays(::xla::ffi::ScratchAllocator& scratch, int64_t elements,
+                                          uint64_t* numbers) {
+  SortArrays arrays = {numbers, nullptr};
   absl::StatusOr<void*> places =
       AllocateScratch(scratch, elements * sizeof(uint32_t), "radix sort");
   if (!places.ok()) return places.status();
@@ -89,24 +95,42 @@ absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
   absl::StatusOr<void*> counts =
       AllocateScratch(scratch, (chunks.count << schedule.bits) * sizeof(int64_t), "radix sort");
   if (!counts.ok()) return counts.status();
-  absl::StatusOr<Arrays> from = AllocateArrays(scratch, elements, numbers);
-  if (!from.ok()) return from.status();
-  absl::StatusOr<Arrays> to = AllocateArrays(scratch, elements, nullptr);
-  if (!to.ok()) return to.status();
+  absl::StatusOr<SortArrays> a = AllocateArrays(scratch, elements, numbers);
+  if (!a.ok()) return a.status();
+  absl::StatusOr<SortArrays> b = AllocateArrays(scratch, elements, nullptr);
+  if (!b.ok()) return b.status();
 
-  for (int shift = 0; shift < bits; shift += schedule.bits) {
-    const SortPass pass = {elements, chunks.size, chunks.count, shift, shift > 0};
-    absl::Status status =
-        LaunchKernel(queue, *schedule.count, chunks.range, from->numbers, *counts, pass);
+  SortPass pass = {elements, chunks.size, chunks.count, 0, schedule.bits};
+  SortNote* note = nullptr;
+  if (elements >= kWorthALook) {
+    static SpirvModule* const look = MakeModule(RadixSortKernels(), "sort_look").release();
+    absl::StatusOr<void*> memory = AllocateScratch(scratch, sizeof(SortNote), "radix sort");
+    if (!memory.ok()) return memory.status();
+    note = static_cast<SortNote*>(*memory);
+    queue.memset(note, 0, sizeof(SortNote));
+    absl::Status status = LaunchKernel(queue, *look, chunks.range, a->numbers, note, pass);
+    if (!status.ok()) return status;
+  }
+  int passes = 0;
+  for (; pass.shift < bits; pass.shift += schedule.bits, ++passes) {
+    absl::Status status = LaunchKernel(queue, *schedule.count, chunks.range, a->numbers, b->numbers,
+                                       note, *counts, pass);
     if (!status.ok()) return status;
     status = ScanCounts(queue, *counts, chunks.count << schedule.bits, nullptr);
     if (!status.ok()) return status;
-    status = LaunchKernel(queue, *schedule.move, chunks.range, from->numbers, from->places, *counts,
-                          to->numbers, to->places, pass);
+    status = LaunchKernel(queue, *schedule.move, chunks.range, a->numbers, a->places, b->numbers,
+                          b->places, note, *counts, pass);
     if (!status.ok()) return status;
-    std::swap(*from, *to);
   }
-  return SortedNumbers{from->numbers, from->places};
+  const SortArrays& result = passes % 2 == 0 ? *a : *b;
+  const SortArrays& other = passes % 2 == 0 ? *b : *a;
+  if (note != nullptr) {
+    static SpirvModule* const finish = MakeModule(RadixSortKernels(), "sort_finish").release();
+    absl::Status status = LaunchKernel(queue, *finish, chunks.range, result.numbers, result.places,
+                                       other.numbers, other.places, note, passes, pass);
+    if (!status.ok()) return status;
+  }
+  return SortedNumbers{result.numbers, result.places};
 }
 
 }  // namespace onexpu

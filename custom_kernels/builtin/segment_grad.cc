@@ -10,6 +10,7 @@
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/radix_sort.h"
 #include "custom_kernels/builtin/runs.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -24,7 +25,7 @@ namespace ffi = ::xla::ffi;
 
 // As segment_grad.cpp declares it.
 struct SegmentGradSizes {
-  int64_t elements, rows, segments, columns, piece, pieces;
+  int64_t elements, rows, segments, columns, chunk, piece, pieces;
   int32_t indices_are_wide, segments_are_wide, combiner, padding;
 };
 
@@ -89,7 +90,7 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes->rows = row_count;
   sizes->combiner = static_cast<int32_t>(known - std::begin(kCombiners));
   // A CPU takes whole rows, a GPU's work-items stand side by side.
-  sizes->piece = queue.get_device().is_cpu() ? std::max<int64_t>(1, sizes->columns) : 1;
+  sizes->piece = HasCpuSchedules(queue) ? std::max<int64_t>(1, sizes->columns) : 1;
   sizes->pieces = std::max<int64_t>(1, (sizes->columns + sizes->piece - 1) / sizes->piece);
 
   absl::StatusOr<void*> numbers =
@@ -111,10 +112,13 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<Runs> runs =
       FindRuns(queue, scratch, sorted->numbers, sizes->elements, {}, verdict.untyped_data());
   if (!runs.ok()) return runs.status();
-  return LaunchKernel(
-      queue, *kernel, {.global = static_cast<size_t>(sizes->elements * sizes->pieces)},
-      slopes.untyped_data(), segments.untyped_data(), *counts, sorted->numbers, sorted->places,
-      runs->begins, verdict.untyped_data(), result.untyped_data(), rows.untyped_data(), *sizes);
+  const Chunks walks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/1);
+  sizes->chunk = walks.size;
+  KernelRange range = walks.range;
+  range.global *= sizes->pieces;
+  return LaunchKernel(queue, *kernel, range, slopes.untyped_data(), segments.untyped_data(),
+                      *counts, sorted->numbers, sorted->places, runs->begins,
+                      verdict.untyped_data(), result.untyped_data(), rows.untyped_data(), *sizes);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 struct SegmentGradSizes {
   std::int64_t elements, rows, segments, columns;
-  std::int64_t piece, pieces;                        // columns of a work-item, pieces of a row
+  std::int64_t chunk, piece, pieces;  // runs and columns of a work-item, pieces of a row
   std::int32_t indices_are_wide, segments_are_wide;  // s64, else s32
   std::int32_t combiner;                             // as segment_grad.cc numbers them
   std::int32_t padding;
@@ -19,6 +19,23 @@ enum Combiner { kSum, kMean, kSqrtN };
 inline std::int64_t read(const void* numbers, std::int32_t are_wide, std::int64_t i) {
   return are_wide ? static_cast<const std::int64_t*>(numbers)[i]
                   : static_cast<const std::int32_t*>(numbers)[i];
+}
+
+// Columns side by side of the slopes of one run, scaled.
+template <int width, typename T>
+inline void sum_run(const T* slopes, const void* segments, const std::int32_t* counts,
+                    const std::uint32_t* places, std::int64_t begin, std::int64_t end,
+                    std::int64_t column, T* result, const SegmentGradSizes& sizes) {
+  using C = onexpu::wide<T>;
+  onexpu::vector<C, width> sums = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t segment = read(segments, sizes.segments_are_wide, places[i]);
+    C scale = C(1);
+    if (sizes.combiner == kMean) scale = C(1) / C(counts[segment]);
+    if (sizes.combiner == kSqrtN) scale = C(1) / sycl::sqrt(C(counts[segment]));
+    sums += onexpu::load<C, width>(slopes + segment * sizes.columns + column) * scale;
+  }
+  onexpu::store<C, width>(sums, result);
 }
 
 }  // namespace
@@ -41,39 +58,35 @@ ONEXPU_KERNEL void segment_grad_rows(const void* indices, const void* segments,
   }
 }
 
-// A work-item per run, or as many as there may be, and piece of a row.
+// A work-item per chunk of runs, or as many as there may be, and piece of a row.
 template <typename T>
 ONEXPU_KERNEL void segment_grad(const T* slopes, const void* segments, const std::int32_t* counts,
                                 const std::uint64_t* numbers, const std::uint32_t* places,
                                 const std::uint32_t* run_begins, const std::int64_t* verdict,
                                 T* result, void* rows, SegmentGradSizes sizes) {
-  using C = onexpu::wide<T>;
-  constexpr int kAtOnce = 16;  // sums in registers
   const std::int64_t id = std::int64_t(onexpu::global_id());
-  const std::int64_t run = sizes.pieces == 1 ? id : id / sizes.pieces;
-  if (run >= verdict[0]) return;
-  const std::int64_t begin = run_begins[run], end = run_begins[run + 1];
-  if (numbers[begin] == std::uint64_t(sizes.rows)) return;
-  const std::int64_t first = (id - run * sizes.pieces) * sizes.piece;
+  const std::int64_t chunk = sizes.pieces == 1 ? id : id / sizes.pieces;
+  const std::int64_t first = (id - chunk * sizes.pieces) * sizes.piece;
   const std::int64_t last = sycl::min(first + sizes.piece, sizes.columns);
-  if (first == 0) {
-    if (sizes.indices_are_wide) {
-      static_cast<std::int64_t*>(rows)[run] = std::int64_t(numbers[begin]);
-    } else {
-      static_cast<std::int32_t*>(rows)[run] = std::int32_t(numbers[begin]);
+  const std::int64_t last_run = sycl::min((chunk + 1) * sizes.chunk, verdict[0]);
+  for (std::int64_t run = chunk * sizes.chunk; run < last_run; ++run) {
+    const std::int64_t begin = run_begins[run], end = run_begins[run + 1];
+    if (numbers[begin] == std::uint64_t(sizes.rows)) return;
+    if (first == 0) {
+      if (sizes.indices_are_wide) {
+        static_cast<std::int64_t*>(rows)[run] = std::int64_t(numbers[begin]);
+      } else {
+        static_cast<std::int32_t*>(rows)[run] = std::int32_t(numbers[begin]);
+      }
     }
-  }
-  for (std::int64_t column = first; column < last; column += kAtOnce) {
-    const int width = int(sycl::min(last - column, std::int64_t(kAtOnce)));
-    C sums[kAtOnce] = {};
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t segment = read(segments, sizes.segments_are_wide, places[i]);
-      C scale = C(1);
-      if (sizes.combiner == kMean) scale = C(1) / C(counts[segment]);
-      if (sizes.combiner == kSqrtN) scale = C(1) / sycl::sqrt(C(counts[segment]));
-      const T* const from = slopes + segment * sizes.columns + column;
-      for (int c = 0; c < width; ++c) sums[c] += C(from[c]) * scale;
-    }
-    for (int c = 0; c < width; ++c) result[run * sizes.columns + column + c] = T(sums[c]);
+    std::int64_t column = first;
+    const auto sum = [&](auto width) {
+      for (; column + decltype(width)::value <= last; column += decltype(width)::value)
+        sum_run<decltype(width)::value>(slopes, segments, counts, places, begin, end, column,
+                                        result + run * sizes.columns + column, sizes);
+    };
+    sum(std::integral_constant<int, 16>());
+    sum(std::integral_constant<int, 4>());
+    sum(std::integral_constant<int, 1>());
   }
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -31,11 +32,12 @@ struct SegmentSizes {
 // Numbered as in segment_reduce.cpp.
 constexpr std::string_view kCombiners[] = {"sum", "mean", "sqrtn", "prod", "min", "max"};
 
-// Rows that a work-item of the check walks through.
-constexpr int64_t kCheckChunk = 1024;
-
 const KernelTable& ReduceKernels() {
   static const auto* const table = new KernelTable(SegmentReduceKernels(), "segment_reduce");
+  return *table;
+}
+const KernelTable& ReduceRowsKernels() {
+  static const auto* const table = new KernelTable(SegmentReduceKernels(), "segment_reduce_rows");
   return *table;
 }
 SpirvModule& Module(absl::string_view label) {
@@ -97,12 +99,12 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& ids,
                                                    DescribeBuffer(verdict), ", not int64[4]"));
   }
   sizes->data_rows = data_rows;
-  sizes->chunk = kCheckChunk;
+  const Chunks walks = WalksOf(queue, sizes->rows, /*size_on_gpu=*/64);
+  sizes->chunk = walks.size;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
   queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
-  const int64_t chunks = (sizes->rows + kCheckChunk - 1) / kCheckChunk;
-  return LaunchKernel(queue, CheckKernel(), {.global = static_cast<size_t>(chunks)},
-                      ids.untyped_data(), picks, verdict.untyped_data(), *sizes);
+  return LaunchKernel(queue, CheckKernel(), walks.range, ids.untyped_data(), picks,
+                      verdict.untyped_data(), *sizes);
 }
 
 absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& data,
@@ -142,13 +144,21 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   absl::StatusOr<void*> begins =
       AllocateScratch(scratch, (sizes->segments + 1) * sizeof(int64_t), "segments");
   if (!begins.ok()) return begins.status();
+  const Chunks rows_walks = WalksOf(queue, sizes->rows + 1, /*size_on_gpu=*/1);
+  sizes->chunk = rows_walks.size;
   absl::Status status =
-      LaunchKernel(queue, BeginsKernel(), {.global = static_cast<size_t>(sizes->rows) + 1},
-                   ids.untyped_data(), *begins, *sizes);
+      LaunchKernel(queue, BeginsKernel(), rows_walks.range, ids.untyped_data(), *begins, *sizes);
   if (!status.ok()) return status;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
-  return LaunchKernel(queue, *kernel, {.global = elements}, data.untyped_data(), picks, *begins,
-                      result.untyped_data(), *sizes);
+  if (!HasCpuSchedules(queue)) {
+    return LaunchKernel(queue, *kernel, {.global = elements}, data.untyped_data(), picks, *begins,
+                        result.untyped_data(), *sizes);
+  }
+  // Some segments have more rows than others.
+  const Chunks segment_walks = ChunksOf(queue, sizes->segments, (sizes->segments + 255) / 256);
+  sizes->chunk = segment_walks.size;
+  return LaunchKernel(queue, *ReduceRowsKernels().Find(data.element_type()), segment_walks.range,
+                      data.untyped_data(), picks, *begins, result.untyped_data(), *sizes);
 }
 
 }  // namespace

@@ -2,15 +2,15 @@
 // Kernel source: built by sycl_kernels, see BUILD.
 //
 // Segment numbers ascend along the rows, so a segment is a run of them: a first pass notes where
-// each begins, a second one reduces it, a work-item per segment and column. Nothing is atomic:
-// results do not depend on the order of work-items.
+// each begins, a second one reduces it, row by row. Nothing is atomic: results do not depend on the
+// order of work-items.
 
 struct SegmentSizes {
   std::int64_t rows;  // that are reduced
   std::int64_t columns;
   std::int64_t segments;
   std::int64_t data_rows;                       // that indices pick from
-  std::int64_t chunk;                           // rows that a work-item checks
+  std::int64_t chunk;                           // rows or segments that a work-item walks over
   std::int32_t ids_are_wide, indices_are_wide;  // 64-bit, else 32
   std::int32_t combiner;                        // as segment_reduce.cc numbers them
   std::int32_t has_indices;
@@ -25,18 +25,56 @@ inline std::int64_t read(const void* numbers, std::int32_t is_wide, std::int64_t
 
 enum Combiner { kSum, kMean, kSqrtN, kProduct, kMinimum, kMaximum };
 
-template <typename T>
-inline T combine(std::int32_t combiner, T a, T b) {
-  switch (combiner) {
-    case kProduct:
-      return a * b;
-    case kMinimum:
-      return b < a ? b : a;
-    case kMaximum:
-      return a < b ? b : a;
-    default:
-      return a + b;
+template <int combiner, typename V>
+inline V combine(V a, V b) {
+  if constexpr (combiner == kProduct) return a * b;
+  if constexpr (combiner == kMinimum) return b < a ? b : a;
+  if constexpr (combiner == kMaximum) return a < b ? b : a;
+  return a + b;
+}
+
+// Some columns side by side of rows `begin` to `end`, combined in this order; `none` of no rows.
+template <int combiner, int width, typename T>
+inline auto combine_rows(const T* data, const void* indices, std::int64_t begin, std::int64_t end,
+                         std::int64_t column, onexpu::wide<T> none, const SegmentSizes& sizes) {
+  using S = onexpu::wide<T>;
+  onexpu::vector<S, width> combined = none;
+  for (std::int64_t i = begin; i < end; ++i) {
+    std::int64_t row = i;
+    if (sizes.has_indices) {
+      row = read(indices, sizes.indices_are_wide, i);
+      if (row < 0 || row >= sizes.data_rows) continue;
+    }
+    const auto values = onexpu::load<S, width>(data + row * sizes.columns + column);
+    combined = i == begin ? values : combine<combiner>(combined, values);
   }
+  return combined;
+}
+
+template <int width, typename T>
+inline void reduce(const T* data, const void* indices, const std::int64_t* begins, T* result,
+                   std::int64_t segment, std::int64_t column, const SegmentSizes& sizes) {
+  using S = onexpu::wide<T>;
+  const std::int64_t begin = begins[segment], end = begins[segment + 1], count = end - begin;
+  T* const to = result + segment * sizes.columns + column;
+  const auto combine_all = [&](auto combiner, S none) {
+    return combine_rows<decltype(combiner)::value, width>(data, indices, begin, end, column, none,
+                                                          sizes);
+  };
+  switch (sizes.combiner) {
+    case kProduct:
+      return onexpu::store<S, width>(combine_all(std::integral_constant<int, kProduct>(), 1), to);
+    case kMinimum:
+      return onexpu::store<S, width>(combine_all(std::integral_constant<int, kMinimum>(), 0), to);
+    case kMaximum:
+      return onexpu::store<S, width>(combine_all(std::integral_constant<int, kMaximum>(), 0), to);
+  }
+  auto sum = combine_all(std::integral_constant<int, kSum>(), 0);
+  if (sizes.combiner == kMean && count > 1) sum = sum / S(count);
+  if constexpr (!std::is_integral_v<T>) {
+    if (sizes.combiner == kSqrtN && count > 1) sum = sum / sycl::sqrt(S(count));
+  }
+  onexpu::store<S, width>(sum, to);
 }
 
 }  // namespace
@@ -67,41 +105,45 @@ ONEXPU_KERNEL void segment_check(const void* ids, const void* indices, std::int6
   }
 }
 
-// A work-item per row, and one more for the end: begins[s] is the first row of segment s or of the
-// next one that has any.
+// Over the rows and one more for the end, a work-item per chunk: begins[s] is the first row of
+// segment s or of the next one that has any.
 ONEXPU_KERNEL void segment_begins(const void* ids, std::int64_t* begins, SegmentSizes sizes) {
-  const std::int64_t i = std::int64_t(onexpu::global_id());
-  const std::int64_t before = i == 0 ? -1 : read(ids, sizes.ids_are_wide, i - 1);
-  const std::int64_t here = i == sizes.rows ? sizes.segments : read(ids, sizes.ids_are_wide, i);
-  // What is not ascending or outside is somebody else's to refuse; nothing is written there.
-  for (std::int64_t s = sycl::max(before, std::int64_t(-1)) + 1;
-       s <= sycl::min(here, sizes.segments); ++s) {
-    begins[s] = i;
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows + 1);
+  std::int64_t before = first == 0 ? -1 : read(ids, sizes.ids_are_wide, first - 1);
+  for (std::int64_t i = first; i < last; ++i) {
+    const std::int64_t here = i == sizes.rows ? sizes.segments : read(ids, sizes.ids_are_wide, i);
+    // What is not ascending or outside is somebody else's to refuse; nothing is written there.
+    for (std::int64_t s = sycl::max(before, std::int64_t(-1)) + 1;
+         s <= sycl::min(here, sizes.segments); ++s) {
+      begins[s] = i;
+    }
+    before = here;
   }
 }
 
+// A GPU's: a work-item per segment and column.
 template <typename T>
 ONEXPU_KERNEL void segment_reduce(const T* data, const void* indices, const std::int64_t* begins,
                                   T* result, SegmentSizes sizes) {
-  using S = onexpu::wide<T>;
-  const std::int64_t position = std::int64_t(onexpu::global_id());
-  const std::int64_t segment = position / sizes.columns, column = position % sizes.columns;
-  const std::int64_t begin = begins[segment], end = begins[segment + 1];
-  // Of no rows: one is the product, everything else zero.
-  S reduced = sizes.combiner == kProduct ? S(1) : S(0);
-  for (std::int64_t i = begin; i < end; ++i) {
-    std::int64_t row = i;
-    if (sizes.has_indices) {
-      row = read(indices, sizes.indices_are_wide, i);
-      if (row < 0 || row >= sizes.data_rows) continue;
-    }
-    const S value = S(data[row * sizes.columns + column]);
-    reduced = i == begin ? value : combine(sizes.combiner, reduced, value);
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t segment = id / sizes.columns;
+  reduce<1>(data, indices, begins, result, segment, id - segment * sizes.columns, sizes);
+}
+
+// A CPU's: a work-item per chunk of segments.
+template <typename T>
+ONEXPU_KERNEL void segment_reduce_rows(const T* data, const void* indices,
+                                       const std::int64_t* begins, T* result, SegmentSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.segments);
+  for (std::int64_t segment = first; segment < last; ++segment) {
+    std::int64_t column = 0;
+    for (; column + 16 <= sizes.columns; column += 16)
+      reduce<16>(data, indices, begins, result, segment, column, sizes);
+    for (; column + 4 <= sizes.columns; column += 4)
+      reduce<4>(data, indices, begins, result, segment, column, sizes);
+    for (; column < sizes.columns; ++column)
+      reduce<1>(data, indices, begins, result, segment, column, sizes);
   }
-  const std::int64_t count = end - begin;
-  if (sizes.combiner == kMean && count > 1) reduced = reduced / S(count);
-  if constexpr (!std::is_integral_v<T>) {
-    if (sizes.combiner == kSqrtN && count > 1) reduced = reduced / sycl::sqrt(S(count));
-  }
-  result[position] = T(reduced);
 }

@@ -10,6 +10,7 @@
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/radix_sort.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -157,7 +158,7 @@ absl::Status Apply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.indices_are_wide = operands->indices.element_type() == ffi::S64;
   sizes.flag = static_cast<int32_t>(flag);
   // A CPU takes whole rows, a GPU's work-items stand side by side.
-  const bool is_cpu = queue.get_device().is_cpu();
+  const bool is_cpu = HasCpuSchedules(queue);
   sizes.chunk = is_cpu ? std::max<int64_t>(1, 4096 / sizes.columns) : 1;
   sizes.piece = is_cpu ? sizes.columns : 1;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;

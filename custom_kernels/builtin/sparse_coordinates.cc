@@ -25,7 +25,7 @@ constexpr size_t kMaxRank = 16;
 
 // As sparse_coordinates.cpp declares it.
 struct CoordinateSizes {
-  int64_t elements;
+  int64_t elements, count, chunk;
   int32_t rank, new_rank;
   int64_t shape[kMaxRank], new_shape[kMaxRank];
 };
@@ -49,8 +49,11 @@ absl::StatusOr<CoordinateSizes> SizesOf(const ffi::AnyBuffer& indices, Shape sha
         absl::StrCat("onexpu: sparse coordinates: ", describe(shape), " has more than ", kMaxRank,
                      " dimensions; put the op under tf.device('/CPU:0')"));
   }
-  CoordinateSizes sizes = {1, static_cast<int32_t>(shape.size()),
-                           static_cast<int32_t>(new_shape.size())};
+  CoordinateSizes sizes = {};
+  sizes.elements = 1;
+  sizes.count = dimensions[0];
+  sizes.rank = static_cast<int32_t>(shape.size());
+  sizes.new_rank = static_cast<int32_t>(new_shape.size());
   for (const int64_t size : shape) {
     if (__builtin_mul_overflow(sizes.elements, size, &sizes.elements)) {
       return absl::UnimplementedError(
@@ -114,8 +117,10 @@ absl::Status Reshape(sycl::queue& queue, const ffi::AnyBuffer& indices,
         absl::StrCat("onexpu: sparse coordinates: ", DescribeBuffer(indices), " do not become ",
                      DescribeBuffer(result)));
   }
-  return LaunchKernel(queue, *reshape, {.global = static_cast<size_t>(dimensions[0])},
-                      indices.untyped_data(), result.untyped_data(), *sizes);
+  const Chunks walks = WalksOf(queue, sizes->count, /*size_on_gpu=*/1);
+  sizes->chunk = walks.size;
+  return LaunchKernel(queue, *reshape, walks.range, indices.untyped_data(), result.untyped_data(),
+                      *sizes);
 }
 
 }  // namespace

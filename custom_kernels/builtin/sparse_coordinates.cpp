@@ -3,6 +3,7 @@
 
 struct CoordinateSizes {
   std::int64_t elements;  // that the shape has: beyond is no place
+  std::int64_t count, chunk;
   std::int32_t rank, new_rank;
   std::int64_t shape[16], new_shape[16];
 };
@@ -17,6 +18,11 @@ inline std::int64_t place_of(const std::int64_t* indices, std::int64_t i,
   return place;
 }
 
+// Processors divide small numbers sooner.
+inline std::int64_t divide(std::int64_t a, std::int64_t b) {
+  return ((a | b) >> 32) == 0 ? std::int64_t(std::uint32_t(a) / std::uint32_t(b)) : a / b;
+}
+
 }  // namespace
 
 // What has no place comes last.
@@ -27,12 +33,18 @@ ONEXPU_KERNEL void coordinate_places(const std::int64_t* indices, std::uint64_t*
   places[i] = std::uint64_t(place >= 0 && place < sizes.elements ? place : sizes.elements);
 }
 
+// A work-item per chunk.
 ONEXPU_KERNEL void coordinate_reshape(const std::int64_t* indices, std::int64_t* result,
                                       CoordinateSizes sizes) {
-  const std::int64_t i = std::int64_t(onexpu::global_id());
-  std::int64_t place = place_of(indices, i, sizes);
-  for (std::int32_t d = sizes.new_rank - 1; d >= 0; --d) {
-    result[i * sizes.new_rank + d] = place % sizes.new_shape[d];
-    place /= sizes.new_shape[d];
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.count);
+  for (std::int64_t i = first; i < last; ++i) {
+    std::int64_t place = place_of(indices, i, sizes);
+    for (std::int32_t d = sizes.new_rank - 1; d > 0; --d) {
+      const std::int64_t rest = divide(place, sizes.new_shape[d]);
+      result[i * sizes.new_rank + d] = place - rest * sizes.new_shape[d];
+      place = rest;
+    }
+    if (sizes.new_rank > 0) result[i * sizes.new_rank] = place;
   }
 }

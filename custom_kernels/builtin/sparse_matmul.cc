@@ -7,6 +7,7 @@
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/radix_sort.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -66,7 +67,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.adjoint_a = adjoint_a;
   sizes.adjoint_b = adjoint_b;
   // A CPU takes whole rows, a GPU's work-items stand side by side.
-  const bool is_cpu = queue.get_device().is_cpu();
+  const bool is_cpu = HasCpuSchedules(queue);
   sizes.chunk = is_cpu ? std::max<int64_t>(1, 4096 / sizes.columns) : 1;
   sizes.piece = is_cpu ? sizes.columns : 1;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;

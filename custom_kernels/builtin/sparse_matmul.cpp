@@ -51,6 +51,32 @@ inline std::int64_t coordinate(const void* coordinates, std::int64_t i, std::int
                                     : static_cast<const std::int32_t*>(coordinates)[2 * i + which];
 }
 
+template <typename T>
+inline constexpr bool is_complex = false;
+template <typename R>
+inline constexpr bool is_complex<Complex<R>> = true;
+
+// Vectors of columns of one row of the result, whose elements begin at sorted element `begin`.
+template <int width, int vectors, typename T>
+inline void multiply_row(const void* coordinates, const T* values, const T* b,
+                         const std::uint64_t* numbers, const std::uint32_t* places,
+                         std::int64_t begin, std::int64_t column, T* result,
+                         const SparseMatmulSizes& sizes) {
+  using C = onexpu::wide<T>;
+  const std::uint64_t row = numbers[begin];
+  onexpu::vector<C, width> sums[vectors] = {};
+  for (std::int64_t i = begin; i < sizes.elements && numbers[i] == row; ++i) {
+    const std::int64_t element = places[i];
+    const std::int64_t inner = coordinate(coordinates, element, sizes.adjoint_a ? 0 : 1, sizes);
+    const bool is_inside = inner >= 0 && inner < sizes.inner;
+    const C value = is_inside ? C(values[element]) : not_a_number(C{});
+    const T* const from = b + (is_inside ? inner * sizes.columns : 0) + column;
+    for (int v = 0; v < vectors; ++v) sums[v] += value * onexpu::load<C, width>(from + v * width);
+  }
+  T* const to = result + row * sizes.columns + column;
+  for (int v = 0; v < vectors; ++v) onexpu::store<C, width>(sums[v], to + v * width);
+}
+
 }  // namespace
 
 // What is in no row comes last.
@@ -78,7 +104,22 @@ ONEXPU_KERNEL void sparse_matmul(const void* coordinates, const T* values, const
   for (std::int64_t begin = first; begin < last; ++begin) {
     const std::uint64_t row = numbers[begin];
     if (row == std::uint64_t(sizes.rows) || (begin > 0 && numbers[begin - 1] == row)) continue;
-    for (std::int64_t column = first_column; column < last_column; column += kAtOnce) {
+    std::int64_t column = first_column;
+    if constexpr (!is_complex<T>) {
+      const auto multiply = [&](auto width, auto vectors) {
+        constexpr int kWidth = decltype(width)::value, kVectors = decltype(vectors)::value;
+        for (; column + kWidth * kVectors <= last_column; column += kWidth * kVectors)
+          multiply_row<kWidth, kVectors>(coordinates, values, b, numbers, places, begin, column,
+                                         result, sizes);
+      };
+      if (!sizes.adjoint_b) {
+        multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 4>());
+        multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 1>());
+        multiply(std::integral_constant<int, 4>(), std::integral_constant<int, 1>());
+        multiply(std::integral_constant<int, 1>(), std::integral_constant<int, 1>());
+      }
+    }
+    for (; column < last_column; column += kAtOnce) {
       const int width = int(sycl::min(last_column - column, std::int64_t(kAtOnce)));
       C sums[kAtOnce] = {};
       for (std::int64_t i = begin; i < sizes.elements && numbers[i] == row; ++i) {

@@ -8,9 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
-#include "custom_kernels/builtin/gather_rows.h"
+#include "custom_kernels/builtin/counting_sort.h"
 #include "custom_kernels/builtin/kernel_table.h"
-#include "custom_kernels/builtin/radix_sort.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -29,17 +28,32 @@ constexpr size_t kMaxRank = 16;
 struct PieceSizes {
   int64_t elements, chunk;
   int32_t rank, dimension;
-  int64_t offset, pieces, extent;
+  int64_t offset, pieces, extent, length, longer;
   int64_t start[kMaxRank], size[kMaxRank];
 };
 
 using Numbers = ffi::Span<const int64_t>;
 
-constexpr int64_t kChunk = 4096;
 constexpr char kName[] = "sparse pieces";
 
 SpirvModule& Module(absl::string_view label) {
   return *MakeModule(SparsePiecesKernels(), label).release();
+}
+
+// The kernel that moves elements of these bytes; null for other sizes.
+auto* MakeSizedModules(absl::string_view label) {
+  auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
+  for (const size_t bytes : {1, 2, 4, 8, 16})
+    (*table)[bytes] = MakeModule(SparsePiecesKernels(), absl::StrCat(label, bytes));
+  return table;
+}
+
+absl::StatusOr<SpirvModule*> SizedModule(
+    const std::array<std::unique_ptr<SpirvModule>, 17>& modules, const ffi::AnyBuffer& values) {
+  const size_t bytes = values.size_bytes() / values.element_count();
+  if (bytes < modules.size() && modules[bytes] != nullptr) return modules[bytes].get();
+  return absl::UnimplementedError(
+      absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
 }
 
 bool AreElements(const ffi::AnyBuffer& coordinates, const ffi::AnyBuffer& values) {
@@ -68,7 +82,6 @@ absl::StatusOr<PieceSizes> SizesOf(const ffi::AnyBuffer& coordinates, const ffi:
   }
   PieceSizes sizes = {};
   sizes.elements = coordinates.dimensions()[0];
-  sizes.chunk = kChunk;
   sizes.rank = static_cast<int32_t>(rank);
   return sizes;
 }
@@ -78,12 +91,7 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& new_coordinates, const ffi::AnyBuffer& new_values,
                    const ffi::AnyBuffer& total, Numbers start, Numbers size) {
   static SpirvModule& count = Module("slice_count");
-  static const auto* const writes = [] {
-    auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
-    for (const size_t bytes : {1, 2, 4, 8, 16})
-      (*table)[bytes] = MakeModule(SparsePiecesKernels(), absl::StrCat("slice_write_", bytes));
-    return table;
-  }();
+  static const auto* const writes = MakeSizedModules("slice_write_");
   absl::StatusOr<PieceSizes> sizes = SizesOf(coordinates, values, new_coordinates, new_values);
   if (!sizes.ok()) return sizes.status();
   if (sizes->elements == 0 || start.size() != static_cast<size_t>(sizes->rank) ||
@@ -92,15 +100,12 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                                                    DescribeBuffer(coordinates), " has ",
                                                    start.size(), " dimensions"));
   }
-  const size_t bytes = values.size_bytes() / sizes->elements;
-  SpirvModule* const write = bytes < writes->size() ? (*writes)[bytes].get() : nullptr;
-  if (write == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
-  }
+  absl::StatusOr<SpirvModule*> write = SizedModule(*writes, values);
+  if (!write.ok()) return write.status();
   std::copy(start.begin(), start.end(), sizes->start);
   std::copy(size.begin(), size.end(), sizes->size);
-  const Chunks chunks = ChunksOf(queue, sizes->elements, kChunk);
+  const Chunks chunks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/64);
+  sizes->chunk = chunks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kName);
   if (!counts.ok()) return counts.status();
   absl::Status status =
@@ -108,7 +113,7 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   if (!status.ok()) return status;
   status = ScanCounts(queue, *counts, chunks.count, total.untyped_data());
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *write, chunks.range, coordinates.untyped_data(),
+  return LaunchKernel(queue, **write, chunks.range, coordinates.untyped_data(),
                       values.untyped_data(), *counts, new_coordinates.untyped_data(),
                       new_values.untyped_data(), *sizes);
 }
@@ -117,8 +122,9 @@ absl::Status Split(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& coordinates, const ffi::AnyBuffer& values,
                    const ffi::AnyBuffer& new_coordinates, const ffi::AnyBuffer& new_values,
                    const ffi::AnyBuffer& counts, int64_t dimension, int64_t extent) {
-  static SpirvModule& number = Module("split_numbers");
-  static SpirvModule& finish = Module("split_finish");
+  static SpirvModule& find = Module("split_kinds");
+  static SpirvModule& count = Module("split_count");
+  static const auto* const writes = MakeSizedModules("split_write_");
   absl::StatusOr<PieceSizes> sizes = SizesOf(coordinates, values, new_coordinates, new_values);
   if (!sizes.ok()) return sizes.status();
   sizes->pieces = static_cast<int64_t>(counts.element_count());
@@ -130,24 +136,27 @@ absl::Status Split(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                                                    " pieces of ", DescribeBuffer(coordinates),
                                                    " along ", dimension, ", of size ", extent));
   }
-  absl::StatusOr<void*> numbers =
-      AllocateScratch(scratch, sizes->elements * sizeof(uint64_t), kName);
-  if (!numbers.ok()) return numbers.status();
-  absl::Status status =
-      LaunchKernel(queue, number, {.global = static_cast<size_t>(sizes->elements)},
-                   coordinates.untyped_data(), *numbers, *sizes);
+  absl::StatusOr<SpirvModule*> write = SizedModule(*writes, values);
+  if (!write.ok()) return write.status();
+  sizes->length = extent / sizes->pieces;
+  sizes->longer = extent % sizes->pieces;
+  absl::StatusOr<void*> kind_of =
+      AllocateScratch(scratch, sizes->elements * sizeof(int32_t), kName);
+  if (!kind_of.ok()) return kind_of.status();
+  absl::Status status = LaunchKernel(queue, find, {.global = static_cast<size_t>(sizes->elements)},
+                                     coordinates.untyped_data(), *kind_of, *sizes);
   if (!status.ok()) return status;
-  absl::StatusOr<SortedNumbers> sorted =
-      SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), sizes->elements,
-                     BitsFor(sizes->pieces + 1));
+  absl::StatusOr<SortedKinds> sorted = SortByKind(queue, scratch, static_cast<int32_t*>(*kind_of),
+                                                  sizes->elements, sizes->pieces, nullptr);
   if (!sorted.ok()) return sorted.status();
-  status = GatherRows(queue, coordinates, sorted->places, new_coordinates);
+  const Chunks walks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/1);
+  sizes->chunk = walks.size;
+  status = LaunchKernel(queue, **write, walks.range, coordinates.untyped_data(),
+                        values.untyped_data(), sorted->places, sorted->begins,
+                        new_coordinates.untyped_data(), new_values.untyped_data(), *sizes);
   if (!status.ok()) return status;
-  status = GatherRows(queue, values, sorted->places, new_values);
-  if (!status.ok()) return status;
-  return LaunchKernel(
-      queue, finish, {.global = static_cast<size_t>(sizes->elements + sizes->pieces)},
-      sorted->numbers, new_coordinates.untyped_data(), counts.untyped_data(), *sizes);
+  return LaunchKernel(queue, count, {.global = static_cast<size_t>(sizes->pieces)}, sorted->begins,
+                      counts.untyped_data());
 }
 
 absl::Status Concat(sycl::queue& queue, const ffi::RemainingArgs& arguments,

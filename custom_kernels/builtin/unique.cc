@@ -4,13 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 
+#include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
-#include "custom_kernels/builtin/radix_sort.h"
-#include "custom_kernels/builtin/runs.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
@@ -26,13 +27,14 @@ namespace ffi = ::xla::ffi;
 // As unique.cpp declares it.
 struct UniqueSizes {
   int64_t elements, chunk;
-  uint64_t magnitude;
-  int32_t numbers_are_wide, padding;
+  uint64_t magnitude, infinity;
+  int32_t slot_bits, numbers_are_wide;
 };
 
-constexpr int64_t kChunk = 8192;
+constexpr char kName[] = "unique";
 
-// How equality looks in a type's bits; see Equality.
+// How equality looks in a type's bits: zeros are those without a bit of `magnitude`, and what has
+// more there than `infinity` is not equal to itself.
 struct BitForm {
   ffi::DataType type;
   int bytes;
@@ -55,55 +57,52 @@ constexpr BitForm kBitForms[] = {{ffi::PRED, 1, kAllBits, kAllBits},
 
 // The kernels that depend on an element's size.
 struct SizedKernels {
-  std::unique_ptr<SpirvModule> bits, write;
+  std::unique_ptr<SpirvModule> insert, number_firsts;
 };
 
 const SizedKernels& KernelsFor(int bytes) {
   static const auto* const kernels = [] {
     auto* const table = new std::array<SizedKernels, 9>;
     for (const int size : {1, 2, 4, 8}) {
-      (*table)[size] = {MakeModule(UniqueKernels(), absl::StrCat("unique_bits_", size)),
-                        MakeModule(UniqueKernels(), absl::StrCat("unique_write_", size))};
+      (*table)[size] = {MakeModule(UniqueKernels(), absl::StrCat("unique_insert_", size)),
+                        MakeModule(UniqueKernels(), absl::StrCat("unique_number_firsts_", size))};
     }
     return table;
   }();
   return (*kernels)[bytes];
 }
 
-struct WalkKernels {
-  std::unique_ptr<SpirvModule> firsts = MakeModule(UniqueKernels(), "unique_firsts");
-  std::unique_ptr<SpirvModule> count_firsts = MakeModule(UniqueKernels(), "unique_count_firsts");
-  std::unique_ptr<SpirvModule> number_firsts = MakeModule(UniqueKernels(), "unique_number_firsts");
-};
-
-const WalkKernels& Walks() {
-  static const auto* const kernels = new WalkKernels;
-  return *kernels;
+SpirvModule& Module(absl::string_view label) {
+  return *MakeModule(UniqueKernels(), label).release();
 }
 
-// Device memory between the passes.
-struct Intermediates {
-  void *bits, *counts, *is_first, *numbers;
-};
-
-absl::StatusOr<Intermediates> Allocate(ffi::ScratchAllocator& scratch, int64_t elements,
-                                       int64_t chunks) {
-  Intermediates result = {};
-  struct {
-    void** place;
-    size_t bytes;
-  } const wanted[] = {
-      {&result.bits, elements * sizeof(uint64_t)},
-      {&result.counts, chunks * sizeof(int64_t)},
-      {&result.is_first, elements * sizeof(uint8_t)},
-      {&result.numbers, elements * sizeof(uint32_t)},
-  };
-  for (const auto& [place, bytes] : wanted) {
-    absl::StatusOr<void*> memory = AllocateScratch(scratch, bytes, "unique");
-    if (!memory.ok()) return memory.status();
-    *place = *memory;
+// How often each kind comes.
+absl::Status CountKinds(sycl::queue& queue, ffi::ScratchAllocator& scratch,
+                        const ffi::AnyBuffer& indices, const ffi::AnyBuffer& total,
+                        const ffi::AnyBuffer& counts, const UniqueSizes& sizes) {
+  static SpirvModule& tally_share = Module("unique_tally_share");
+  static SpirvModule& tally = Module("unique_tally");
+  static SpirvModule& sum = Module("unique_counts");
+  constexpr int64_t kMostShares = 8;
+  const bool in_shares = HasCpuSchedules(queue);
+  const int64_t cores = queue.get_device().get_info<sycl::info::device::max_compute_units>();
+  const int64_t shares = in_shares ? std::min(cores, kMostShares) : 1;
+  const KernelRange each = {.global = static_cast<size_t>(sizes.elements)};
+  const size_t bytes = shares * sizes.elements * sizeof(uint32_t);
+  absl::StatusOr<void*> tallies = AllocateScratch(scratch, bytes, kName);
+  if (!tallies.ok()) return tallies.status();
+  absl::Status status;
+  if (in_shares) {
+    const int64_t share = (sizes.elements + shares - 1) / shares;
+    status = LaunchKernel(queue, tally_share, ChunksOf(queue, shares, 1).range,
+                          indices.untyped_data(), total.untyped_data(), *tallies, share, sizes);
+  } else {
+    queue.memset(*tallies, 0, bytes);
+    status = LaunchKernel(queue, tally, each, indices.untyped_data(), *tallies, sizes);
   }
-  return result;
+  if (!status.ok()) return status;
+  return LaunchKernel(queue, sum, each, *tallies, total.untyped_data(), counts.untyped_data(),
+                      shares, sizes);
 }
 
 absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& x,
@@ -124,7 +123,8 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   const ffi::DataType number = indices.element_type();
   const bool fits = elements > 0 && is_vector(x, x.element_type()) &&
                     is_vector(y, x.element_type()) && (number == ffi::S32 || number == ffi::S64) &&
-                    is_vector(indices, number) && is_vector(counts, number) &&
+                    is_vector(indices, number) && counts.element_type() == number &&
+                    (is_vector(counts, number) || counts.element_count() == 0) &&
                     total.element_type() == ffi::S64 && total.element_count() == 1;
   if (!fits) {
     return absl::InvalidArgumentError(
@@ -132,36 +132,42 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
                      DescribeBuffer(y), ", indices ", DescribeBuffer(indices), ", counts ",
                      DescribeBuffer(counts), " and total ", DescribeBuffer(total)));
   }
-  const UniqueSizes sizes = {elements, kChunk, form->magnitude, number == ffi::S64};
-  const Chunks chunks = ChunksOf(queue, elements, kChunk);
-  absl::StatusOr<Intermediates> memory = Allocate(scratch, elements, chunks.count);
-  if (!memory.ok()) return memory.status();
+  if (elements >= std::numeric_limits<uint32_t>::max() / 2) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", kName, ": ", elements, " elements, of less than 2^31"));
+  }
+  static SpirvModule& count_firsts = Module("unique_count_firsts");
+  static SpirvModule& find_indices = Module("unique_indices");
+  const Chunks walks = WalksOf(queue, elements, /*size_on_gpu=*/32);
+  UniqueSizes sizes = {elements, walks.size, form->magnitude, form->infinity};
+  sizes.slot_bits = absl::bit_width(static_cast<uint64_t>(elements)) + 1;  // twice as many, or more
+  sizes.numbers_are_wide = number == ffi::S64;
+  const size_t table_bytes = sizeof(uint32_t) << sizes.slot_bits;
+  absl::StatusOr<void*> table = AllocateScratch(scratch, table_bytes, kName);
+  if (!table.ok()) return table.status();
+  absl::StatusOr<void*> firsts = AllocateScratch(scratch, elements * sizeof(uint32_t), kName);
+  if (!firsts.ok()) return firsts.status();
+  absl::StatusOr<void*> numbers = AllocateScratch(scratch, elements * sizeof(uint32_t), kName);
+  if (!numbers.ok()) return numbers.status();
+  absl::StatusOr<void*> found = AllocateScratch(scratch, walks.count * sizeof(int64_t), kName);
+  if (!found.ok()) return found.status();
   const SizedKernels& kernels = KernelsFor(form->bytes);
-  const KernelRange each = {.global = static_cast<size_t>(elements)};
 
+  queue.memset(*table, 0xff, table_bytes);
   absl::Status status =
-      LaunchKernel(queue, *kernels.bits, each, x.untyped_data(), memory->bits, sizes);
+      LaunchKernel(queue, *kernels.insert, walks.range, x.untyped_data(), *table, *firsts, sizes);
   if (!status.ok()) return status;
-  absl::StatusOr<SortedNumbers> sorted = SortWithPlaces(
-      queue, scratch, static_cast<uint64_t*>(memory->bits), elements, 8 * form->bytes);
-  if (!sorted.ok()) return sorted.status();
-  absl::StatusOr<Runs> runs = FindRuns(queue, scratch, sorted->numbers, elements,
-                                       {form->magnitude, form->infinity}, total.untyped_data());
-  if (!runs.ok()) return runs.status();
-  status = LaunchKernel(queue, *Walks().firsts, each, sorted->places, runs->of, runs->begins,
-                        memory->is_first);
+  status = LaunchKernel(queue, count_firsts, walks.range, *table, *firsts, *found, sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *Walks().count_firsts, chunks.range, memory->is_first,
-                        memory->counts, sizes);
+  status = ScanCounts(queue, *found, walks.count, total.untyped_data());
   if (!status.ok()) return status;
-  status = ScanCounts(queue, memory->counts, chunks.count, nullptr);
+  status = LaunchKernel(queue, *kernels.number_firsts, walks.range, x.untyped_data(), *firsts,
+                        *found, *numbers, y.untyped_data(), sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *Walks().number_firsts, chunks.range, memory->is_first,
-                        memory->counts, memory->numbers, sizes);
-  if (!status.ok()) return status;
-  return LaunchKernel(queue, *kernels.write, each, x.untyped_data(), sorted->places, runs->of,
-                      runs->begins, memory->numbers, y.untyped_data(), indices.untyped_data(),
-                      counts.untyped_data(), sizes);
+  status = LaunchKernel(queue, find_indices, {.global = static_cast<size_t>(elements)}, *firsts,
+                        *numbers, indices.untyped_data(), sizes);
+  if (!status.ok() || counts.element_count() == 0) return status;
+  return CountKinds(queue, scratch, indices, total, counts, sizes);
 }
 
 }  // namespace

@@ -31,9 +31,6 @@ struct WhereSizes {
 };
 constexpr size_t kMaxRank = 8;
 
-// Elements that one work-item walks through.
-constexpr int64_t kChunk = 2048;
-
 // How a type's zero looks: its size, and the bits that are not the sign of a floating-point number.
 struct ZeroTest {
   ffi::DataType type;
@@ -89,7 +86,6 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   WhereSizes sizes = {};
   sizes.elements = static_cast<int64_t>(condition.element_count());
-  sizes.chunk = kChunk;
   sizes.mask = test->mask;
   sizes.rank = static_cast<int32_t>(dimensions.size());
   std::copy(dimensions.begin(), dimensions.end(), sizes.dimensions);
@@ -101,7 +97,8 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
         DescribeBuffer(coordinates), " and count ", DescribeBuffer(count)));
   }
 
-  const Chunks chunks = ChunksOf(queue, sizes.elements, sizes.chunk);
+  const Chunks chunks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/64);
+  sizes.chunk = chunks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), "where");
   if (!counts.ok()) return counts.status();
   const Passes& passes = *PassesFor(test->bytes);

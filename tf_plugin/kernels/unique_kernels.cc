@@ -58,7 +58,7 @@ class UniqueKernel final : public DynamicShapeKernel {
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(input));
     const ResultType types[] = {{input.dtype(), input.shape()},
                                 {output_type(1), input.shape()},
-                                {output_type(1), input.shape()},
+                                {output_type(1), with_counts_ ? input.shape() : TensorShape({0})},
                                 NumbersType(1)};
     return Launch(*context, "onexpu.unique", {operand}, types, attributes_.attrs());
   }
