@@ -3,8 +3,8 @@
 
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
-Groups are "operations" (cases.py), "models" (model_cases.py) and "compilation" (compile_cases.py); without a name, all
-cases run.
+Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py), "kernels"
+(kernel_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -50,10 +50,17 @@ class Limits:
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
-    def seconds(self, request: str) -> float:
+    def _ask(self, request: str) -> float:
         self._child.stdin.write(request + "\n")
         self._child.stdin.flush()
-        seconds = float(self._child.stdout.readline())
+        return float(self._child.stdout.readline())
+
+    def has(self, request: str) -> bool:
+        """Whether this machine's libraries can do it: raw oneDNN has no bf16 product on every processor."""
+        return self._ask(request) >= 0
+
+    def seconds(self, request: str) -> float:
+        seconds = self._ask(request)
         if seconds < 0:
             raise ValueError(f"limits: cannot measure {request!r}")
         return seconds
@@ -90,10 +97,18 @@ def picture(rows: list[dict], path: pathlib.Path) -> None:
 def main() -> None:
     from cases import CASES
     from compile_cases import COMPILE_CASES
+    from kernel_cases import KERNEL_CASES
     from model_cases import MODEL_CASES
+    from tensorflow_cases import TENSORFLOW_CASES
 
-    groups = {"operations": CASES, "models": MODEL_CASES, "compilation": COMPILE_CASES}
-    cases = CASES | MODEL_CASES | COMPILE_CASES
+    groups = {
+        "operations": CASES,
+        "models": MODEL_CASES,
+        "tensorflow": TENSORFLOW_CASES,
+        "kernels": KERNEL_CASES,
+        "compilation": COMPILE_CASES,
+    }
+    cases = {name: case for group in groups.values() for name, case in group.items()}
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("case", nargs="*", choices=[*groups, *cases, []], help="default: all")
