@@ -9,7 +9,6 @@
 #include "custom_kernels/builtin/csr_structure.h"
 #include "custom_kernels/builtin/csr_values.h"
 #include "custom_kernels/builtin/fill_empty_rows.h"
-#include "custom_kernels/builtin/gather_rows.h"
 #include "custom_kernels/builtin/histogram.h"
 #include "custom_kernels/builtin/non_max_suppression.h"
 #include "custom_kernels/builtin/partition.h"
@@ -158,12 +157,6 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        FillEmptyRowsGradTypes(),
        "",
        "The gradient of fill_empty_rows."},
-      {"onexpu.gather_rows",
-       "",
-       {nullptr, nullptr, nullptr, GatherRowsHandler},
-       {},
-       "first: i64",
-       "Rows picked by their places."},
       {"onexpu.histogram",
        "HistogramFixedWidth",
        {nullptr, nullptr, nullptr, HistogramHandler},
@@ -182,6 +175,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {"int32"},
        "",
        "The order that puts rows into partitions; data-dependent sizes."},
+      {"onexpu.partition_rows",
+       "",
+       {nullptr, nullptr, nullptr, PartitionRowsHandler},
+       {},
+       "",
+       "The rows of partitions, in that order."},
       {"onexpu.random",
        "RandomUniform, RandomStandardNormal, TruncatedNormal, RandomUniformInt, "
        "StatelessRandomUniform, StatelessRandomNormal, StatelessTruncatedNormal, "

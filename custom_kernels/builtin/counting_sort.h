@@ -13,8 +13,8 @@
 
 namespace onexpu {
 
-// How elements are cut where kinds are counted: a work-item walks over `ways` chunks at once, for the
-// counter of an element may be that of the one before, which a processor waits for.
+// How elements are cut where kinds are counted: a work-item walks over `ways` chunks at once, for
+// the counter of an element may be that of the one before, which a processor waits for.
 struct KindChunks {
   int64_t size, count;
   int64_t ways;

@@ -194,16 +194,17 @@ absl::Status TransposeInto(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   if (sizes.batches == 1) {
     absl::StatusOr<std::optional<CountedKinds>> counted =
-        CountByKind(queue, scratch, matrix.column_indices, sizes.elements, sizes.columns);
+        CountByKind(queue, scratch, matrix.column_indices, sizes.elements, sizes.columns, nullptr);
     if (!counted.ok()) return counted.status();
     if (counted->has_value()) {
       const CountedKinds& columns = **counted;
       absl::Status status = LaunchKernel(queue, point, Items(turned.row_pointers()), columns.begins,
                                          to.row_pointers, no_totals, turned);
       if (!status.ok()) return status;
-      return LaunchKernel(queue, *transposes.Find(matrix.type), columns.chunks.range,
-                          matrix.row_pointers, matrix.column_indices, matrix.values, columns.counts,
-                          columns.begins, to.column_indices, to.values, columns.chunks.size, sizes);
+      const Chunks walks = ChunksOf(queue, sizes.elements, columns.chunks.size);
+      return LaunchKernel(queue, *transposes.Find(matrix.type), walks.range, matrix.row_pointers,
+                          matrix.column_indices, matrix.values, columns.counts, columns.begins,
+                          to.column_indices, to.values, walks.size, sizes);
     }
   }
   absl::StatusOr<void*> rows = AllocateScratch(scratch, sizes.elements * sizeof(int32_t), kWho);

@@ -9,7 +9,6 @@
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -42,23 +41,9 @@ const Kernels& KernelsFor(int64_t bytes) {
   return (*kernels)[bytes];
 }
 
-// The most that a work-item can copy at once of rows that follow one another.
-int64_t PieceBytes(int64_t row_bytes) { return std::min<int64_t>(16, row_bytes & -row_bytes); }
-
-absl::Status Gather(sycl::queue& queue, const ffi::AnyBuffer& data, const ffi::AnyBuffer& places,
-                    const ffi::AnyBuffer& result, int64_t first) {
-  const auto rows = result.dimensions();
-  const bool fits = places.element_type() == ffi::U32 && places.dimensions().size() == 1 &&
-                    rows.size() > 0 && first >= 0 && rows[0] <= places.dimensions()[0] - first;
-  if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: gather_rows: places ",
-                                                   DescribeBuffer(places), " from ", first,
-                                                   " do not fill ", DescribeBuffer(result)));
-  }
-  return GatherRows(queue, data, places.typed_data<uint32_t>() + first, result);
-}
-
 }  // namespace
+
+int64_t BytesAtOnce(int64_t row_bytes) { return std::min<int64_t>(16, row_bytes & -row_bytes); }
 
 absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const uint32_t* places,
                         const ffi::AnyBuffer& result) {
@@ -75,7 +60,7 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
   GatherSizes sizes = {};
   sizes.rows = to[0];
   const int64_t row_bytes = static_cast<int64_t>(result.size_bytes()) / sizes.rows;
-  const int64_t bytes = PieceBytes(row_bytes);
+  const int64_t bytes = BytesAtOnce(row_bytes);
   sizes.columns = row_bytes / bytes;
   if (sizes.columns == 1) {
     return LaunchKernel(queue, *KernelsFor(bytes).elements,
@@ -91,22 +76,6 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
   range.global *= sizes.pieces;
   return LaunchKernel(queue, *KernelsFor(bytes).rows, range, data.untyped_data(), places,
                       result.untyped_data(), sizes);
-}
-
-XLA_FFI_Error* GatherRowsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("first")
-          .To([](sycl::queue* queue, ffi::AnyBuffer data, ffi::AnyBuffer places,
-                 ffi::Result<ffi::AnyBuffer> result, int64_t first) {
-            return ToFfiError(Gather(*queue, data, places, *result, first));
-          })
-          .release();
-  return handler->Call(frame);
 }
 
 }  // namespace onexpu

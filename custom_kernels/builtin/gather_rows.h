@@ -1,6 +1,8 @@
-// XLA FFI handler that picks rows by their places. Thread-safe.
+// Rows picked by their places. For handlers; thread-safe.
 #ifndef CUSTOM_KERNELS_BUILTIN_GATHER_ROWS_H_
 #define CUSTOM_KERNELS_BUILTIN_GATHER_ROWS_H_
+
+#include <cstdint>
 
 #include "absl/status/status.h"
 #include "sycl/sycl.hpp"
@@ -13,9 +15,9 @@ namespace onexpu {
 absl::Status GatherRows(sycl::queue& queue, const ::xla::ffi::AnyBuffer& data,
                         const uint32_t* places, const ::xla::ffi::AnyBuffer& result);
 
-// Operands: data [n, ...], places u32[m]. Attribute first: the place in `places` of the first row.
-// Result: [k, ...], k <= m - first.
-XLA_FFI_Error* GatherRowsHandler(XLA_FFI_CallFrame* frame);
+// The most bytes that a work-item can copy at once of rows that follow one another: 1, 2, 4, 8 or
+// 16.
+int64_t BytesAtOnce(int64_t row_bytes);
 
 }  // namespace onexpu
 

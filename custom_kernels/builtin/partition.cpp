@@ -4,10 +4,9 @@ struct Bits128 {
   std::uint64_t low, high;
 };
 
-// Of some partitions side by side.
-template <typename Bits>
+// Addresses of the rows of some partitions side by side.
 struct Destinations {
-  Bits* rows[16];
+  std::uint64_t rows[16];
 };
 
 struct MoveSizes {
@@ -17,19 +16,25 @@ struct MoveSizes {
 };
 
 // A work-item per partition, and one for what is in none.
-ONEXPU_KERNEL void partition_count(const std::uint32_t* places, const std::int64_t* begins,
-                                   std::int64_t* counts, std::int64_t partitions) {
+ONEXPU_KERNEL void partition_count(const std::int64_t* begins, std::int64_t* counts) {
   const std::int64_t partition = std::int64_t(onexpu::global_id());
-  const std::int64_t begin = begins[partition], end = begins[partition + 1];
-  counts[partition] = end - begin;
-  if (partition == partitions) counts[partition + 1] = begin < end ? places[begin] : -1;
+  counts[partition] = begins[partition + 1] - begins[partition];
+}
+
+// One work-item, which has something to do where the op fails: the first row that is in none.
+ONEXPU_KERNEL void partition_find(const std::int32_t* partitions, std::int64_t* counts,
+                                  std::int64_t rows, std::int64_t count) {
+  counts[count + 1] = -1;
+  if (counts[count] == 0) return;
+  std::int64_t row = 0;
+  while (row + 1 < rows && partitions[row] >= 0 && partitions[row] < count) ++row;
+  counts[count + 1] = row;
 }
 
 // A work-item per `ways` chunks of rows; see counting_sort.h.
 template <typename Bits, int ways>
 ONEXPU_KERNEL void partition_move(const Bits* data, const std::int32_t* partitions,
-                                  const std::uint32_t* counts, Destinations<Bits> to,
-                                  MoveSizes sizes) {
+                                  const std::uint32_t* counts, Destinations to, MoveSizes sizes) {
   const std::int64_t chunk = std::int64_t(onexpu::global_id()) * ways;
   std::uint32_t next[ways][16];
   for (int way = 0; way < ways; ++way) {
@@ -43,8 +48,10 @@ ONEXPU_KERNEL void partition_move(const Bits* data, const std::int32_t* partitio
       const std::int64_t k = partitions[i] - sizes.first;
       if (k < 0 || k >= sizes.count) continue;
       const std::int64_t row = next[way][k]++;
+      Bits* const destination = reinterpret_cast<Bits*>(to.rows[k]) + row * sizes.columns;
+      const Bits* const from = data + i * sizes.columns;
       for (std::int64_t column = 0; column < sizes.columns; ++column)
-        to.rows[k][row * sizes.columns + column] = data[i * sizes.columns + column];
+        destination[column] = from[column];
     }
   }
 }

@@ -120,7 +120,7 @@ def _scratch_of_an_update_in_place() -> dict[str, Any]:
         )
         return float(table[0, 0])
 
-    many = 176_000  # 43 MiB of gradients
+    many = 178_000  # 43 MiB of gradients
     gradients = tf.zeros([many, 64])
     rows = tf.constant(np.arange(many) % 1000)
     results = []

@@ -1,7 +1,7 @@
-// DynamicPartition on XPU: rows sorted by the partition that each belongs to.
+// DynamicPartition on XPU: rows by the partition that each belongs to.
 //
-// How many rows a partition has is known when they are sorted. So the order is found first, and the
-// partitions' rows are gathered when their numbers are on the host.
+// How many rows a partition has is known when they are counted. So their order is found first, and
+// the partitions are made when their numbers of rows are on the host.
 #include <utility>
 #include <vector>
 
@@ -66,43 +66,37 @@ class DynamicPartitionKernel final : public DynamicShapeKernel {
     return OutputPartitions(context, results[0].get(), numbers.first(num_outputs()));
   }
 
-  absl::Status OutputPartitions(OpKernelContext* context, PJRT_Buffer* places,
+  // `order`: as partition.h has it; null where there are no rows.
+  absl::Status OutputPartitions(OpKernelContext* context, PJRT_Buffer* order,
                                 absl::Span<const int64_t> counts) const {
     const Tensor& data = context->input(0);
+    const int64_t rows = context->input(1).NumElements();
     TensorShape row = data.shape();
     row.RemoveDimRange(0, context->input(1).dims());
-    OwnedBuffer rows;
-    if (data.NumElements() > 0) {
-      TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(data));
-      TF_ASSIGN_OR_RETURN(
-          rows, ViewOf(buffer, TensorShape({context->input(1).NumElements(), row.num_elements()})));
+    std::vector<TensorShape> shapes(num_outputs(), row);
+    for (int i = 0; i < num_outputs(); ++i) shapes[i].InsertDim(0, counts[i]);
+    if (data.NumElements() == 0) {
+      for (int i = 0; i < num_outputs(); ++i)
+        TF_RETURN_IF_ERROR(OutputUninitialized(context, i, shapes[i]));
+      return absl::OkStatus();
     }
-    int64_t first = 0;
+    TF_ASSIGN_OR_RETURN(const OwnedBuffer whole,
+                        ViewOfTensor(*context, data, TensorShape({rows, row.num_elements()})));
+    TF_ASSIGN_OR_RETURN(const OwnedBuffer numbers,
+                        ViewOfTensor(*context, context->input(1), TensorShape({rows})));
+    std::vector<ResultType> types;
+    for (int i = 0; i < num_outputs(); ++i)
+      types.push_back({data.dtype(), TensorShape({counts[i], row.num_elements()})});
+    TF_ASSIGN_OR_RETURN(const std::vector<OwnedBuffer> partitions,
+                        Launch(*context, "onexpu.partition_rows",
+                               {whole.get(), numbers.get(), order}, types, no_attributes_.attrs()));
     for (int i = 0; i < num_outputs(); ++i) {
-      TensorShape shape = row;
-      shape.InsertDim(0, counts[i]);
       TF_ASSIGN_OR_RETURN(OwnedBuffer partition,
-                          shape.num_elements() == 0
-                              ? UninitializedBuffer(*context, data.dtype(), shape)
-                              : GatherRows(*context, rows.get(), places, first, shape));
-      TF_RETURN_IF_ERROR(SetOutput(context, i, shape, std::move(partition)));
-      first += counts[i];
+                          counts[i] == 0 ? UninitializedBuffer(*context, data.dtype(), shapes[i])
+                                         : ViewOf(partitions[i].get(), shapes[i]));
+      TF_RETURN_IF_ERROR(SetOutput(context, i, shapes[i], std::move(partition)));
     }
     return absl::OkStatus();
-  }
-
-  // As many rows as `shape` has, from those whose places begin at `first`.
-  absl::StatusOr<OwnedBuffer> GatherRows(const OpKernelContext& context, PJRT_Buffer* rows,
-                                         PJRT_Buffer* places, int64_t first,
-                                         const TensorShape& shape) const {
-    FfiAttributes attributes;
-    attributes.Add("first", first);
-    const int64_t count = shape.dim_size(0);
-    const ResultType flat = {output_type(0), TensorShape({count, shape.num_elements() / count})};
-    TF_ASSIGN_OR_RETURN(
-        const std::vector<OwnedBuffer> gathered,
-        Launch(context, "onexpu.gather_rows", {rows, places}, {flat}, attributes.Build()));
-    return ViewOf(gathered.front().get(), shape);
   }
 
   FfiAttributes no_attributes_;
