@@ -114,6 +114,53 @@ bool IsSafeWhenNarrow(const HloInstruction& convolution, const ConvolutionForm& 
   return in / form.groups % kVector == 0 && out / form.groups % kVector == 0;
 }
 
+// oneDNN 3.11's jit_1x1:avx2 gives wrong weight gradients of convolutions that only sample their
+// source (a kernel of one element, strides) where less than a vector of channels is read; a
+// random search found none with more channels, and none without strides.
+bool HasWrongSamples(const HloInstruction& convolution, const ConvolutionForm& form,
+                     const Target& target) {
+  constexpr int64_t kVector = 8;
+  if (target.is_gpu || form.kind != program::ConvolutionKind::BackwardWeights) return false;
+  const int64_t channels =
+      convolution.operand(0)->shape().dimensions(form.dimensions.input_feature_dimension());
+  return channels / form.groups % kVector != 0 && xla::window_util::HasStride(form.window) &&
+         absl::c_all_of(form.window.dimensions(),
+                        [](const xla::WindowDimension& d) { return d.size() == 1; });
+}
+
+// The same gradient of weights of one element each over just the samples of the source that its
+// positions read.
+absl::StatusOr<HloInstruction*> OfSamples(HloInstruction* convolution) {
+  const xla::ConvolutionDimensionNumbers& numbers = convolution->convolution_dimension_numbers();
+  HloInstruction* source = convolution->mutable_operand(0);
+  xla::Window window = convolution->window();
+  const size_t rank = source->shape().dimensions().size();
+  xla::PaddingConfig padding = xla::MakeNoPaddingConfig(rank);
+  std::vector<int64_t> starts(rank, 0), steps(rank, 1);
+  std::vector<int64_t> limits(source->shape().dimensions().begin(),
+                              source->shape().dimensions().end());
+  for (int64_t i = 0; i < window.dimensions_size(); ++i) {
+    xla::WindowDimension& dimension = *window.mutable_dimensions(i);
+    const int64_t d = numbers.input_spatial_dimensions(i);
+    padding.mutable_dimensions(d)->set_edge_padding_low(dimension.padding_low());
+    padding.mutable_dimensions(d)->set_edge_padding_high(dimension.padding_high());
+    steps[d] = dimension.window_dilation();
+    limits[d] = (dimension.size() - 1) * steps[d] + 1;
+    dimension.set_padding_low(0);
+    dimension.set_padding_high(0);
+    dimension.set_window_dilation(1);
+  }
+  HloInstruction* zero = source->parent()->AddInstruction(
+      HloInstruction::CreateConstant(xla::LiteralUtil::Zero(source->shape().element_type())));
+  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakePadHlo(source, zero, padding));
+  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakeSliceHlo(source, starts, limits, steps));
+  HloInstruction* sampled = convolution->parent()->AddInstruction(convolution->CloneWithNewOperands(
+      convolution->shape(), {source, convolution->mutable_operand(1)}));
+  sampled->set_window(window);
+  ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, sampled));
+  return sampled;
+}
+
 absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& target) {
   xla::PrimitiveType type = LibraryType(*convolution, target);
   if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution)) return false;
@@ -127,6 +174,11 @@ absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& targe
     form = FormOf(*convolution);
   }
   if (!form.has_value()) return false;
+  if (HasWrongSamples(*convolution, *form, target)) {
+    ONEXPU_ASSIGN_OR_RETURN(convolution, OfSamples(convolution));
+    form = FormOf(*convolution);
+    if (!form.has_value()) return false;
+  }
   if (!IsSafeWhenNarrow(*convolution, *form, target)) type = xla::F32;
   ONEXPU_RETURN_IF_ERROR(Rewrite(convolution, *form, type));
   return true;
