@@ -9,6 +9,7 @@
 #include "llvm/IR/Module.h"
 #include "pjrt_core/compiler/codegen/exponential.h"
 #include "pjrt_core/compiler/codegen/hyperbolic.h"
+#include "pjrt_core/compiler/codegen/logarithm.h"
 #include "pjrt_core/compiler/codegen/real_value.h"
 #include "pjrt_core/compiler/codegen/trigonometry.h"
 
@@ -85,13 +86,14 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
   llvm::SmallVector<Real, 3> values;
   for (llvm::Value* operand : operands) values.emplace_back(operand, builder);
   const Real& x = values[0];
-  // A GPU has an instruction for it.
+  // A GPU has instructions for it and for the logarithm.
   const auto exponential = [&](const Real& x) {
     return is_gpu ? Builtin("exp", x) : Exponential(x);
   };
   if (function == MathFunction::kSin) return Sine(x).value();
   if (function == MathFunction::kCos) return Cosine(x).value();
   if (function == MathFunction::kExp) return exponential(x).value();
+  if (function == MathFunction::kLog1p && !is_gpu) return LogarithmOfOnePlus(x).value();
   if (function == MathFunction::kTanh) return HyperbolicTangent(x).value();
   if (function == MathFunction::kLogistic) return (1.0 / (1.0 + exponential(-x))).value();
   if (function == MathFunction::kSign) {
