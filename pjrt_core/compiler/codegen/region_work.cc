@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/region_work.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/small_region.h"
@@ -36,6 +37,29 @@ absl::Status RegionWork::ForEachItem(int64_t count, absl::FunctionRef<absl::Stat
   if (rest == 0) return absl::OkStatus();
   Value* takes_part = kernel_.b().CreateICmpSLT(item_, math.Constant(rest));
   return kernel_.If(takes_part, [&] { return body(math.Add(item_, rounds * work_items_)); });
+}
+
+absl::Status RegionWork::ForEachElement(const xla::Shape& shape,
+                                        absl::FunctionRef<absl::Status(const Index&)> body) {
+  IndexMath& math = kernel_.index_math();
+  const int64_t count = xla::ShapeUtil::ElementsIn(shape);
+  const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);
+  const int64_t columns = shape.dimensions().empty() ? count : shape.dimensions(minor);
+  if (columns == count || columns % work_items_ != 0) {
+    return ForEachItem(count, [&](Value* number) { return body(math.Delinearize(number, shape)); });
+  }
+  // All work-items are in one row: what belongs to rows is loaded once for a vector of them.
+  xla::Shape row_shape = shape;
+  row_shape.set_dimensions(minor, 1);
+  const int64_t rounds_per_row = columns / work_items_;
+  return kernel_.For(
+      math.Constant(0), math.Constant(count / work_items_), math.Constant(1), [&](Value* round) {
+        std::vector<Value*> values =
+            math.Delinearize(math.Div(round, rounds_per_row), row_shape).values();
+        values[minor] = math.Add(math.Mul(math.Rem(round, rounds_per_row), work_items_), item_);
+        Value* number = math.Widen(math.Add(math.Mul(round, work_items_), item_));
+        return body(Index(std::move(values), number, shape));
+      });
 }
 
 std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root,
@@ -97,10 +121,8 @@ absl::Status RegionWork::StoreElements(const std::vector<Output>& outputs, const
 }
 
 absl::Status RegionWork::EmitElements(const std::vector<Output>& outputs) {
-  const xla::Shape& shape = outputs[0].array.shape;
-  return ForEachItem(xla::ShapeUtil::ElementsIn(shape), [&](Value* number) {
-    return StoreElements(outputs, kernel_.index_math().Delinearize(number, shape));
-  });
+  return ForEachElement(outputs[0].array.shape,
+                        [&](const Index& index) { return StoreElements(outputs, index); });
 }
 
 bool RegionWork::UpdatesInPlace(const Output& output) const {

@@ -38,6 +38,10 @@ class RegionWork {
   absl::Status ForEachItem(int64_t count,
                            absl::FunctionRef<absl::Status(llvm::Value* number)> body);
 
+  // The same for every element of `shape`.
+  absl::Status ForEachElement(const xla::Shape& shape,
+                              absl::FunctionRef<absl::Status(const Index&)> body);
+
   absl::Status EmitElements(const std::vector<Output>& outputs);
   absl::Status EmitUpdate(const Output& output);
   absl::Status StoreElements(const std::vector<Output>& outputs, const Index& index);

@@ -176,7 +176,9 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
 }  // namespace
 
 int64_t RegionWorkItems(const Target& target) {
-  return std::min<int64_t>(target.gpu_schedules ? 256 : 64, target.max_work_group_size);
+  // A CPU's are one vector, or two: of more, those that a short row leaves idle are masked out, and
+  // a masked dot takes twice as long.
+  return std::min<int64_t>(target.gpu_schedules ? 256 : 16, target.max_work_group_size);
 }
 
 bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {

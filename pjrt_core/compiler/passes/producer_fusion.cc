@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
@@ -14,6 +15,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
 #include "xla/primitive_util.h"
 #include "xla/service/instruction_fusion.h"
 #include "xla/shape_util.h"
@@ -158,6 +160,27 @@ bool IsSharedByTransforms(const HloInstruction& producer) {
   return transforms.size() >= kMany;
 }
 
+// Whether a kernel of blocks would gather its columns' elements one by one, for each block of rows
+// again, to spare a transposition of its own.
+bool IsTransposedForBlocks(const HloInstruction& producer, const HloInstruction& consumer,
+                           int64_t operand_index) {
+  // Of fewer products the gathers take no longer than a launch.
+  constexpr int64_t kManyProducts = 128 << 10;
+  const bool is_transposed =
+      producer.opcode() == HloOpcode::kTranspose ||
+      (producer.opcode() == HloOpcode::kCopy &&
+       !xla::LayoutUtil::LayoutsInShapesEqual(producer.shape(), producer.operand(0)->shape()));
+  if (!is_transposed) return false;
+  const auto has_columns = [](const HloInstruction& user, const HloInstruction& value) {
+    return IsBlockedDot(user) && Products(user) > kManyProducts &&
+           user.operand(ColumnsOf(user)->operand) == &value;
+  };
+  if (consumer.opcode() != HloOpcode::kFusion) return has_columns(consumer, producer);
+  const HloInstruction& parameter = *consumer.fused_parameter(operand_index);
+  return absl::c_any_of(parameter.users(),
+                        [&](const HloInstruction* user) { return has_columns(*user, parameter); });
+}
+
 // Reads memory along another dimension than its reader writes it; a concatenation's schedule has no
 // tiles for that.
 bool IsTransposedPart(const HloInstruction& producer, const HloInstruction& consumer) {
@@ -209,6 +232,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   }
   if (IsBlockedDot(*producer) && !KeepsItsBlocks(*producer, *consumer, operand_index)) {
     return FusionDecision::Forbid("the dot would lose its schedule");
+  }
+  if (IsTransposedForBlocks(*producer, *consumer, operand_index)) {
+    return FusionDecision::Forbid("its columns would be gathered");
   }
   const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
   if (!is_tiny && IsTransposedPart(*producer, *consumer)) {
