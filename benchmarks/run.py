@@ -120,13 +120,16 @@ def main() -> None:
     table = rich.table.Table(title="onexpu: medians of alternating runs")
     for column in ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds"):
         table.add_column(column, justify="left" if column == "case" else "right")
-    rows = []
+    rows, failures = [], []
     selected = [case for name in arguments.case or groups for case in groups.get(name, [name])]
     for name in dict.fromkeys(selected):
-        case = cases[name](limits)
-        samples = alternate(
-            case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup
-        )
+        try:
+            case = cases[name](limits)
+            samples = alternate(case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup)
+        except Exception as error:  # the other cases' figures are not lost for it
+            failures.append(name)
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            continue
         ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
         rows.append(
             {
@@ -146,6 +149,13 @@ def main() -> None:
             str(ratios.get("limit", "")),
             str(len(samples["xpu"].seconds)),
         )
+        # A run takes long: what is known is shown.
+        print(
+            f"{name}: {samples['xpu'].median * 1e3:.3f} ms;",
+            ", ".join(f"{other} / xpu {r}" for other, r in ratios.items()),
+            file=sys.stderr,
+            flush=True,
+        )
         for other in sorted(set(ratios) - {"XLA:CPU", "TF CPU", "limit"}):
             table.add_row(f"  {other} / xpu", "", str(ratios[other]), "", "", "")
         del case
@@ -156,6 +166,8 @@ def main() -> None:
     (arguments.output / "benchmarks.json").write_text(json.dumps(rows, indent=1))
     picture(rows, arguments.output / "benchmarks.png")
     print(f"written: {arguments.output / 'benchmarks.json'} and benchmarks.png")
+    if failures:
+        sys.exit(f"not measured: {', '.join(failures)}")
 
 
 if __name__ == "__main__":
