@@ -36,6 +36,14 @@ Matrix Transposed(const Matrix& matrix) {
   return {matrix.columns, matrix.rows, matrix.column_stride, matrix.row_stride};
 }
 
+// oneDNN's kernel for AVX2 reads a transposed left matrix where it lies. Rows that are pages apart
+// meet in few sets of the cache then (1024 x 512 by 512 x 256: 4.0 ms, the primitive's 2.4).
+bool ReadsFewCacheSets(char transposed, int64_t stride) {
+  constexpr int64_t kPage = 4096 / sizeof(float);
+  static const bool is_avx2 = dnnl_get_effective_cpu_isa() < dnnl_cpu_isa_avx512_core;
+  return is_avx2 && transposed == 'T' && stride % kPage == 0;
+}
+
 char Other(char transposed) { return transposed == 'N' ? 'T' : 'N'; }
 
 }  // namespace
@@ -70,6 +78,7 @@ std::optional<Sgemm> Sgemm::Create(const program::GemmThunk& gemm) {
     sgemm.rhs_ = {Other(lhs->transposed), lhs->stride};
     std::swap(sgemm.rows_, sgemm.columns_);
   }
+  if (ReadsFewCacheSets(sgemm.lhs_.transposed, sgemm.lhs_.stride)) return std::nullopt;
   return sgemm;
 }
 
