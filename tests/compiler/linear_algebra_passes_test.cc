@@ -11,6 +11,7 @@
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -81,6 +82,25 @@ TEST_F(LinearAlgebraRewriterTest, FactorisationsWorkInPlace) {
   EXPECT_EQ(calls[1]->output_operand_aliasing().at(0).second.first, 1);
   EXPECT_EQ(TriangularSolveConfigOf(*calls[1])->transpose, program::Transpose::Transpose);
   EXPECT_TRUE(TriangularSolveConfigOf(*calls[1])->left_side);
+}
+
+TEST_F(LinearAlgebraRewriterTest, HalfPrecisionIsComputedInSingle) {
+  const auto calls = Run(R"(
+    a = f16[2,40,40] parameter(0)
+    b = bf16[2,40,5] parameter(1)
+    l = f16[2,40,40] cholesky(a), lower=true
+    m = bf16[2,40,40] convert(l)
+    x = bf16[2,40,5] triangular-solve(m, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
+    ROOT q = (f16[2,40,40], f16[2,40]) custom-call(a), custom_call_target="Qr")");
+  ASSERT_EQ(calls.size(), 3u);
+  for (const HloInstruction* call : calls) {
+    xla::ShapeUtil::ForEachSubshape(call->shape(), [](const xla::Shape& part, const auto&) {
+      if (part.IsArray()) EXPECT_EQ(part.element_type(), xla::F32);
+    });
+  }
+  EXPECT_EQ(
+      module_->entry_computation()->root_instruction()->shape().tuple_shapes(0).element_type(),
+      xla::F16);
 }
 
 TEST_F(LinearAlgebraRewriterTest, FrontendsCustomCallsAreKnown) {

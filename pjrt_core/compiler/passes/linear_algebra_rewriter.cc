@@ -283,7 +283,7 @@ absl::StatusOr<bool> RewriteCustomCall(HloInstruction* call, const Target& targe
   return true;
 }
 
-absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
+absl::StatusOr<bool> RewriteSolver(HloInstruction* instruction, const Target& target) {
   switch (instruction->opcode()) {
     case HloOpcode::kFft:
       if (!IsServed(instruction->shape().element_type(), target) || IsTinyFft(*instruction)) {
@@ -316,6 +316,68 @@ absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) 
     default:
       return false;
   }
+}
+
+// ---- Half precision
+
+bool IsNarrow(xla::PrimitiveType type) { return type == xla::F16 || type == xla::BF16; }
+
+// Whether `instruction` is one of those above on floats of 16 bits, which no library has, and in
+// whose expansions each of many steps would round.
+bool IsNarrowSolver(const HloInstruction& instruction) {
+  const bool is_solver = instruction.opcode() == HloOpcode::kCholesky ||
+                         instruction.opcode() == HloOpcode::kTriangularSolve ||
+                         instruction.IsCustomCall(kSvd) ||
+                         absl::c_any_of(kFactorisations, [&](const Factorisation& factorisation) {
+                           return instruction.IsCustomCall(factorisation.name);
+                         });
+  return is_solver && instruction.operand_count() > 0 &&
+         IsNarrow(instruction.operand(0)->shape().element_type());
+}
+
+HloInstruction* Converted(HloInstruction* value, const xla::Shape& shape) {
+  if (xla::ShapeUtil::SameElementType(value->shape(), shape)) return value;
+  return value->parent()->AddInstruction(HloInstruction::CreateConvert(
+      xla::ShapeUtil::ChangeElementType(value->shape(), shape.element_type()), value));
+}
+
+xla::Shape InSingle(xla::Shape shape) {
+  xla::ShapeUtil::ForEachMutableSubshape(&shape, [](xla::Shape* part, const xla::ShapeIndex&) {
+    if (part->IsArray() && IsNarrow(part->element_type())) part->set_element_type(xla::F32);
+  });
+  return shape;
+}
+
+// The same on floats of 32 bits, rounded once, in the place of `solver`.
+absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
+  std::vector<HloInstruction*> operands;
+  for (HloInstruction* operand : solver->operands())
+    operands.push_back(Converted(operand, InSingle(operand->shape())));
+  HloInstruction* wide = solver->parent()->AddInstruction(
+      solver->CloneWithNewOperands(InSingle(solver->shape()), operands));
+  HloInstruction* result = nullptr;
+  if (solver->shape().IsTuple()) {
+    std::vector<HloInstruction*> parts;
+    for (int64_t i = 0; i < static_cast<int64_t>(solver->shape().tuple_shapes().size()); ++i) {
+      HloInstruction* part =
+          solver->parent()->AddInstruction(HloInstruction::CreateGetTupleElement(wide, i));
+      parts.push_back(Converted(part, solver->shape().tuple_shapes(i)));
+    }
+    result = solver->parent()->AddInstruction(HloInstruction::CreateTuple(parts));
+  } else {
+    result = Converted(wide, solver->shape());
+  }
+  ONEXPU_RETURN_IF_ERROR(solver->parent()->ReplaceInstruction(solver, result));
+  return wide;
+}
+
+absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
+  const bool is_narrow = IsNarrowSolver(*instruction);
+  if (is_narrow) {
+    ONEXPU_ASSIGN_OR_RETURN(instruction, ComputedInSingle(instruction));
+  }
+  ONEXPU_ASSIGN_OR_RETURN(const bool rewritten, RewriteSolver(instruction, target));
+  return is_narrow || rewritten;
 }
 
 }  // namespace

@@ -47,6 +47,30 @@ def test_singular_matrices(dtype: Any) -> None:
     np.testing.assert_array_equal(np.real(logarithm), -np.inf)
 
 
+@pytest.mark.parametrize("rows", [3, 31])
+def test_half_precision_is_computed_in_single(rows: int) -> None:
+    random = np.random.RandomState(0)
+    x = (random.randn(2, rows, rows) + 2 * np.sqrt(rows) * np.eye(rows)).astype(np.float16)
+    y = random.randn(2, rows, 4).astype(np.float16)
+    wide, lower, sides = x.astype(np.float64), np.tril(x).astype(np.float64), y.astype(np.float64)
+    symmetric = x + np.swapaxes(x, 1, 2)
+    with tf.device("/XPU:0"):
+        results = (
+            (R.MatrixTriangularSolve(matrix=x, rhs=y), np.linalg.solve(lower, sides), 0.5),
+            (R.Cholesky(input=symmetric), np.linalg.cholesky(symmetric.astype(np.float64)), 0.5),
+            # The factors between are of half precision, too: some roundings of the greatest elements.
+            (R.MatrixInverse(input=x), np.linalg.inv(wide), 4),
+            (R.MatrixSolve(matrix=x, rhs=y), np.linalg.solve(wide, sides), 4),
+        )
+    for actual, expected, units in results:
+        assert actual.dtype == tf.float16
+        greatest = np.max(np.abs(expected), axis=(-2, -1), keepdims=True)
+        unit = np.spacing((np.abs(expected) if units < 1 else greatest).astype(np.float16)).astype(np.float64)
+        error = np.abs(actual.numpy().astype(np.float64) - expected)
+        # What single precision makes of well-conditioned systems comes on top.
+        assert np.all(error <= units * unit + 4e-6 * greatest)
+
+
 def test_matrices_that_are_no_squares() -> None:
     for op in (R.Lu, R.MatrixDeterminant, R.LogMatrixDeterminant):
         both.check_refused(lambda op=op: op(input=tf.ones([2, 3])))
