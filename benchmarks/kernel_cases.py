@@ -235,11 +235,6 @@ def _csr_matmul() -> Op:
     return lambda: R.SparseMatrixMatMul(a=matrix, b=dense)
 
 
-def _csr_add() -> Op:
-    matrix, one = _csr(), tf.constant(1.0)
-    return lambda: R.SparseMatrixAdd(a=matrix, b=matrix, alpha=one, beta=one)
-
-
 _RATE = {"lr": 0.01}
 
 # What a row says: how to make the op with its operands on the device in scope.
@@ -296,7 +291,6 @@ _OPS: dict[str, Callable[[], Op]] = {
     "SparseTensorToCSRSparseMatrix": _to_csr,
     "SparseMatrixTranspose": _csr_transpose,
     "SparseMatrixMatMul": _csr_matmul,
-    "SparseMatrixAdd": _csr_add,
 }
 
 

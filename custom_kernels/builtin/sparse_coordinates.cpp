@@ -2,9 +2,9 @@
 // sycl_kernels, see BUILD.
 
 struct CoordinateSizes {
-  std::int64_t elements;  // that the shape has: beyond is no place
+  std::int64_t elements;  // that dimensions `first` to `last` have: beyond is no place
   std::int64_t count, chunk;
-  std::int32_t rank, new_rank;
+  std::int32_t rank, new_rank, first, last;
   std::int64_t shape[16], new_shape[16];
 };
 
@@ -13,7 +13,7 @@ namespace {
 inline std::int64_t place_of(const std::int64_t* indices, std::int64_t i,
                              const CoordinateSizes& sizes) {
   std::int64_t place = 0;
-  for (std::int32_t d = 0; d < sizes.rank; ++d)
+  for (std::int32_t d = sizes.first; d < sizes.last; ++d)
     place = place * sizes.shape[d] + indices[i * sizes.rank + d];
   return place;
 }
@@ -25,12 +25,19 @@ inline std::int64_t divide(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-// What has no place comes last.
-ONEXPU_KERNEL void coordinate_places(const std::int64_t* indices, std::uint64_t* places,
-                                     CoordinateSizes sizes) {
+// Of the elements in their order, or in that of `order`. What has no place comes last.
+ONEXPU_KERNEL void coordinate_places(const std::int64_t* indices, const std::uint32_t* order,
+                                     std::uint64_t* places, CoordinateSizes sizes) {
   const std::int64_t i = std::int64_t(onexpu::global_id());
-  const std::int64_t place = place_of(indices, i, sizes);
+  const std::int64_t place = place_of(indices, order != nullptr ? order[i] : i, sizes);
   places[i] = std::uint64_t(place >= 0 && place < sizes.elements ? place : sizes.elements);
+}
+
+// The order of elements that were in `order` before `places` moved them.
+ONEXPU_KERNEL void coordinate_order(const std::uint32_t* order, const std::uint32_t* places,
+                                    std::uint32_t* result) {
+  const std::size_t i = onexpu::global_id();
+  result[i] = order[places[i]];
 }
 
 // A work-item per chunk.

@@ -137,6 +137,11 @@ class SegmentKernel final : public DynamicShapeKernel {
                       absl::Span<const int64_t> verdict) override {
     const int64_t descends = verdict[0], is_outside = verdict[1];
     const int64_t first = verdict[2], last = verdict[3];
+    if (!is_sparse_ && first < 0 && last >= 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Segment id ", first, " out of range [0, ", last + 1,
+                       "), possibly because 'segment_ids' input is not sorted."));
+    }
     if (first < 0 || last < 0) {
       return absl::InvalidArgumentError("segment ids must be >= 0");
     }

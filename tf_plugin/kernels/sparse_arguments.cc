@@ -44,11 +44,15 @@ absl::Status CheckSparseTensor(const Tensor& indices, const Tensor& values,
                                absl::Span<const int64_t> shape) {
   TF_RETURN_IF_ERROR(CheckRank(indices, 2, "Input indices"));
   TF_RETURN_IF_ERROR(CheckRank(values, 1, "Input values"));
-  if (indices.dim_size(0) != values.dim_size(0) ||
-      indices.dim_size(1) != static_cast<int64_t>(shape.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Input indices ", indices.shape().DebugString(), " do not fit values ",
-        values.shape().DebugString(), " and a shape of ", shape.size(), " dimensions"));
+  if (indices.dim_size(0) != values.dim_size(0)) {
+    return absl::InvalidArgumentError(absl::StrCat("Number of elements in indices ",
+                                                   indices.shape().DebugString(), " and values ",
+                                                   values.shape().DebugString(), " do not match"));
+  }
+  if (indices.dim_size(1) != static_cast<int64_t>(shape.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("Number of dimensions in indices ",
+                                                   indices.shape().DebugString(), " and shape [",
+                                                   shape.size(), "] do not match"));
   }
   return absl::OkStatus();
 }
