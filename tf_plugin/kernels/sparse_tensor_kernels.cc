@@ -118,14 +118,19 @@ class SparseReshapeKernel final : public SparseKernel {
             "reshape cannot infer the missing input size for an empty tensor unless all specified "
             "input sizes are non-zero");
       }
+      if (elements % product != 0) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "Input to reshape is a tensor with ", elements,
+            " dense values, but the requested shape requires a multiple of ", product));
+      }
       *unknown = elements / product;
       product *= *unknown;
     }
     if (product != elements) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Input to reshape is a SparseTensor with ", elements,
-                       " dense values, but the requested shape [", absl::StrJoin(wanted, ","),
-                       "] has ", product));
+      return absl::InvalidArgumentError(absl::StrCat("Input to reshape is a tensor with ", elements,
+                                                     " dense values, but the requested shape [",
+                                                     absl::StrJoin(wanted, ","), "] has ",
+                                                     product));
     }
     return wanted;
   }
