@@ -42,7 +42,8 @@ absl::StatusOr<int64_t*> AllocateBegins(::xla::ffi::ScratchAllocator& scratch, i
                                         int64_t kinds) {
   if (elements > std::numeric_limits<uint32_t>::max()) {
     return absl::UnimplementedError(
-        absl::StrCat("onexpu: ", kName, ": ", elements, " elements, of 2^32 - 1 at most"));
+        absl::StrCat("onexpu: ", kName, ": ", elements,
+                     " elements, of 2^32 - 1 at most, as their places are of 32 bits"));
   }
   absl::StatusOr<void*> memory = AllocateScratch(scratch, (kinds + 2) * sizeof(int64_t), kName);
   if (!memory.ok()) return memory.status();

@@ -151,7 +151,7 @@ absl::Status Reshape(sycl::queue& queue, const ffi::AnyBuffer& indices,
                      DescribeBuffer(result)));
   }
   if (!TakeDimensions(sizes->rank, *sizes)) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         absl::StrCat("onexpu: sparse coordinates: [", absl::StrJoin(from.begin(), from.end(), ","),
                      "] has 2^63 elements or more, whose places no number has"));
   }

@@ -134,7 +134,8 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   }
   if (elements >= std::numeric_limits<uint32_t>::max() / 2) {
     return absl::UnimplementedError(
-        absl::StrCat("onexpu: ", kName, ": ", elements, " elements, of less than 2^31"));
+        absl::StrCat("onexpu: ", kName, ": ", elements,
+                     " elements, of less than 2^31, as their numbers are of 32 bits"));
   }
   static SpirvModule& count_firsts = Module("unique_count_firsts");
   static SpirvModule& find_indices = Module("unique_indices");

@@ -14,7 +14,7 @@ class Sgemm {
  public:
   // Nothing for what is no plain product of two matrices, with a scale and an addend that is in the
   // result's memory before it: batches, other types, biases, activations, strides in both
-  // dimensions.
+  // dimensions. Nor for what a primitive computes sooner on this processor.
   static std::optional<Sgemm> Create(const program::GemmThunk& gemm);
 
   // Of an Sgemm, for HostCall. Where the library refuses, which leaves only a lack of memory, the

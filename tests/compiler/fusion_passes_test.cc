@@ -150,6 +150,32 @@ TEST(ProducerFusionTest, WhatManyTransformsReadIsComputedOnce) {
   EXPECT_THAT(OperandsOfTransforms(/*transforms=*/3, /*lines=*/8), ElementsAre(2, 2, 2));
 }
 
+// Whether a copy that makes the 16 columns of the right factor neighbours stays outside of the
+// dot's kernel.
+bool CopyStaysApart(int64_t rows) {
+  const auto module = ParseModule(
+      absl::StrCat(R"(
+HloModule m
+ENTRY e {
+  x = f32[)",
+                   rows, R"(,32]{1,0} parameter(0)
+  y = f32[16,32]{1,0} parameter(1)
+  c = f32[16,32]{0,1} copy(y)
+  ROOT d = f32[)",
+                   rows, R"(,16]{1,0} dot(x, c), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+})"));
+  const InPlaceAliasInfo alias_info;
+  EXPECT_TRUE(ProducerFusion(&alias_info).Run(module.get()).ok());
+  const std::vector<HloInstruction*> copies = Instructions(*module, HloOpcode::kCopy);
+  return copies.size() == 1 && copies[0]->parent() == module->entry_computation();
+}
+
+TEST(ProducerFusionTest, ColumnsOfLargerDotsAreNotGathered) {
+  EXPECT_TRUE(CopyStaysApart(/*rows=*/1024));
+  // Of few products, a launch costs more.
+  EXPECT_FALSE(CopyStaysApart(/*rows=*/128));
+}
+
 // Named fusions of x, y or of each other: each a transform of its operand times a constant, the
 // inverse one when its name says so.
 std::unique_ptr<xla::HloModule> Transforms(

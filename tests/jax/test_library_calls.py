@@ -43,6 +43,16 @@ def test_products_that_lie_by_columns(xpu, cpu, dtype, batch, shape) -> None:
     check(xpu, cpu, jax.jit(transposed), a, b, bias, ulps=_ULPS)
 
 
+@pytest.mark.parametrize("columns", [1024, 2048, 1040])
+def test_transposed_rows_that_are_pages_apart(xpu, columns) -> None:
+    """Products that one of oneDNN's two implementations takes by the distance of rows, with a scale and an addend."""
+    x, y, z = normal((130, columns)), normal((130, 70)), normal((columns, 70))
+    actual = jax.jit(lambda x, y, z: 2 * (x.T @ y) + z)(*jax.device_put((x, y, z), xpu))
+    expected = 2 * (x.T.astype(np.float64) @ y) + z
+    # 130 products and two more steps, each rounded: a random walk of half units of the greatest.
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=32 * np.spacing(np.abs(expected).max().astype(np.float32)))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     "formula",

@@ -166,15 +166,7 @@ TEST(Devices, MemoryLimit) {
 
 // Has its thread, the launcher, for a while.
 XLA_FFI_Error* Sleep(XLA_FFI_CallFrame* frame) {
-  for (XLA_FFI_Extension_Base* extension = frame->extension_start; extension != nullptr;
-       extension = extension->next) {
-    if (extension->type != XLA_FFI_Extension_Metadata) continue;
-    XLA_FFI_Metadata& metadata =
-        *reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata;
-    metadata.api_version.major_version = XLA_FFI_API_MAJOR;
-    metadata.api_version.minor_version = XLA_FFI_API_MINOR;
-    return nullptr;
-  }
+  if (AnswersMetadata(frame)) return nullptr;
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   return nullptr;
 }

@@ -194,4 +194,17 @@ std::vector<std::shared_ptr<Buffer>> RunProgram(LoadedProgram& program,
   return program.Execute(arguments, nullptr, options, /*want_done=*/false).value().results;
 }
 
+bool AnswersMetadata(XLA_FFI_CallFrame* frame) {
+  for (XLA_FFI_Extension_Base* extension = frame->extension_start; extension != nullptr;
+       extension = extension->next) {
+    if (extension->type != XLA_FFI_Extension_Metadata) continue;
+    XLA_FFI_Metadata& metadata =
+        *reinterpret_cast<XLA_FFI_Metadata_Extension*>(extension)->metadata;
+    metadata.api_version.major_version = XLA_FFI_API_MAJOR;
+    metadata.api_version.minor_version = XLA_FFI_API_MINOR;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace onexpu

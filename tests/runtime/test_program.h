@@ -13,6 +13,7 @@
 #include "pjrt_core/runtime/buffer.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/loaded_program.h"
+#include "xla/ffi/api/c_api.h"
 
 namespace onexpu {
 
@@ -85,6 +86,9 @@ absl::StatusOr<std::vector<T>> ToVector(Buffer& buffer) {
   if (!status.ok()) return status;
   return values;
 }
+
+// Whether the caller only asks for the version that a handler was built against; it is told.
+bool AnswersMetadata(XLA_FFI_CallFrame* frame);
 
 // a + b over f32[size].
 std::shared_ptr<LoadedProgram> LoadAdd(int64_t size);

@@ -1,14 +1,10 @@
 #include "pjrt_core/compiler/codegen/exponential.h"
 
 #include <cstdint>
-#include <iterator>
 
 namespace onexpu::compiler {
 namespace {
 
-// log(2) as two floats; n times the first is exact for what n can be.
-constexpr double kLog2High = 0.693359375;
-constexpr double kLog2Low = -2.12194440e-4;
 constexpr double kLog2 = 0.693147180559945309417;
 
 // Adding it leaves a float's integer part in the lowest bits of the mantissa.
@@ -27,12 +23,9 @@ ScaledExponential ScaleExponential(const Real& t) {
   const Real shifted = Fma(t, t.Constant(1 / kLog2), t.Constant(kIntegerInMantissa));
   const Real n = shifted - kIntegerInMantissa;
   const Real r = Fma(-n, t.Constant(kLog2Low), Fma(-n, t.Constant(kLog2High), t));
-  Real polynomial = t.Constant(*std::rbegin(kExpm1));
-  for (auto c = std::rbegin(kExpm1) + 1; c != std::rend(kExpm1); ++c)
-    polynomial = Fma(polynomial, r, t.Constant(*c));
   // The bits above n's leave at the top.
   llvm::Value* bits = b.CreateBitCast(shifted.value(), b.getInt32Ty());
-  return {Fma(r * r, polynomial, r), b.CreateShl(bits, kMantissaBits)};
+  return {Fma(r * r, Polynomial(r, kExpm1), r), b.CreateShl(bits, kMantissaBits)};
 }
 
 Real Exponential(const Real& x) {

@@ -8,6 +8,10 @@
 
 namespace onexpu::compiler {
 
+// log(2) as two floats; the first times a float's exponent is exact.
+inline constexpr double kLog2High = 0.693359375;
+inline constexpr double kLog2Low = -2.12194440e-4;
+
 // Floats are computed here, with results below the normal numbers. Doubles are left to the
 // built-in.
 Real Exponential(const Real& x);

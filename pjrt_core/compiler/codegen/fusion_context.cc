@@ -361,14 +361,7 @@ absl::StatusOr<LaunchDimensions> FusionContext::PerElement(
   LaunchDimensions launch = ChooseRowLaunch(rows, columns, cost, target_);
   llvm::Value* row = GlobalId(1);
   llvm::Value* column = GlobalId(0);
-  xla::Shape row_shape = shape;
-  row_shape.set_dimensions(minor, 1);
-  auto at_element = [&]() -> absl::Status {
-    std::vector<llvm::Value*> values = index_math_.Delinearize(row, row_shape).values();
-    values[minor] = index_math_.ToIndexType(column);
-    llvm::Value* start = builder_.CreateNSWMul(row, builder_.getInt64(columns));
-    return body(Index(std::move(values), builder_.CreateNSWAdd(start, column), shape));
-  };
+  auto at_element = [&] { return body(index_math_.InRow(row, column, shape)); };
   llvm::Value* inside = nullptr;
   auto guard = [&](llvm::Value* id, uint64_t launched, int64_t wanted) {
     if (launched == static_cast<uint64_t>(wanted)) return;

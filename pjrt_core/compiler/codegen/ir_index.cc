@@ -152,6 +152,17 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
   return Index(std::move(values), wide, shape);
 }
 
+Index IndexMath::InRow(llvm::Value* row, llvm::Value* column, const xla::Shape& shape) {
+  const int64_t minor = shape.layout().minor_to_major(0);
+  xla::Shape row_shape = shape;
+  row_shape.set_dimensions(minor, 1);
+  std::vector<llvm::Value*> values = Delinearize(row, row_shape).values();
+  values[minor] = ToIndexType(column);
+  llvm::Value* start =
+      builder_.CreateNSWMul(Widen(row), builder_.getInt64(shape.dimensions(minor)));
+  return Index(std::move(values), builder_.CreateNSWAdd(start, Widen(column)), shape);
+}
+
 llvm::Value* IndexMath::Linearize(const Index& index, const xla::Shape& shape) {
   if (llvm::Value* linear = index.LinearFor(shape)) return linear;
   llvm::IntegerType* type = wide_places_ ? builder_.getInt64Ty() : type_;

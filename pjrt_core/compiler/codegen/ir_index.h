@@ -78,6 +78,9 @@ class IndexMath {
 
   // The element that is `linear`-th (i64 or the index type) in memory order of `shape`.
   Index Delinearize(llvm::Value* linear, const xla::Shape& shape);
+  // The element in `column` of the `row`-th row (each i64 or the index type). Rows lie along the
+  // most minor dimension of `shape`, which has dimensions and a layout.
+  Index InRow(llvm::Value* row, llvm::Value* column, const xla::Shape& shape);
   // The count of elements (i64) before `index` in memory order of `shape`.
   llvm::Value* Linearize(const Index& index, const xla::Shape& shape);
   // The same with dimensions in row-major order, whatever the layout.

@@ -1,14 +1,11 @@
 #include "pjrt_core/compiler/codegen/logarithm.h"
 
 #include <cstdint>
-#include <iterator>
+
+#include "pjrt_core/compiler/codegen/exponential.h"
 
 namespace onexpu::compiler {
 namespace {
-
-// log(2) as two floats; k times the first is exact for every exponent k.
-constexpr double kLog2High = 0.693359375;
-constexpr double kLog2Low = -2.12194440e-4;
 
 // log(1 + f) = 2 s + s^3 P(s^2) with s = f / (2 + f), for 1 + f between sqrt(1/2) and sqrt(2):
 // minimax, found by Lawson's iteration, each coefficient rounded to a float before the next was
@@ -39,12 +36,9 @@ Real LogarithmOfSum(const Real& u, const Real& rest) {
   const Real k(b.CreateSIToFP(exponent, type), b);
   const Real s = f / (f + 2);
   const Real z = s * s;
-  Real polynomial = u.Constant(*std::rbegin(kLog));
-  for (auto c = std::rbegin(kLog) + 1; c != std::rend(kLog); ++c)
-    polynomial = Fma(polynomial, z, u.Constant(*c));
   // 2 s = f - f^2 / 2 + s f^2 / 2, of which the first term is exact.
   const Real half_square = 0.5 * f * f;
-  const Real small = Fma(s, Fma(z, polynomial, half_square), k * kLog2Low);
+  const Real small = Fma(s, Fma(z, Polynomial(z, kLog), half_square), k * kLog2Low);
   return Fma(k, u.Constant(kLog2High), f - (half_square - small));
 }
 

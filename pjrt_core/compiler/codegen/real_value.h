@@ -4,6 +4,8 @@
 #define PJRT_CORE_COMPILER_CODEGEN_REAL_VALUE_H_
 
 #include "absl/strings/string_view.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace onexpu::compiler {
@@ -88,6 +90,14 @@ inline Real Builtin(absl::string_view name, const Real& operand) {
 }
 // x * y + z, rounded once.
 inline Real Fma(const Real& x, const Real& y, const Real& z) { return Builtin("fma", {x, y, z}); }
+
+// c[0] + c[1] x + c[2] x^2 + ..., by Horner's rule.
+inline Real Polynomial(const Real& x, llvm::ArrayRef<double> c) {
+  Real sum = x.Constant(c.back());
+  for (const double coefficient : llvm::reverse(c.drop_back()))
+    sum = Fma(sum, x, x.Constant(coefficient));
+  return sum;
+}
 
 }  // namespace onexpu::compiler
 

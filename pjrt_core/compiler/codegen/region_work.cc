@@ -43,22 +43,17 @@ absl::Status RegionWork::ForEachElement(const xla::Shape& shape,
                                         absl::FunctionRef<absl::Status(const Index&)> body) {
   IndexMath& math = kernel_.index_math();
   const int64_t count = xla::ShapeUtil::ElementsIn(shape);
-  const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);
-  const int64_t columns = shape.dimensions().empty() ? count : shape.dimensions(minor);
+  const int64_t columns =
+      shape.dimensions().empty() ? count : shape.dimensions(shape.layout().minor_to_major(0));
   if (columns == count || columns % work_items_ != 0) {
     return ForEachItem(count, [&](Value* number) { return body(math.Delinearize(number, shape)); });
   }
   // All work-items are in one row: what belongs to rows is loaded once for a vector of them.
-  xla::Shape row_shape = shape;
-  row_shape.set_dimensions(minor, 1);
   const int64_t rounds_per_row = columns / work_items_;
   return kernel_.For(
       math.Constant(0), math.Constant(count / work_items_), math.Constant(1), [&](Value* round) {
-        std::vector<Value*> values =
-            math.Delinearize(math.Div(round, rounds_per_row), row_shape).values();
-        values[minor] = math.Add(math.Mul(math.Rem(round, rounds_per_row), work_items_), item_);
-        Value* number = math.Widen(math.Add(math.Mul(round, work_items_), item_));
-        return body(Index(std::move(values), number, shape));
+        Value* column = math.Add(math.Mul(math.Rem(round, rounds_per_row), work_items_), item_);
+        return body(math.InRow(math.Div(round, rounds_per_row), column, shape));
       });
 }
 

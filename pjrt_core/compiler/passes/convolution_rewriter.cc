@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "pjrt_core/compiler/passes/convolution_forms.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
@@ -115,8 +116,8 @@ bool IsSafeWhenNarrow(const HloInstruction& convolution, const ConvolutionForm& 
 }
 
 // oneDNN 3.11's jit_1x1:avx2 gives wrong weight gradients of convolutions that only sample their
-// source (a kernel of one element, strides) where less than a vector of channels is read; a
-// random search found none with more channels, and none without strides.
+// source (a kernel of one element, strides) where fewer channels than a vector has are read. A
+// random search found none with more; where the last vector is not full, it is not relied upon.
 bool HasWrongSamples(const HloInstruction& convolution, const ConvolutionForm& form,
                      const Target& target) {
   constexpr int64_t kVector = 8;
@@ -131,31 +132,22 @@ bool HasWrongSamples(const HloInstruction& convolution, const ConvolutionForm& f
 // The same gradient of weights of one element each over just the samples of the source that its
 // positions read.
 absl::StatusOr<HloInstruction*> OfSamples(HloInstruction* convolution) {
-  const xla::ConvolutionDimensionNumbers& numbers = convolution->convolution_dimension_numbers();
-  HloInstruction* source = convolution->mutable_operand(0);
-  xla::Window window = convolution->window();
-  const size_t rank = source->shape().dimensions().size();
-  xla::PaddingConfig padding = xla::MakeNoPaddingConfig(rank);
-  std::vector<int64_t> starts(rank, 0), steps(rank, 1);
-  std::vector<int64_t> limits(source->shape().dimensions().begin(),
-                              source->shape().dimensions().end());
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, MadePlain(convolution));
+  HloInstruction* source = plain->mutable_operand(0);
+  const absl::Span<const int64_t> extents = source->shape().dimensions();
+  std::vector<int64_t> starts(extents.size(), 0), steps(extents.size(), 1);
+  std::vector<int64_t> limits(extents.begin(), extents.end());
+  xla::Window window = plain->window();
   for (int64_t i = 0; i < window.dimensions_size(); ++i) {
     xla::WindowDimension& dimension = *window.mutable_dimensions(i);
-    const int64_t d = numbers.input_spatial_dimensions(i);
-    padding.mutable_dimensions(d)->set_edge_padding_low(dimension.padding_low());
-    padding.mutable_dimensions(d)->set_edge_padding_high(dimension.padding_high());
+    const int64_t d = plain->convolution_dimension_numbers().input_spatial_dimensions(i);
     steps[d] = dimension.window_dilation();
     limits[d] = (dimension.size() - 1) * steps[d] + 1;
-    dimension.set_padding_low(0);
-    dimension.set_padding_high(0);
     dimension.set_window_dilation(1);
   }
-  HloInstruction* zero = source->parent()->AddInstruction(
-      HloInstruction::CreateConstant(xla::LiteralUtil::Zero(source->shape().element_type())));
-  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakePadHlo(source, zero, padding));
   ONEXPU_ASSIGN_OR_RETURN(source, xla::MakeSliceHlo(source, starts, limits, steps));
-  HloInstruction* sampled = convolution->parent()->AddInstruction(convolution->CloneWithNewOperands(
-      convolution->shape(), {source, convolution->mutable_operand(1)}));
+  HloInstruction* sampled = plain->parent()->AddInstruction(
+      plain->CloneWithNewOperands(plain->shape(), {source, plain->mutable_operand(1)}));
   sampled->set_window(window);
   ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, sampled));
   return sampled;

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/fft_queries.h"
+#include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/compiler/passes/matrix_guards.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
@@ -335,12 +336,6 @@ bool IsNarrowSolver(const HloInstruction& instruction) {
          IsNarrow(instruction.operand(0)->shape().element_type());
 }
 
-HloInstruction* Converted(HloInstruction* value, const xla::Shape& shape) {
-  if (xla::ShapeUtil::SameElementType(value->shape(), shape)) return value;
-  return value->parent()->AddInstruction(HloInstruction::CreateConvert(
-      xla::ShapeUtil::ChangeElementType(value->shape(), shape.element_type()), value));
-}
-
 xla::Shape InSingle(xla::Shape shape) {
   xla::ShapeUtil::ForEachMutableSubshape(&shape, [](xla::Shape* part, const xla::ShapeIndex&) {
     if (part->IsArray() && IsNarrow(part->element_type())) part->set_element_type(xla::F32);
@@ -351,8 +346,10 @@ xla::Shape InSingle(xla::Shape shape) {
 // The same on floats of 32 bits, rounded once, in the place of `solver`.
 absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
   std::vector<HloInstruction*> operands;
-  for (HloInstruction* operand : solver->operands())
-    operands.push_back(Converted(operand, InSingle(operand->shape())));
+  for (HloInstruction* operand : solver->operands()) {
+    operands.push_back(IsNarrow(operand->shape().element_type()) ? ConvertTo(xla::F32, operand)
+                                                                 : operand);
+  }
   HloInstruction* wide = solver->parent()->AddInstruction(
       solver->CloneWithNewOperands(InSingle(solver->shape()), operands));
   HloInstruction* result = nullptr;
@@ -361,11 +358,11 @@ absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
     for (int64_t i = 0; i < static_cast<int64_t>(solver->shape().tuple_shapes().size()); ++i) {
       HloInstruction* part =
           solver->parent()->AddInstruction(HloInstruction::CreateGetTupleElement(wide, i));
-      parts.push_back(Converted(part, solver->shape().tuple_shapes(i)));
+      parts.push_back(ConvertTo(solver->shape().tuple_shapes(i).element_type(), part));
     }
     result = solver->parent()->AddInstruction(HloInstruction::CreateTuple(parts));
   } else {
-    result = Converted(wide, solver->shape());
+    result = ConvertTo(solver->shape().element_type(), wide);
   }
   ONEXPU_RETURN_IF_ERROR(solver->parent()->ReplaceInstruction(solver, result));
   return wide;
