@@ -12,6 +12,7 @@
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/counting_table.h"
 #include "tf_plugin/device_api.h"
+#include "tf_plugin/device_profiler.h"
 #include "tf_plugin/eager_placement.h"
 #include "tf_plugin/kernel_registration.h"
 #include "tf_plugin/lasting_devices.h"
@@ -39,6 +40,7 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterPlacementPass();
   RegisterEagerPlacement();
   RegisterLoopConditionPass();
+  RegisterDeviceProfiler();
   params->device_type = kDeviceType;
   params->compilation_device_name = kCompilationDevice;
   params->priority = kDevicePriority;

@@ -19,6 +19,7 @@
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/fork_guard.h"
+#include "pjrt_core/runtime/profiler.h"
 #include "pjrt_core/runtime/program_loader.h"
 #include "pjrt_core/runtime/sycl_device.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -76,6 +77,7 @@ class ProcessClient final : public Client {
       client->platform_version_ = absl::StrCat(
           kVersion, "; ", found.front().get_platform().get_info<sycl::info::platform::name>(), " ",
           found.front().get_info<sycl::info::device::driver_version>());
+      for (const auto& device : client->owned_) Profiler::Get().AddDevice(*device);
       return absl::OkStatus();
     }));
     return client;

@@ -117,8 +117,11 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::TryCopyOn(SyclDevice
   const char* source = submission.Read(contents);
   SubmitOptions options{.estimated_nanoseconds = static_cast<int64_t>(3'000 + bytes / 10)};
   Definition definition = submission.Submit(
-      std::move(options), [destination = copy->address(), source, bytes](sycl::queue& queue) {
-        if (bytes > 0) queue.memcpy(destination, source, bytes);
+      std::move(options), [&compute = device.compute(), destination = copy->address(), source,
+                           bytes](sycl::queue& queue) {
+        if (bytes > 0) {
+          SubmitCopy(queue, compute.trace(), "copy on device", destination, source, bytes);
+        }
         return absl::OkStatus();
       });
   return std::make_shared<DeviceBuffer>(shape_, memory,

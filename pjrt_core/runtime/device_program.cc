@@ -97,7 +97,8 @@ absl::Status DeviceProgram::FillMemory() {
   auto fill = [&](DeviceMemory& memory, size_t offset, const program::Allocation& allocation) {
     const program::Blob* constant = allocation.constant();
     if (allocation.size() == 0) return absl::OkStatus();
-    Timeline::Reservation filled = timeline.Submit(0, nullptr, [&](sycl::queue& queue) {
+    const CopyLabel label{"copy constant to device", allocation.size()};
+    Timeline::Reservation filled = timeline.Submit(0, nullptr, label, [&](sycl::queue& queue) {
       char* const destination = memory.address() + offset;
       if (constant == nullptr || constant->size() == 0) {
         return queue.memset(destination, 0, allocation.size());
@@ -372,6 +373,10 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
        versions = std::move(execution.versions), scratch = execution.scratch,
        user_data = options.ffi_user_data, run_id = options.launch_id](sycl::queue& queue) {
         CommandThrottle throttle(queue);
+        std::optional<RunTrace> trace;
+        if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
+          trace.emplace(*active, queue, program().name()->str(), run_id);
+        }
         const ExecuteContext context{.queue = queue,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
@@ -382,7 +387,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .ffi_user_data = user_data,
                                      .run_id = run_id,
                                      .throttle = blocking_ ? &throttle : nullptr,
-                                     .rendezvous = rendezvous.get()};
+                                     .rendezvous = rendezvous.get(),
+                                     .trace = trace.has_value() ? &*trace : nullptr};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

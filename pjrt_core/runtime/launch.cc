@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -144,10 +145,18 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
   Definition definition = submission.Submit(
       std::move(options),
       [call, device = static_cast<Device*>(&device), &statistics = device.statistics(),
+       &compute = device.compute(),
        run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](sycl::queue& queue) {
         const FfiInvocation invocation{
             .queue = queue, .device = device, .statistics = statistics, .run_id = run_id};
+        std::optional<RunTrace> trace;
+        RunTrace::Mark mark{};
+        if (CommandTrace* const active = compute.trace(); active != nullptr) {
+          trace.emplace(*active, queue, /*program=*/"", run_id);
+          mark = trace->Begin();
+        }
         absl::Status outcome = call->site.Call(call->operands, call->results, invocation);
+        if (trace.has_value()) trace->End(mark, {.name = call->site.label(), .kind = "launch"});
         if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
         return outcome;
       });

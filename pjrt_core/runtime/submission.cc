@@ -100,7 +100,8 @@ absl::Status Submission::Prepare(sycl::queue& queue) {
     if (!events.empty()) queue.ext_oneapi_submit_barrier(events);
   }
   for (const CopyCommand& copy : copies_) {
-    sycl::ext::oneapi::experimental::memcpy(queue, copy.destination, copy.source, copy.bytes);
+    SubmitCopy(queue, device_.compute().trace(), "copy of an operand in use", copy.destination,
+               copy.source, copy.bytes);
   }
   return absl::OkStatus();
 }

@@ -52,8 +52,7 @@ absl::Status SyclDevice::Initialize() {
     }
   };
   auto timeline = [&](const char* name) {
-    sycl::queue queue(context_, device_, on_error, sycl::property::queue::in_order());
-    return std::make_unique<Timeline>(name, std::move(queue), &health_);
+    return std::make_unique<Timeline>(name, context_, device_, on_error, &health_);
   };
   compute_ = timeline("compute");
   host_to_device_ = timeline("host_to_device");

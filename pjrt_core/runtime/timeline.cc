@@ -56,8 +56,12 @@ void Timeline::Weight::Learn(int64_t waited) {
   }
 }
 
-Timeline::Timeline(std::string name, sycl::queue queue, DeviceHealth* health)
-    : name_(std::move(name)), queue_(std::move(queue)), health_(health) {}
+Timeline::Timeline(std::string name, const sycl::context& context, const sycl::device& device,
+                   sycl::async_handler on_error, DeviceHealth* health)
+    : name_(std::move(name)),
+      on_error_(std::move(on_error)),
+      queue_(context, device, on_error_, sycl::property::queue::in_order()),
+      health_(health) {}
 
 Timeline::~Timeline() { Stop(); }
 
@@ -70,6 +74,28 @@ void Timeline::Stop() {
     waiter = std::move(waiter_);
   }
   if (waiter.joinable()) waiter.join();
+}
+
+void Timeline::StartTrace() {
+  absl::MutexLock order(&submit_mutex_);
+  if (traced_queue_ == nullptr) {
+    const sycl::property_list properties = {sycl::property::queue::in_order(),
+                                            sycl::property::queue::enable_profiling()};
+    traced_queue_ = std::make_unique<sycl::queue>(queue_.get_context(), queue_.get_device(),
+                                                  on_error_, properties);
+    trace_ = std::make_unique<CommandTrace>();
+  }
+  trace_->Begin(*traced_queue_);
+  traced_queue_->ext_oneapi_submit_barrier({queue_.ext_oneapi_submit_barrier()});
+  queue_in_use_.store(traced_queue_.get(), std::memory_order_release);
+  trace_in_use_.store(trace_.get(), std::memory_order_release);
+}
+
+void Timeline::StopTrace() {
+  absl::MutexLock order(&submit_mutex_);
+  queue_.ext_oneapi_submit_barrier({traced_queue_->ext_oneapi_submit_barrier()});
+  trace_in_use_.store(nullptr, std::memory_order_release);
+  queue_in_use_.store(&queue_, std::memory_order_release);
 }
 
 Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight) {
@@ -109,16 +135,19 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
 }
 
 Timeline::Reservation Timeline::Submit(
-    int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
+    int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive, const CopyLabel& label,
     absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit) {
   absl::MutexLock order(&submit_mutex_);
   Reservation reservation = Reserve(estimated_nanoseconds);
   std::optional<sycl::event> last;
+  CommandTrace* const trace = this->trace();
+  const int64_t submitted = trace == nullptr ? 0 : CommandTrace::Now();
   absl::Status status = health_->lost() ? health_->status() : CatchLibraryErrors([&] {
-    absl::StatusOr<sycl::event> event = submit(queue_);
+    absl::StatusOr<sycl::event> event = submit(queue());
     if (event.ok()) last = *std::move(event);
     return event.status();
   });
+  if (trace != nullptr && last.has_value()) trace->AddCopy(label, submitted, *last);
   Commit(reservation.ticket, std::move(last), std::move(status), std::move(keep_alive));
   return reservation;
 }

@@ -29,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/event.h"
 #include "pjrt_core/runtime/ticket.h"
 #include "sycl/sycl.hpp"
@@ -74,10 +75,20 @@ class Timeline final : public EventSource {
     std::atomic<int> surprises_{0};
   };
 
-  Timeline(std::string name, sycl::queue queue, DeviceHealth* health);
+  Timeline(std::string name, const sycl::context& context, const sycl::device& device,
+           sycl::async_handler on_error, DeviceHealth* health);
   ~Timeline() override;
 
-  sycl::queue& queue() { return queue_; }
+  // The queue that work goes to. Another one while somebody profiles: ask for each submission.
+  sycl::queue& queue() { return *queue_in_use_.load(std::memory_order_acquire); }
+  // Where to note what is submitted; null unless somebody profiles.
+  CommandTrace* trace() const { return trace_in_use_.load(std::memory_order_acquire); }
+  // Begins and ends that, behind all work that came before. For a timeline whose work does not come
+  // through Submit: in a submission of its device. Throws sycl::exception.
+  void StartTrace();
+  void StopTrace();
+  // What has been noted since StartTrace; null if it was never called.
+  CommandTrace* last_trace() { return trace_.get(); }
   const std::string& name() const { return name_; }
 
   // `weight`, if given, lives until the ticket is complete.
@@ -88,8 +99,9 @@ class Timeline final : public EventSource {
   void Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
               std::shared_ptr<const void> keep_alive);
 
-  // Reserve, submit and commit as one step.
+  // Reserve, submit and commit as one step. `label` is for who profiles.
   Reservation Submit(int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
+                     const CopyLabel& label,
                      absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit);
 
   bool IsComplete(Ticket ticket) const {
@@ -161,7 +173,13 @@ class Timeline final : public EventSource {
   void WaiterLoop();
 
   const std::string name_;
+  const sycl::async_handler on_error_;
   sycl::queue queue_;
+  // Made by the first trace, for the life of the process: who submits may still hold them.
+  std::unique_ptr<sycl::queue> traced_queue_;
+  std::unique_ptr<CommandTrace> trace_;
+  std::atomic<sycl::queue*> queue_in_use_{&queue_};
+  std::atomic<CommandTrace*> trace_in_use_{nullptr};
   DeviceHealth* const health_;
 
   std::atomic<Ticket> reserved_{0};

@@ -17,11 +17,11 @@ constexpr size_t kSmallBytes = 128 << 10;
 
 int64_t EstimateNanoseconds(size_t bytes) { return 3'000 + static_cast<int64_t>(bytes / 20); }
 
-Timeline::Reservation SubmitCopy(Timeline& timeline, void* destination, const void* source,
-                                 size_t bytes, std::optional<sycl::event> after,
-                                 std::shared_ptr<const void> keep_alive) {
+Timeline::Reservation Transfer(Timeline& timeline, const char* name, void* destination,
+                               const void* source, size_t bytes, std::optional<sycl::event> after,
+                               std::shared_ptr<const void> keep_alive) {
   return timeline.Submit(
-      EstimateNanoseconds(bytes), std::move(keep_alive), [&](sycl::queue& queue) {
+      EstimateNanoseconds(bytes), std::move(keep_alive), {name, bytes}, [&](sycl::queue& queue) {
         return after.has_value() ? queue.memcpy(destination, source, bytes, *after)
                                  : queue.memcpy(destination, source, bytes);
       });
@@ -35,8 +35,8 @@ absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
                                               std::shared_ptr<const void> keep_alive,
                                               absl::AnyInvocable<void()> done) {
   Timeline& timeline = device.host_to_device();
-  Timeline::Reservation copy =
-      SubmitCopy(timeline, memory->address(), source, bytes, std::nullopt, std::move(keep_alive));
+  Timeline::Reservation copy = Transfer(timeline, "copy host to device", memory->address(), source,
+                                        bytes, std::nullopt, std::move(keep_alive));
   const TicketRef ticket{&timeline, copy.ticket};
   memory->AddUse(ticket);
   if (synchronous) timeline.Wait(copy.ticket);
@@ -136,8 +136,8 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
                  source = contents->address() + offset, bytes, destination] {
     std::optional<sycl::event> after;
     if (made.ticket != 0) after = made.timeline->DependencyOn(made.ticket);
-    Timeline::Reservation copy =
-        SubmitCopy(timeline, destination, source, bytes, std::move(after), nullptr);
+    Timeline::Reservation copy = Transfer(timeline, "copy device to host", destination, source,
+                                          bytes, std::move(after), nullptr);
     memory->AddUse({&timeline, copy.ticket});
     return copy;
   };

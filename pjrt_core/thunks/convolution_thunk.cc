@@ -295,7 +295,7 @@ absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
     for (const Step& step : steps_) {
       absl::InlinedVector<void*, 6> addresses;
       for (const Place& place : step.places) addresses.push_back(Resolve(place, context));
-      step.primitive->Execute(addresses);
+      step.primitive->Execute(context.queue, addresses);
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     return absl::OkStatus();

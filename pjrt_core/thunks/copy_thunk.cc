@@ -13,7 +13,9 @@ absl::Status CopyThunk::Execute(const ExecuteContext& context) {
   const void* const source = context.allocations.Resolve(source_);
   // In place already: an aliased parameter.
   if (destination == source || source_.size() == 0) return absl::OkStatus();
-  sycl::ext::oneapi::experimental::memcpy(context.queue, destination, source, source_.size());
+  SubmitCommand(context.queue, context.trace, [&](sycl::handler& handler) {
+    handler.memcpy(destination, source, source_.size());
+  });
   return absl::OkStatus();
 }
 

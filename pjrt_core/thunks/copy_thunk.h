@@ -20,6 +20,7 @@ class CopyThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   absl::string_view kind() const override { return "copy"; }
+  std::string label() const override { return op_name(); }
 
  private:
   CopyThunk(const program::Thunk& thunk, const program::CopyThunk& copy)

@@ -30,6 +30,7 @@ class CustomCallThunk final : public Thunk {
   absl::Status Execute(const ExecuteContext& context) override;
   bool blocks() const override { return site_->blocking(); }
   absl::string_view kind() const override { return "custom_call"; }
+  std::string label() const override { return site_->label(); }
 
  private:
   CustomCallThunk(std::string op_name, std::string source, FfiAttributes attributes);

@@ -29,12 +29,12 @@ std::unique_ptr<DnnlArguments::Set> DnnlArguments::TakeSet() {
   return set;
 }
 
-void DnnlArguments::Execute(absl::Span<void* const> addresses) {
+void DnnlArguments::Execute(const sycl::queue& queue, absl::Span<void* const> addresses) {
   absl::MutexLock lock(&mutex_);
   std::unique_ptr<Set> set = TakeSet();
   for (size_t i = 0; i < addresses.size(); ++i) set->memories[i].set_data_handle(addresses[i]);
   dnnl::error::wrap_c_api(dnnl_sycl_interop_primitive_execute(
-                              primitive_.get(), context_->stream().get(),
+                              primitive_.get(), context_->stream(queue).get(),
                               static_cast<int>(set->arguments.size()), set->arguments.data(),
                               /*deps=*/nullptr, &set->last_use),
                           "could not execute a primitive");

@@ -42,7 +42,7 @@ class DnnlArguments {
 
   // Submits the primitive over `addresses`, in the order of the arguments. Throws dnnl::error and
   // sycl::exception.
-  void Execute(absl::Span<void* const> addresses);
+  void Execute(const sycl::queue& queue, absl::Span<void* const> addresses);
 
  private:
   struct Set {

@@ -3,11 +3,15 @@
 //
 // One per loaded Program, made by its first library thunk. Thread-compatible after creation: oneDNN
 // orders work by the queue, and submission to a device's compute queue is serialised by the device.
+// The device has a second compute queue for the time in which somebody profiles.
 #ifndef PJRT_CORE_THUNKS_DNNL_CONTEXT_H_
 #define PJRT_CORE_THUNKS_DNNL_CONTEXT_H_
 
 #include <memory>
+#include <optional>
+#include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "oneapi/dnnl/dnnl.hpp"
@@ -25,14 +29,25 @@ class DnnlContext {
 
   explicit DnnlContext(const sycl::queue& queue)
       : engine_(dnnl::sycl_interop::make_engine(queue.get_device(), queue.get_context())),
-        stream_(dnnl::sycl_interop::make_stream(engine_, const_cast<sycl::queue&>(queue))) {}
+        queue_(queue),
+        stream_(dnnl::sycl_interop::make_stream(engine_, queue_)) {}
 
   const dnnl::engine& engine() const { return engine_; }
-  const dnnl::stream& stream() const { return stream_; }
+  // Throws dnnl::error.
+  const dnnl::stream& stream(const sycl::queue& queue) {
+    if (ABSL_PREDICT_TRUE(queue == queue_)) return stream_;
+    if (!other_.has_value() || other_->first != queue) {
+      sycl::queue other = queue;
+      other_.emplace(other, dnnl::sycl_interop::make_stream(engine_, other));
+    }
+    return other_->second;
+  }
 
  private:
   dnnl::engine engine_;
+  sycl::queue queue_;
   dnnl::stream stream_;
+  std::optional<std::pair<sycl::queue, dnnl::stream>> other_;  // the last that was not queue_
 };
 
 // UNIMPLEMENTED for types that oneDNN has not.

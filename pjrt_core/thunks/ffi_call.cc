@@ -160,6 +160,19 @@ std::unique_ptr<FfiCallSite::Frame> FfiCallSite::TakeFrame() {
 
 bool FfiCallSite::blocking() const { return (handler_->traits & kHandlerHostOperands) != 0; }
 
+std::string FfiCallSite::label() const {
+  // "name-hash" (onexpu/_definition.py).
+  constexpr absl::string_view kKernel = "kernel";
+  for (int64_t i = 0; i < attributes_.size; ++i) {
+    const absl::string_view name(attributes_.names[i]->ptr, attributes_.names[i]->len);
+    if (name != kKernel || attributes_.types[i] != XLA_FFI_AttrType_STRING) continue;
+    const auto& key = *static_cast<const XLA_FFI_ByteSpan*>(attributes_.attrs[i]);
+    const absl::string_view text(key.ptr, key.len);
+    return std::string(text.substr(0, text.rfind('-')));
+  }
+  return handler_->name;
+}
+
 absl::Status FfiCallSite::Instantiate() {
   FrameLease frame(*this);
   XLA_FFI_ExecutionContext context;

@@ -58,6 +58,8 @@ class FfiCallSite {
                     const FfiInvocation& invocation);
 
   const FfiHandler& handler() const { return *handler_; }
+  // What a profile calls it: the user's kernel, for the handler of those, or the handler.
+  std::string label() const;
   // Whether Call waits for the device, so that it must happen on the launcher thread.
   bool blocking() const;
 

@@ -164,16 +164,17 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     if (call_ != nullptr) {
-      call_->host_call.Submit(
-          context.queue, Sgemm::Run, &call_->sgemm, context.allocations.Resolve(slices_[0]),
-          context.allocations.Resolve(slices_[1]), context.allocations.Resolve(slices_[2]));
+      call_->host_call.Submit(context.queue, context.trace, Sgemm::Run, &call_->sgemm,
+                              context.allocations.Resolve(slices_[0]),
+                              context.allocations.Resolve(slices_[1]),
+                              context.allocations.Resolve(slices_[2]));
       return absl::OkStatus();
     }
     absl::InlinedVector<void*, 6> addresses;
     for (const program::Slice& slice : slices_)
       addresses.push_back(context.allocations.Resolve(slice));
     if (scratch_bytes_ > 0) addresses.push_back(context.scratch);
-    primitive_->Execute(addresses);
+    primitive_->Execute(context.queue, addresses);
     return absl::OkStatus();
   });
 }

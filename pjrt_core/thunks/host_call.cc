@@ -13,9 +13,9 @@ uint64_t Bits(const void* address) { return reinterpret_cast<uint64_t>(address);
 
 absl::Span<const uint8_t> HostCall::Module() { return kModule; }
 
-void HostCall::Submit(sycl::queue& queue, Function function, const void* object, void* a, void* b,
-                      void* c) const {
-  sycl::ext::oneapi::experimental::submit(queue, [&](sycl::handler& handler) {
+void HostCall::Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object,
+                      void* a, void* b, void* c) const {
+  SubmitCommand(queue, trace, [&](sycl::handler& handler) {
     handler.set_args(reinterpret_cast<uint64_t>(function), Bits(object), Bits(a), Bits(b), Bits(c));
     handler.single_task(kernel_);
   });

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "pjrt_core/runtime/command_trace.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -32,9 +33,9 @@ class HostCall {
   explicit HostCall(sycl::kernel kernel) : kernel_(std::move(kernel)) {}
 
   // `object` must live until the command has run; `function` must neither throw nor wait for the
-  // queue. Throws sycl::exception.
-  void Submit(sycl::queue& queue, Function function, const void* object, void* a, void* b,
-              void* c) const;
+  // queue. `trace` may be null. Throws sycl::exception.
+  void Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object, void* a,
+              void* b, void* c) const;
 
  private:
   const sycl::kernel kernel_;

@@ -8,8 +8,6 @@
 namespace onexpu {
 namespace {
 
-namespace syclex = sycl::ext::oneapi::experimental;
-
 template <int kRank>
 sycl::range<kRank> Range(const std::array<size_t, 3>& size) {
   if constexpr (kRank == 1) return {size[0]};
@@ -61,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
 
 template <int kRank>
 void KernelThunk::Launch(const ExecuteContext& context) const {
-  syclex::submit(context.queue, [&](sycl::handler& handler) {
+  SubmitCommand(context.queue, context.trace, [&](sycl::handler& handler) {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       handler.set_arg(static_cast<int>(i), context.allocations.Resolve(arguments_[i]));
     }

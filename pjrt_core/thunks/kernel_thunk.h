@@ -25,6 +25,7 @@ class KernelThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   absl::string_view kind() const override { return "kernel"; }
+  std::string label() const override { return op_name(); }
 
  private:
   KernelThunk(const program::Thunk& thunk, sycl::kernel kernel)

@@ -29,7 +29,7 @@ void* PackedWeights::Resolve(const ExecuteContext& context) {
   last_version_ = version;
   absl::InlinedVector<void*, 3> addresses = {context.allocations.Resolve(source_), destination};
   if (scratchpad_offset_.has_value()) addresses.push_back(scratch + *scratchpad_offset_);
-  reorder_->Execute(addresses);
+  reorder_->Execute(context.queue, addresses);
   return destination;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
@@ -20,7 +21,19 @@ absl::Status Located(const absl::Status& status, const Thunk& thunk) {
   return located;
 }
 
+absl::Status ExecuteTraced(Thunk& thunk, const ExecuteContext& context) {
+  const RunTrace::Mark mark = context.trace->Begin();
+  absl::Status status = thunk.Execute(context);
+  context.trace->End(mark, {.name = thunk.label(),
+                            .kind = std::string(thunk.kind()),
+                            .instruction = thunk.op_name(),
+                            .source = thunk.source()});
+  return status;
+}
+
 }  // namespace
+
+std::string Thunk::label() const { return absl::StrCat(kind(), " ", op_name_); }
 
 std::string Thunk::where() const {
   if (source_.empty()) return absl::StrCat("(op ", op_name_, ")");
@@ -45,7 +58,9 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
 absl::Status ThunkSequence::Execute(const ExecuteContext& context) const {
   for (const std::unique_ptr<Thunk>& thunk : thunks_) {
     absl::Status status = CatchLibraryErrors([&] {
-      absl::Status executed = thunk->Execute(context);
+      absl::Status executed = ABSL_PREDICT_TRUE(context.trace == nullptr)
+                                  ? thunk->Execute(context)
+                                  : ExecuteTraced(*thunk, context);
       if (context.throttle != nullptr) context.throttle->CountCommand();
       return executed;
     });

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "pjrt_core/program/container.h"
+#include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/statistics.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -57,6 +58,7 @@ struct ExecuteContext {
   int64_t run_id = 0;
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
   Rendezvous* rendezvous = nullptr;     // null for a device that runs alone
+  RunTrace* trace = nullptr;            // null unless somebody profiles
 };
 
 // What thunks are created from.
@@ -95,6 +97,9 @@ class Thunk {
   // About how many commands Execute submits.
   virtual int64_t commands() const { return 1; }
   virtual absl::string_view kind() const = 0;  // "kernel", "gemm", ...: for dumps and profiles
+
+  // What a profile calls it.
+  virtual std::string label() const;
 
   const std::string& op_name() const { return op_name_; }
   const std::string& source() const { return source_; }

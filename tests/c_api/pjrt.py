@@ -17,6 +17,8 @@ HEADER = Header(
     header_path("pjrt_c_api_ffi_extension.h"),
     header_path("pjrt_c_api_layouts_extension.h"),
     header_path("pjrt_c_api_memory_descriptions_extension.h"),
+    header_path("../../backends/profiler/plugin/profiler_c_api.h"),
+    header_path("pjrt_c_api_profiler_extension.h"),
     ROOT / "pjrt_core/c_api/extensions/launch.h",
 )
 CONSTANTS = HEADER.constants

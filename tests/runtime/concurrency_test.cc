@@ -1,4 +1,6 @@
 // Many threads at once, and handlers that need the host: what may run where, and in which order.
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <thread>
@@ -10,6 +12,7 @@
 #include "pjrt_core/runtime/buffer.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/loaded_program.h"
+#include "pjrt_core/runtime/profiler.h"
 #include "tests/runtime/test_program.h"
 #include "xla/ffi/api/c_api.h"
 
@@ -38,7 +41,7 @@ TEST(Concurrency, ManyThreadsAtOnce) {
 
 // Threads that create, execute (inline and through the launcher), donate, read, copy, view and
 // delete at once: every value that is read back must be the one that the thread computed.
-TEST(Concurrency, RandomUseFromManyThreads) {
+void UseAtRandomFromManyThreads() {
   constexpr int64_t kSize = 4096;
   auto add = LoadAdd(kSize);
   TestProgram builder(TestDevice());
@@ -93,6 +96,34 @@ TEST(Concurrency, RandomUseFromManyThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(TestDevice()->Synchronize().ok());
+}
+
+TEST(Concurrency, RandomUseFromManyThreads) { UseAtRandomFromManyThreads(); }
+
+// The queues change under the work, and what is noted is in order all the same.
+TEST(Concurrency, RandomUseWhileSomebodyProfiles) {
+  std::atomic<bool> done{false};
+  std::thread profiling([&] {
+    while (!done) {
+      const int64_t begin = CommandTrace::Now();
+      ASSERT_TRUE(Profiler::Get().Start().ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      ASSERT_TRUE(Profiler::Get().Stop().ok());
+      for (const DeviceProfile& device : Profiler::Get().Collect(begin, CommandTrace::Now())) {
+        for (const QueueProfile& queue : device.queues) {
+          int64_t end = 0;
+          for (const TimedCommand& command : queue.commands) {
+            EXPECT_LE(end, command.start);
+            EXPECT_LE(command.start, command.end);
+            end = command.end;
+          }
+        }
+      }
+    }
+  });
+  UseAtRandomFromManyThreads();
+  done = true;
+  profiling.join();
 }
 
 std::thread::id handler_thread;

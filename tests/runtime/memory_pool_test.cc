@@ -40,9 +40,9 @@ struct Fixture {
   MemoryPool pool;
 };
 
-sycl::queue TestQueue() {
-  static sycl::queue queue(sycl::cpu_selector_v, sycl::property::queue::in_order());
-  return queue;
+const sycl::context& Context() {
+  static const sycl::context context{sycl::device(sycl::cpu_selector_v)};
+  return context;
 }
 
 TEST(MemoryPool, ReusesSplitsAndCoalesces) {
@@ -132,8 +132,8 @@ TEST(MemoryPool, PendingMemoryGoesToItsOwnTimelineOnly) {
   constexpr size_t kSize = 64 * kMiB;
   Fixture f(256 * kMiB);
   DeviceHealth health;
-  Timeline compute("compute", TestQueue(), &health);
-  Timeline copies("copies", TestQueue(), &health);
+  Timeline compute("compute", Context(), Context().get_devices()[0], {}, &health);
+  Timeline copies("copies", Context(), Context().get_devices()[0], {}, &health);
   Timeline::Reservation work = compute.Reserve(0);  // never done until it is committed below
   Timeline::Reservation later = compute.Reserve(0);
 

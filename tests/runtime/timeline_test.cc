@@ -13,18 +13,18 @@ namespace {
 
 class TimelineTest : public ::testing::Test {
  protected:
-  static sycl::queue NewQueue() {
-    static sycl::queue first(sycl::cpu_selector_v, sycl::property::queue::in_order());
-    return sycl::queue(first.get_context(), first.get_device(), sycl::property::queue::in_order());
+  static const sycl::context& Context() {
+    static const sycl::context context{sycl::device(sycl::cpu_selector_v)};
+    return context;
   }
 
   Timeline::Reservation Fill(int64_t estimate) {
-    return timeline_.Submit(estimate, nullptr,
+    return timeline_.Submit(estimate, nullptr, {"fill", 4096},
                             [&](sycl::queue& queue) { return queue.memset(memory_, 1, 4096); });
   }
 
   DeviceHealth health_;
-  Timeline timeline_{"test", NewQueue(), &health_};
+  Timeline timeline_{"test", Context(), Context().get_devices()[0], {}, &health_};
   void* memory_ = sycl::malloc_device(4096, timeline_.queue());
 };
 
@@ -122,8 +122,9 @@ TEST_F(TimelineTest, WaitsForWorkThatIsCommittedLater) {
 TEST_F(TimelineTest, KeepsAliveUntilComplete) {
   auto kept = std::make_shared<int>(1);
   std::weak_ptr<int> watch = kept;
-  Timeline::Reservation work = timeline_.Submit(
-      0, std::move(kept), [&](sycl::queue& queue) { return queue.memset(memory_, 1, 4096); });
+  Timeline::Reservation work =
+      timeline_.Submit(0, std::move(kept), {"fill", 4096},
+                       [&](sycl::queue& queue) { return queue.memset(memory_, 1, 4096); });
   EXPECT_FALSE(watch.expired());
   timeline_.Wait(work.ticket);
   EXPECT_TRUE(watch.expired());

@@ -1,4 +1,5 @@
-// The chain of PJRT extensions: FFI, layouts, memory descriptions, and our own launch extension.
+// The chain of PJRT extensions: FFI, layouts, memory descriptions, the profiler, and our own
+// launch extension.
 #ifndef PJRT_CORE_C_API_EXTENSIONS_EXTENSIONS_H_
 #define PJRT_CORE_C_API_EXTENSIONS_EXTENSIONS_H_
 
@@ -13,6 +14,7 @@ PJRT_Extension_Base* ExtensionChain();
 PJRT_Extension_Base* FfiExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next);
 
 }  // namespace onexpu::c_api

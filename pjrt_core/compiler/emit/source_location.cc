@@ -16,6 +16,8 @@ namespace {
 
 std::string FileAndLine(const xla::HloInstruction& instruction) {
   const xla::OpMetadata& metadata = instruction.metadata();
+  // What TensorFlow writes where it does not know.
+  if (metadata.source_file() == "dummy_file_name") return "";
   if (!metadata.source_file().empty()) {
     return absl::StrCat(metadata.source_file(), ":", metadata.source_line());
   }

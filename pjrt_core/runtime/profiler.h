@@ -1,0 +1,58 @@
+// Profiling of all devices: when their commands are noted, and what was.
+//
+// One per process; thread-safe. Sessions may overlap (a framework each): commands are noted while
+// there is one, and each session takes those of its time.
+#ifndef PJRT_CORE_RUNTIME_PROFILER_H_
+#define PJRT_CORE_RUNTIME_PROFILER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/command_trace.h"
+
+namespace onexpu {
+
+class SyclDevice;
+class Timeline;
+
+struct QueueProfile {
+  std::string name;  // of the timeline
+  std::vector<TimedCommand> commands;
+  int64_t dropped = 0;  // commands for which there was no room
+};
+
+struct DeviceProfile {
+  int id = 0;
+  std::string kind;
+  std::vector<QueueProfile> queues;
+};
+
+class Profiler {
+ public:
+  static Profiler& Get();
+
+  // A device of the process, once it is complete. It takes part in a session that runs already, if
+  // it can: without times it works all the same.
+  void AddDevice(SyclDevice& device);
+
+  // The beginning and the end of a session. The work of a device that is lost is not noted.
+  absl::Status Start();
+  absl::Status Stop();
+
+  // What ended after `begin` and began before `end` (nanoseconds since the epoch). Waits for the
+  // devices. The next session that begins with no other running forgets it.
+  std::vector<DeviceProfile> Collect(int64_t begin, int64_t end);
+
+ private:
+  absl::Mutex mutex_;
+  std::vector<SyclDevice*> devices_ ABSL_GUARDED_BY(mutex_);
+  int sessions_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_PROFILER_H_
