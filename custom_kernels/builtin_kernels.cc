@@ -199,6 +199,13 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {"float16", "float32", "float64"},
        "key: i64, counter_low: i64, counter_high: i64",
        "Gamma numbers of a Philox stream."},
+      {"onexpu.random_between",
+       "ParameterizedTruncatedNormal, StatelessParameterizedTruncatedNormal",
+       {nullptr, nullptr, nullptr, RandomBetweenHandler},
+       {"float16", "float32", "float64"},
+       "key: i64, counter_low: i64, counter_high: i64, dimensions: array of i64, strides: array of "
+       "i64",
+       "Normal numbers between bounds, of a Philox stream."},
       {"onexpu.segment_check",
        "",
        {nullptr, nullptr, nullptr, SegmentCheckHandler},

@@ -23,6 +23,7 @@ void RegisterKernels() {
   RegisterRandomKernels();
   RegisterMultinomialKernel();
   RegisterRandomGammaKernels();
+  RegisterBoundedNormalKernels();
   RegisterStatelessRandomKernels();
   RegisterHistogramKernel();
   RegisterSegmentKernels();

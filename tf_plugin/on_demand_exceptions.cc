@@ -54,6 +54,8 @@ constexpr Exception kExceptions[] = {
     {"RandomUniformInt", kOwnKernel},
     {"RandomStandardNormal", kOwnKernel},
     {"TruncatedNormal", kOwnKernel},
+    {"ParameterizedTruncatedNormal", kOwnKernel},
+    {"StatelessParameterizedTruncatedNormal", kOwnKernel},
 
     {"UniqueV2", kDynamicShape},
     {"ListDiff", kDynamicShape},
@@ -83,7 +85,6 @@ constexpr Exception kExceptions[] = {
     {"ConcatOffset", kHostShapes},
 
     {"RandomShuffle", kSeeds},
-    {"ParameterizedTruncatedNormal", kSeeds},
 
     {"CollectiveAssignGroupV2", kCollective},
     {"CollectiveReduceV2", kCollective},

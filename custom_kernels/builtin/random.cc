@@ -1,5 +1,6 @@
 #include "custom_kernels/builtin/random.h"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -131,6 +132,68 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
                       result.untyped_data(), StateOf(attributes, elements), count);
 }
 
+// As random.cpp declares it.
+struct ParameterPlaces {
+  static constexpr int kMaxRank = 8;
+  int32_t rank;
+  int64_t dimensions[kMaxRank];
+  int64_t strides[4][kMaxRank];
+};
+
+absl::StatusOr<ParameterPlaces> PlacesOf(const std::array<ffi::AnyBuffer, 4>& parameters,
+                                         const ffi::AnyBuffer& result,
+                                         ffi::Span<const int64_t> dimensions,
+                                         ffi::Span<const int64_t> strides) {
+  const size_t rank = dimensions.size();
+  if (rank > ParameterPlaces::kMaxRank) {
+    return absl::UnimplementedError(absl::StrCat("onexpu: random: parameters that change along ",
+                                                 rank, " dimensions; at most ",
+                                                 ParameterPlaces::kMaxRank));
+  }
+  const absl::Status mismatch = absl::InvalidArgumentError(
+      absl::StrCat("onexpu: random: the parameters do not fit ", DescribeBuffer(result)));
+  if (strides.size() != 4 * rank) return mismatch;
+  ParameterPlaces places{static_cast<int32_t>(rank)};
+  int64_t elements = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    places.dimensions[i] = dimensions[i];
+    elements *= dimensions[i];
+  }
+  if (elements != static_cast<int64_t>(result.element_count())) return mismatch;
+  for (size_t j = 0; j < 4; ++j) {
+    int64_t last = 0;
+    for (size_t i = 0; i < rank; ++i) {
+      const int64_t stride = strides[j * rank + i];
+      if (stride < 0) return mismatch;
+      places.strides[j][i] = stride;
+      last += (dimensions[i] - 1) * stride;
+    }
+    if (elements > 0 && last >= static_cast<int64_t>(parameters[j].element_count())) {
+      return mismatch;
+    }
+    if (parameters[j].element_type() != result.element_type()) return mismatch;
+  }
+  return places;
+}
+
+absl::Status FillBetween(sycl::queue& queue, const std::array<ffi::AnyBuffer, 4>& parameters,
+                         const ffi::AnyBuffer& result, const PhiloxStream& stream,
+                         ffi::Span<const int64_t> dimensions, ffi::Span<const int64_t> strides) {
+  static const auto* const table = new KernelTable(RandomKernels(), "random_between");
+  SpirvModule* const kernel = table->Find(result.element_type());
+  if (kernel == nullptr) {
+    return absl::UnimplementedError(absl::StrCat("onexpu: random: no kernel gives ",
+                                                 DescribeBuffer(result), " between bounds"));
+  }
+  absl::StatusOr<ParameterPlaces> places = PlacesOf(parameters, result, dimensions, strides);
+  if (!places.ok()) return places.status();
+  const auto elements = static_cast<int64_t>(result.element_count());
+  return LaunchKernel(queue, *kernel, {.global = result.element_count()},
+                      parameters[0].untyped_data(), parameters[1].untyped_data(),
+                      parameters[2].untyped_data(), parameters[3].untyped_data(),
+                      result.untyped_data(), StateOf(stream, elements), *places);
+}
+
 }  // namespace
 
 absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
@@ -157,6 +220,31 @@ XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame) {
                  int64_t counter_high) {
             return ToFfiError(
                 FillGamma(*queue, alphas, stream, *result, {key, counter_low, counter_high}));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+XLA_FFI_Error* RandomBetweenHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("key")
+          .Attr<int64_t>("counter_low")
+          .Attr<int64_t>("counter_high")
+          .Attr<ffi::Span<const int64_t>>("dimensions")
+          .Attr<ffi::Span<const int64_t>>("strides")
+          .To([](sycl::queue* queue, ffi::AnyBuffer means, ffi::AnyBuffer deviations,
+                 ffi::AnyBuffer lows, ffi::AnyBuffer highs, ffi::Result<ffi::AnyBuffer> result,
+                 int64_t key, int64_t counter_low, int64_t counter_high,
+                 ffi::Span<const int64_t> dimensions, ffi::Span<const int64_t> strides) {
+            return ToFfiError(FillBetween(*queue, {means, deviations, lows, highs}, *result,
+                                          {key, counter_low, counter_high}, dimensions, strides));
           })
           .release();
   return handler->Call(frame);

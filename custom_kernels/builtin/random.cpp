@@ -1,6 +1,6 @@
 // Random numbers from Philox 4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
 // 2011), in the order in which TensorFlow's kernels give them: uniform, normal, truncated normal,
-// integers and gamma. Kernel source: built by sycl_kernels, see BUILD.
+// truncated normal between bounds of the caller's, integers and gamma. Kernel source: built by sycl_kernels, see BUILD.
 //
 // A work-item makes the elements that one block of four words gives: four, or two of 64 bits.
 
@@ -10,6 +10,15 @@ struct RandomState {
   std::int64_t elements;
   std::int64_t low;     // of integers
   std::uint64_t range;  // 0: all of the type's
+};
+
+// Where the elements of a result find their parameters: by the dimensions of the result, strides in
+// each parameter, of 0 where it is the same along a dimension.
+struct ParameterPlaces {
+  static constexpr int kMaxRank = 8;
+  std::int32_t rank;
+  std::int64_t dimensions[kMaxRank];
+  std::int64_t strides[4][kMaxRank];
 };
 
 namespace {
@@ -286,4 +295,90 @@ ONEXPU_KERNEL void random_gamma(const T* alphas, const std::uint64_t* key,
       return;
     }
   }
+}
+
+// One normal number of mean 0 and deviation 1 between `low` and `high`, of which low is finite: by
+// rejection from the normal, the uniform or the exponential distribution, whichever takes most
+// (Robert, Simulation of truncated normal variables, 1995), as TensorFlow's kernels choose. NaN if
+// none was taken.
+template <typename F, int kCount>
+F between(RandomState state, F low, F high) {
+  constexpr int kMaxTries = 1000;
+  const F nan = sycl::nan(std::conditional_t<kCount == 2, std::uint64_t, std::uint32_t>(0));
+  const auto uniform = [](const Words& words, int i) -> F {
+    if constexpr (kCount == 2) return unit_double(words.word[2 * i], words.word[2 * i + 1]);
+    if constexpr (kCount == 4) return unit_float(words.word[i]);
+  };
+  if ((low < F(-1.3) && high >= 0) || (high > F(1.3) && low <= 0)) {
+    for (int tries = 0; tries < kMaxTries; tries += kCount) {
+      const Words words = block(state);
+      state = skip(state, 1);
+      for (int i = 0; i < 4; i += 8 / kCount) {
+        F first, second;
+        if constexpr (kCount == 2) {
+          const DoublePair pair =
+              normal_pair(words.word[0], words.word[1], words.word[2], words.word[3]);
+          first = pair.first, second = pair.second;
+        } else {
+          const FloatPair pair = normal_pair(words.word[i], words.word[i + 1]);
+          first = pair.first, second = pair.second;
+        }
+        if (first >= low && first <= high) return first;
+        if (second >= low && second <= high) return second;
+      }
+    }
+    return nan;
+  }
+  const F root = sycl::sqrt(low * low + 4);
+  const F rate = (low + root) / 2;
+  const bool is_narrow = high - low < sycl::exp(F(0.5) + low * (low - root) / 4) / rate;
+  const F most = low < 0 ? F(0) : low * low;  // of -2 log of the density
+  for (int tries = 0; tries < kMaxTries; tries += kCount / 2) {
+    const Words words = block(state);
+    state = skip(state, 1);
+    for (int i = 0; i < kCount; i += 2) {
+      const F drawn = uniform(words, i);
+      const F number = is_narrow ? low + drawn * (high - low) : low - sycl::log(drawn) / rate;
+      const F miss = low < rate ? rate - number : low - rate;
+      const F density = is_narrow ? (most - number * number) / 2 : -miss * miss / 2;
+      if (uniform(words, i + 1) <= sycl::exp(density) && number < high) return number;
+    }
+  }
+  return nan;
+}
+
+// Normal numbers between bounds, each with parameters of its own. 1000 blocks are each element's.
+// Parameters that make no distribution give NaN, as on TensorFlow's other accelerators.
+template <typename T>
+ONEXPU_KERNEL void random_between(const T* means, const T* deviations, const T* lows,
+                                  const T* highs, T* result, RandomState state,
+                                  ParameterPlaces places) {
+  using F = typename Numbers<T>::Wide;
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  std::int64_t rest = id, place[4] = {0, 0, 0, 0};
+  for (int i = places.rank - 1; i >= 0; --i) {
+    for (int j = 0; j < 4; ++j) place[j] += rest % places.dimensions[i] * places.strides[j][i];
+    rest /= places.dimensions[i];
+  }
+  const F mean = F(means[place[0]]);
+  F deviation = F(deviations[place[1]]), low = F(lows[place[2]]), high = F(highs[place[3]]);
+  if (!(deviation > 0 && low < high && (sycl::isfinite(low) || sycl::isfinite(high)))) {
+    const F nan = sycl::nan(std::conditional_t<Numbers<T>::kCount == 2, std::uint64_t,
+                                               std::uint32_t>(0));
+    result[id] = T(nan);
+    return;
+  }
+  const F least = low, greatest = high;
+  // A lower bound that is finite, and no bounds that are both below the mean.
+  if (!sycl::isfinite(low) || high < mean) {
+    low = greatest;
+    high = least;
+    deviation = -deviation;
+  }
+  const F number = between<F, Numbers<T>::kCount>(skip(state, std::uint64_t(id) * 1000),
+                                                  (low - mean) / deviation,
+                                                  (high - mean) / deviation);
+  const F scaled = number * deviation + mean;
+  // Rounding must not take it out of the bounds; NaN stays.
+  result[id] = T(scaled < least ? least : scaled > greatest ? greatest : scaled);
 }

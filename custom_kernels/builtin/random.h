@@ -32,6 +32,12 @@ XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame);
 // alphas], gamma numbers. UNIMPLEMENTED on a device without 64-bit floats.
 XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame);
 
+// Operands: means, standard deviations, lower and upper bounds, one of which may be infinite.
+// Attributes: a stream as above; dimensions, whose product is the size of the result, and strides,
+// for each operand as many as dimensions: where the elements of the result find their parameters.
+// Result: normal numbers between the bounds; NaN where the parameters make no distribution.
+XLA_FFI_Error* RandomBetweenHandler(XLA_FFI_CallFrame* frame);
+
 // As numpy calls them.
 std::vector<std::string> RandomTypes();
 

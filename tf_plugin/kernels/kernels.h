@@ -22,6 +22,7 @@ void RegisterRandomKernels();
 void RegisterRemoteCallKernel();
 void RegisterMultinomialKernel();
 void RegisterRandomGammaKernels();
+void RegisterBoundedNormalKernels();
 void RegisterStatelessRandomKernels();
 void RegisterHistogramKernel();
 void RegisterSegmentKernels();

@@ -64,9 +64,10 @@ UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 
 # Numbers that differ from call to call, or come from another generator than the CPU's: shapes and types are compared.
 RANDOM = {
-    "Multinomial", "RandomStandardNormal", "RandomUniform", "RandomUniformInt", "StatefulStandardNormalV2",
-    "StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt", "StatefulUniformInt",
-    "StatelessMultinomial", "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
+    "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
+    "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt",
+    "StatefulUniformInt", "StatelessMultinomial", "StatelessParameterizedTruncatedNormal",
+    "StochasticCastToInt", "TruncatedNormal",
 }  # fmt: skip
 
 # Programs of TensorFlow's choose another generator, on every device, and their lists keep all of their places.
