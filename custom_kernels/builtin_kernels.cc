@@ -9,6 +9,7 @@
 #include "custom_kernels/builtin/csr_structure.h"
 #include "custom_kernels/builtin/csr_values.h"
 #include "custom_kernels/builtin/fill_empty_rows.h"
+#include "custom_kernels/builtin/hash_bucket.h"
 #include "custom_kernels/builtin/histogram.h"
 #include "custom_kernels/builtin/non_max_suppression.h"
 #include "custom_kernels/builtin/partition.h"
@@ -157,6 +158,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        FillEmptyRowsGradTypes(),
        "",
        "The gradient of fill_empty_rows."},
+      {"onexpu.hash_bucket",
+       "_TensorToHashBucketFast",
+       {nullptr, nullptr, nullptr, HashBucketHandler},
+       HashBucketTypes(),
+       "buckets: i64",
+       "Buckets of integers by the hash of their decimal text."},
       {"onexpu.histogram",
        "HistogramFixedWidth",
        {nullptr, nullptr, nullptr, HistogramHandler},

@@ -25,6 +25,7 @@ void RegisterKernels() {
   RegisterRandomGammaKernels();
   RegisterBoundedNormalKernels();
   RegisterStatelessRandomKernels();
+  RegisterHashBucketKernel();
   RegisterHistogramKernel();
   RegisterSegmentKernels();
   RegisterSegmentGradKernels();

@@ -34,7 +34,7 @@ _NO_TARGET = {
     r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
     r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by the third version, and that by TensorList",
     r"Quantized.*": "the old scheme of quantisation",
-    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_TensorToHashBucketFast|_Xla.*|XlaLaunch|_SwitchN|CheckPinned":
+    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned":
         "made by TensorFlow's own graph passes for its CUDA device",
     r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice":
         "for TensorFlow's own tests",

@@ -24,6 +24,7 @@ void RegisterMultinomialKernel();
 void RegisterRandomGammaKernels();
 void RegisterBoundedNormalKernels();
 void RegisterStatelessRandomKernels();
+void RegisterHashBucketKernel();
 void RegisterHistogramKernel();
 void RegisterSegmentKernels();
 void RegisterSegmentGradKernels();
