@@ -205,6 +205,7 @@ CALLS = {
     "Bincount": {"arr": indices(6, below=5), "size": 5, "weights": values(6)},
     "DenseBincount": {"input": indices(2, 6, below=5), "size": 5, "weights": values(2, 6)},
     "HistogramFixedWidth": {"values": values(3, 4), "value_range": [0, 5], "nbins": 4},
+    "_TensorToHashBucketFast": {"input": values(3, 4, high=9), "num_buckets": 5},
     "Softmax LogSoftmax": {"logits": values(3, 4)},
     "SoftmaxCrossEntropyWithLogits": {"features": values(3, 4)},
     "SparseSoftmaxCrossEntropyWithLogits": {"labels": indices(3, below=4)},
