@@ -20,6 +20,7 @@
 #include "custom_kernels/builtin/sparse_coordinates.h"
 #include "custom_kernels/builtin/sparse_matmul.h"
 #include "custom_kernels/builtin/sparse_pieces.h"
+#include "custom_kernels/builtin/tridiagonal_solve.h"
 #include "custom_kernels/builtin/unique.h"
 #include "custom_kernels/builtin/where.h"
 #include "custom_kernels/builtin/zeros.h"
@@ -279,6 +280,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "dimension: i64, extent: i64",
        "A sparse tensor's elements by equal pieces; data-dependent sizes."},
+      {"onexpu.tridiagonal_solve",
+       "",
+       {nullptr, nullptr, nullptr, TridiagonalSolveHandler},
+       TridiagonalSolveTypes(),
+       "partial_pivoting: bool",
+       "Solutions of tridiagonal systems; TridiagonalSolve is compiled to it."},
       {"onexpu.unique",
        "Unique, UniqueWithCounts",
        {nullptr, nullptr, nullptr, UniqueHandler},

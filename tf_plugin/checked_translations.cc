@@ -1,10 +1,15 @@
 #include "tf_plugin/checked_translations.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/compiler/tf2xla/xla_expression.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
@@ -18,6 +23,7 @@
 #include "tensorflow/core/framework/partial_tensor_shape.h"
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/types.h"
+#include "tensorflow/core/util/overflow.h"
 #include "tf_plugin/shape_rules.h"
 #include "tf_plugin/xla_backend.h"
 #include "xla/tsl/platform/errors.h"
@@ -36,6 +42,8 @@ using ::tensorflow::Tensor;
 using ::tensorflow::XlaExpression;
 using ::tensorflow::XlaOpRegistry;
 using ::tensorflow::XlaResource;
+using ::tensorflow::shape_inference::InferenceContext;
+using ::tensorflow::shape_inference::ShapeHandle;
 
 constexpr absl::string_view kLabel = "onexpu_unchecked";
 // The attribute of a node that names its kernel's label.
@@ -112,6 +120,28 @@ class Operands {
   std::vector<std::unique_ptr<HandleShapes>> handles_;
 };
 
+// Translations, and XLA, multiply dimensions and end the process over what they get when there is
+// no such number.
+absl::Status CheckSizes(InferenceContext& inference) {
+  constexpr int64_t kLargestElement = 16;  // bytes
+  for (int i = 0; i < inference.num_outputs(); ++i) {
+    const ShapeHandle output = inference.output(i);
+    if (!inference.FullyDefined(output)) continue;
+    int64_t bytes = kLargestElement;
+    for (int j = 0; j < InferenceContext::Rank(output); ++j) {
+      const int64_t size = InferenceContext::Value(inference.Dim(output, j));
+      // Those before and after an empty one must have a product, too.
+      bytes = tensorflow::MultiplyWithoutOverflow(bytes, std::max<int64_t>(size, 1));
+      if (bytes < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("The shape of the result is too large: ", inference.DebugString(output),
+                         " has more elements than 64 bits can count"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 class CheckedTranslation final : public OpKernel {
  public:
   explicit CheckedTranslation(OpKernelConstruction* construction)
@@ -131,7 +161,15 @@ class CheckedTranslation final : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, Check(*context));
-    translation_->Compute(context);
+    // XLA throws where an intermediate result has no possible shape. Above is nobody who catches.
+    try {
+      translation_->Compute(context);
+    } catch (const absl::BadStatusOrAccess& error) {
+      OP_REQUIRES_OK(context, error.status());
+    } catch (const std::exception& error) {
+      OP_REQUIRES_OK(context, absl::InvalidArgumentError(absl::StrCat(
+                                  "XLA cannot translate ", type_string(), ": ", error.what())));
+    }
   }
 
  private:
@@ -139,12 +177,13 @@ class CheckedTranslation final : public OpKernel {
     if (op_->shape_inference_fn == nullptr || context.num_inputs() == 0) return absl::OkStatus();
     Operands operands(context);
     if (operands.has_lists()) return absl::OkStatus();
-    tensorflow::shape_inference::InferenceContext inference(
-        graph_def_version_, tensorflow::AttrSlice(def()), op_->op_def, operands.shapes(),
-        operands.Tensors(), /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
+    InferenceContext inference(graph_def_version_, tensorflow::AttrSlice(def()), op_->op_def,
+                               operands.shapes(), operands.Tensors(),
+                               /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
     TF_RETURN_IF_ERROR(inference.construction_status());
     TF_RETURN_IF_ERROR(CheckShapeRules(type_string(), inference));
-    return WithRule(type_string(), inference.Run(op_->shape_inference_fn));
+    TF_RETURN_IF_ERROR(WithRule(type_string(), inference.Run(op_->shape_inference_fn)));
+    return CheckSizes(inference);
   }
 
   const int graph_def_version_;

@@ -18,6 +18,7 @@
 #include "tf_plugin/lasting_devices.h"
 #include "tf_plugin/loop_conditions.h"
 #include "tf_plugin/onexpu_ops.h"
+#include "tf_plugin/parallel_concat.h"
 #include "tf_plugin/placement_pass.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/xla_backend.h"
@@ -40,6 +41,7 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterPlacementPass();
   RegisterEagerPlacement();
   RegisterLoopConditionPass();
+  RegisterParallelConcatPass();
   RegisterDeviceProfiler();
   params->device_type = kDeviceType;
   params->compilation_device_name = kCompilationDevice;

@@ -67,7 +67,7 @@ constexpr RankRule kRanks[] = {
     {"StatefulUniformFullInt", 1, 0, "algorithm must be of shape []"},
     {"StatefulUniformInt", 1, 0, "algorithm must be of shape []"},
     {"Tile", 1, 1, "Expected multiples to be 1-D"},
-    {"Transpose", 1, 1, "perm must be a vector"},
+    {"Transpose", 1, 1, "perm must be rank 1"},
     {"UnsortedSegmentMax", 2, 0, "num_segments should be a scalar"},
     {"UnsortedSegmentMin", 2, 0, "num_segments should be a scalar"},
     {"UnsortedSegmentProd", 2, 0, "num_segments should be a scalar"},

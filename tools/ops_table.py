@@ -29,8 +29,10 @@ _NO_TARGET = {
         "reference variables of TensorFlow 1; the Resource ops took their place",
     r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)":
         "reference variables of TensorFlow 1; the Resource ops took their place",
-    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*|_?ParallelConcat.*":
+    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*":
         "reference variables of TensorFlow 1",
+    r"_?ParallelConcat.*":
+        "written into a tensor that others hold; on XPU a graph pass makes a concatenation of it",
     r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
     r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by the third version, and that by TensorList",
     r"Quantized.*": "the old scheme of quantisation",

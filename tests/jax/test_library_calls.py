@@ -326,3 +326,16 @@ def test_kept_weights_under_several_threads(xpu) -> None:
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         for future in [pool.submit(run, number) for number in range(6)]:
             future.result()
+
+
+@pytest.mark.parametrize("reach", [1 << 29, 1 << 30, (1 << 31) - 1])
+def test_windows_that_reach_further_than_the_library_counts(xpu, reach) -> None:
+    """Of nine positions one is inside: the middle of the weights, for every element."""
+    x = jax.device_put(np.arange(45, dtype=np.float32).reshape(1, 3, 3, 5), xpu)
+    weights = jax.device_put(np.arange(45, dtype=np.float32).reshape(3, 3, 5, 1), xpu)
+    y = jax.jit(
+        lambda x, w: jax.lax.conv_general_dilated(
+            x, w, (1, 1), [(reach, reach)] * 2, rhs_dilation=(reach, reach), dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+    )(x, weights)
+    np.testing.assert_allclose(y, np.asarray(x) @ np.asarray(weights)[1, 1], rtol=1e-6)

@@ -29,6 +29,31 @@ def test_more_than_memory_is_resource_exhausted(compiled: bool) -> None:
         function(tf.constant(1.0))
 
 
+HUGE = (1 << 31) - 1
+IMAGE = np.ones((1, 1, 1, 5), np.float32)
+TOO_MANY = {
+    "SpaceToBatchND": {"input": IMAGE, "block_shape": [HUGE] * 2, "paddings": [[0, HUGE - 1]] * 2},
+    "SpaceToBatch": {"input": IMAGE, "block_size": HUGE, "paddings": [[0, HUGE - 1]] * 2},
+    "Pad": {"input": IMAGE, "paddings": [[0, 0], *[[0, HUGE]] * 3]},
+    "Tile": {"input": IMAGE, "multiples": [HUGE, HUGE, HUGE, 1]},
+    "BroadcastTo": {"input": np.float32(1), "shape": [HUGE, HUGE, HUGE, 1]},
+    "Fill": {"dims": [HUGE, HUGE, HUGE, 1], "value": np.float32(1)},
+    "MatrixDiagV3": {"diagonal": np.ones((2, 2, 2, 2)), "k": 1 << 30, "num_rows": -1, "num_cols": -1, "padding_value": 0.0},
+    "ResizeNearestNeighbor": {"images": IMAGE, "size": [HUGE, HUGE]},
+    "ExtractImagePatches": {
+        "images": IMAGE, "ksizes": [1, HUGE, HUGE, 1], "strides": [1] * 4, "rates": [1, HUGE, HUGE, 1], "padding": "SAME",
+    },
+    "Range": {"start": np.int64(0), "limit": np.int64(1 << 62), "delta": np.int64(1)},
+    "UnsortedSegmentSum": {"data": np.ones((3, 1 << 19), np.float32), "segment_ids": [0, 1, 2], "num_segments": 1 << 50},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("op", TOO_MANY)
+def test_more_elements_than_can_be_counted_are_invalid_arguments(op: str) -> None:
+    with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):
+        getattr(tf.raw_ops, op)(**TOO_MANY[op])
+
+
 def test_shapes_that_do_not_fit_are_invalid_arguments() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):
         tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))

@@ -10,8 +10,8 @@ void RegisterTranslations() {
   RegisterAmsgrad();
   RegisterArgmaxPooling();
   RegisterComplexNumbers();
-  RegisterConjugateTranspose();
   RegisterConv3DGradients();
+  RegisterConvInputGradients();
   RegisterDeterminants();
   RegisterDilations();
   RegisterFftNd();
@@ -29,6 +29,8 @@ void RegisterTranslations() {
   RegisterSpecialFunctions();
   RegisterStatelessRandom();
   RegisterStridedSliceUpdates();
+  RegisterTransposes();
+  RegisterTridiagonalSolve();
 }
 
 }  // namespace onexpu::tf_plugin

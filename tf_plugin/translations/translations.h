@@ -12,8 +12,8 @@ void RegisterAliases();
 void RegisterAmsgrad();
 void RegisterArgmaxPooling();
 void RegisterComplexNumbers();
-void RegisterConjugateTranspose();
 void RegisterConv3DGradients();
+void RegisterConvInputGradients();
 void RegisterDeterminants();
 void RegisterDilations();
 void RegisterFftNd();
@@ -31,6 +31,8 @@ void RegisterSparseSegments();
 void RegisterSpecialFunctions();
 void RegisterStatelessRandom();
 void RegisterStridedSliceUpdates();
+void RegisterTransposes();
+void RegisterTridiagonalSolve();
 
 }  // namespace onexpu::tf_plugin
 

@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/passes/convolution_rewriter.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -99,6 +100,16 @@ bool HasLibraryRank(const HloInstruction& convolution) {
          });
 }
 
+// Whether the window reaches no further than the library, which counts in 32 bits, can add up.
+bool HasLibraryReach(const HloInstruction& convolution) {
+  constexpr int64_t kMostReach = int64_t{1} << 29;
+  return absl::c_all_of(convolution.window().dimensions(), [](const xla::WindowDimension& d) {
+    return std::abs(d.padding_low()) <= kMostReach && std::abs(d.padding_high()) <= kMostReach &&
+           d.stride() <= kMostReach && d.base_dilation() <= kMostReach &&
+           (d.size() == 1 || d.window_dilation() <= kMostReach / (d.size() - 1));
+  });
+}
+
 // oneDNN 3.11 on a CPU gives wrong gradients of bfloat16 convolutions, which are computed in f32
 // instead: jit_bf16's weight gradient reads memory that nobody wrote (one column of results, two
 // groups or four), and jit_bf16_1x1's data gradient of one output channel multiplies the gradient
@@ -155,7 +166,10 @@ absl::StatusOr<HloInstruction*> OfSamples(HloInstruction* convolution) {
 
 absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& target) {
   xla::PrimitiveType type = LibraryType(*convolution, target);
-  if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution)) return false;
+  if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution) ||
+      !HasLibraryReach(*convolution)) {
+    return false;
+  }
   std::optional<ConvolutionForm> form = FormOf(*convolution);
   const bool is_forward = form.has_value() && form->kind == program::ConvolutionKind::Forward;
   if (type == xla::S8 && !is_forward) return false;  // the library has no others

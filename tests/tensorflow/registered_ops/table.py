@@ -110,8 +110,6 @@ GAPS = {
     ("Bitcast", "graph"): "XLA has no Bitcast of complex numbers",
     ("DynamicPartition", "jit"): _DYNAMIC,
     ("NonMaxSuppressionV3", "jit"): _DYNAMIC,
-    ("TridiagonalSolve", "eager"): "XLA's translation does not pivot",
-    ("TridiagonalSolve", "graph"): "XLA's translation does not pivot",
     ("Unique", "jit"): _DYNAMIC,
     ("Where", "jit"): _DYNAMIC,
     ("XlaSetDynamicDimensionSize", "eager"): _DYNAMIC,
