@@ -11,6 +11,7 @@
 #include "tensorflow/core/graph/node_builder.h"
 #include "tensorflow/core/util/device_name_utils.h"
 #include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -31,20 +32,32 @@ bool IsAskedForHost(const Node& node) {
          name.has_type && name.type == tensorflow::DEVICE_CPU;
 }
 
-absl::Status Replace(Node* node, Graph* graph) {
+absl::StatusOr<Node*> FirstDimension(const Node& node, Graph* graph) {
   Tensor first_dimension(0);
   Node* axis = nullptr;
-  TF_RETURN_IF_ERROR(NodeBuilder(graph->NewName(absl::StrCat(node->name(), "/axis")), "Const")
+  TF_RETURN_IF_ERROR(NodeBuilder(graph->NewName(absl::StrCat(node.name(), "/axis")), "Const")
                          .Attr("value", first_dimension)
                          .Attr("dtype", first_dimension.dtype())
-                         .Device(node->requested_device())
+                         .Device(node.requested_device())
                          .Finalize(graph, &axis));
+  return axis;
+}
+
+absl::Status Replace(Node* node, Graph* graph) {
   std::vector<const Edge*> inputs;
   TF_RETURN_IF_ERROR(node->input_edges(&inputs));
   std::vector<NodeBuilder::NodeOut> pieces;
   for (const Edge* edge : inputs) pieces.emplace_back(edge->src(), edge->src_output());
-  NodeBuilder builder(node->name(), "ConcatV2");
-  builder.Input(pieces).Input(axis, 0).Device(node->requested_device());
+  // A ConcatV2 has two operands at least.
+  const bool is_one = pieces.size() == 1;
+  NodeBuilder builder(node->name(), is_one ? "Identity" : "ConcatV2");
+  builder.Device(node->requested_device());
+  if (is_one) {
+    builder.Input(pieces.front());
+  } else {
+    TF_ASSIGN_OR_RETURN(Node* const axis, FirstDimension(*node, graph));
+    builder.Input(pieces).Input(axis, 0);
+  }
   for (const Edge* edge : node->in_edges()) {
     if (edge->IsControlEdge()) builder.ControlInput(edge->src());
   }
