@@ -13,6 +13,7 @@
 #include "oneapi/mkl/dft.hpp"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/thunks/library_order.h"
 #include "pjrt_core/thunks/matrix_batch.h"
 
 namespace onexpu {
@@ -53,15 +54,17 @@ class TransformOf final : public FftThunk::Transform {
     descriptor_.commit(queue);
   }
 
-  void Submit(void* source, void* destination) override {
+  // The descriptor's own queue is the device's, or was before somebody began to profile.
+  void Submit(sycl::queue& queue, void* source, void* destination) override {
     absl::MutexLock lock(&mutex_);
-    if (is_inverse_) {
-      dft::compute_backward(descriptor_, static_cast<Spectrum*>(source),
-                            static_cast<Signal*>(destination));
-    } else {
-      dft::compute_forward(descriptor_, static_cast<Signal*>(source),
-                           static_cast<Spectrum*>(destination));
-    }
+    SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {
+      if (is_inverse_) {
+        return dft::compute_backward(descriptor_, static_cast<Spectrum*>(source),
+                                     static_cast<Signal*>(destination), before);
+      }
+      return dft::compute_forward(descriptor_, static_cast<Signal*>(source),
+                                  static_cast<Spectrum*>(destination), before);
+    });
   }
 
  private:
@@ -165,7 +168,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
 
 absl::Status FftThunk::Execute(const ExecuteContext& context) {
   if (transform_ == nullptr) return absl::OkStatus();
-  transform_->Submit(context.allocations.Resolve(source_),
+  transform_->Submit(context.queue, context.allocations.Resolve(source_),
                      context.allocations.Resolve(destination_));
   context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();

@@ -29,7 +29,7 @@ class FftThunk final : public Thunk {
    public:
     virtual ~Transform() = default;
     // Throws. Any thread.
-    virtual void Submit(void* source, void* destination) = 0;
+    virtual void Submit(sycl::queue& queue, void* source, void* destination) = 0;
   };
 
  private:

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "oneapi/mkl/blas.hpp"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/thunks/lapack_call.h"
+#include "pjrt_core/thunks/library_order.h"
 #include "pjrt_core/thunks/matrix_batch.h"
 #include "pjrt_core/thunks/mkl_types.h"
 
@@ -83,14 +85,16 @@ void TriangularSolveThunk::Run(const ExecuteContext& context) const {
                                                 : mkl::transpose::trans;
   const auto* a = static_cast<const T*>(context.allocations.Resolve(a_));
   auto* x = static_cast<T*>(context.allocations.Resolve(result_));
-  if (equation_.count == 1) {
-    blas::trsm(context.queue, side, triangle, transpose, diagonal, equation_.rows,
-               equation_.columns, T{1}, a, equation_.leading_a, x, equation_.leading_b);
-    return;
-  }
-  blas::trsm_batch(context.queue, side, triangle, transpose, diagonal, equation_.rows,
-                   equation_.columns, T{1}, a, equation_.leading_a, equation_.distance_a, x,
-                   equation_.leading_b, equation_.distance_b, equation_.count);
+  SubmitInOrder(context.queue, [&](const std::vector<sycl::event>& before) {
+    if (equation_.count == 1) {
+      return blas::trsm(context.queue, side, triangle, transpose, diagonal, equation_.rows,
+                        equation_.columns, T{1}, a, equation_.leading_a, x, equation_.leading_b,
+                        before);
+    }
+    return blas::trsm_batch(context.queue, side, triangle, transpose, diagonal, equation_.rows,
+                            equation_.columns, T{1}, a, equation_.leading_a, equation_.distance_a,
+                            x, equation_.leading_b, equation_.distance_b, equation_.count, before);
+  });
 }
 
 absl::Status TriangularSolveThunk::Execute(const ExecuteContext& context) {

@@ -135,6 +135,34 @@ with jax.profiler.trace(FOLDER):
     assert sum("twice" in c["name"] or c["stats"]["kind"] == "custom call" for c in commands) == 2
 
 
+def test_libraries_keep_their_place_while_somebody_profiles(tmp_path: pathlib.Path) -> None:
+    """Commands go through another queue then, and a transform's descriptor was made for the first."""
+    [plane] = traced(
+        """
+def work(x):
+    x = jnp.tanh(x @ x)
+    # Long enough to be the library's.
+    spectrum = jnp.fft.rfft(jnp.tile(jnp.sin(x), (1, 32)), axis=1)[:, :64] * 2
+    triangle = jnp.tril(x) + 40 * jnp.eye(128)
+    solved = jax.lax.linalg.triangular_solve(triangle, jnp.abs(spectrum), left_side=True, lower=True)
+    image = jax.lax.conv_general_dilated(solved[None, None], x[:9, :9][None, None], (1, 1), "SAME")[0, 0]
+    return jnp.linalg.cholesky(image @ image.T + 1e4 * jnp.eye(128)) + 1
+
+step = jax.jit(work)
+x = jnp.asarray(np.random.RandomState(0).rand(128, 128).astype(np.float32))
+before = np.asarray(step(x))
+with jax.profiler.trace(FOLDER):
+    for _ in range(50):
+        np.testing.assert_array_equal(step(x), before)
+for _ in range(50):
+    np.testing.assert_array_equal(step(x), before)
+""",
+        tmp_path,
+    )
+    kinds = {command["stats"]["kind"] for command in plane["lines"][COMPUTE]}
+    assert {"kernel", "gemm", "fft", "triangular-solve", "cholesky"} <= kinds
+
+
 def test_a_trace_holds_its_own_time_alone(tmp_path: pathlib.Path) -> None:
     [plane] = traced(
         """

@@ -97,3 +97,20 @@ def test_euclidean_norms_of_nothing_and_of_wrong_axes() -> None:
 def test_gradient_of_the_reciprocal(dtype: Any) -> None:
     y = matrices(dtype, 3, 4)
     both.check(lambda: R.InvGrad(y=y, dy=y + 1))
+
+
+def test_triangular_solves_of_several_threads_come_after_their_operands() -> None:
+    """Two solves and their operands, submitted by two threads of TensorFlow's executor: a few of ten thousand once ran before
+    the copy of their right-hand sides."""
+    matrix = np.triu(np.random.RandomState(0).uniform(-1, 1, (2, 10, 10))) + 3 * np.eye(10)
+    with tf.Graph().as_default(), tf.device("/XPU:0"):
+        right = tf.compat.v1.placeholder(tf.float64, (2, 10, 10))
+        first = tf.linalg.triangular_solve(matrix, right, lower=False)
+        second = tf.linalg.triangular_solve(matrix, right * 2, lower=False)
+        with tf.compat.v1.Session() as session:
+            for i in range(1500):
+                value = np.zeros((2, 10, 10))
+                value[:, 9, i % 10] = i + 1
+                a, b = session.run([first, second], {right: value})
+                np.testing.assert_allclose(np.triu(matrix) @ a, value, atol=1e-9 * (i + 1))
+                np.testing.assert_allclose(b, 2 * a, rtol=1e-12)
