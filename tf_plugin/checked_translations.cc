@@ -1,6 +1,5 @@
 #include "tf_plugin/checked_translations.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -130,8 +129,7 @@ absl::Status CheckSizes(InferenceContext& inference) {
     int64_t bytes = kLargestElement;
     for (int j = 0; j < InferenceContext::Rank(output); ++j) {
       const int64_t size = InferenceContext::Value(inference.Dim(output, j));
-      // Those before and after an empty one must have a product, too.
-      bytes = tensorflow::MultiplyWithoutOverflow(bytes, std::max<int64_t>(size, 1));
+      bytes = tensorflow::MultiplyWithoutOverflow(bytes, size);
       if (bytes < 0) {
         return absl::InvalidArgumentError(
             absl::StrCat("The shape of the result is too large: ", inference.DebugString(output),

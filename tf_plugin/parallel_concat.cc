@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
+#include "tensorflow/core/framework/node_def_util.h"
+#include "tensorflow/core/framework/partial_tensor_shape.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tensorflow/core/graph/node_builder.h"
@@ -43,7 +45,18 @@ absl::StatusOr<Node*> FirstDimension(const Node& node, Graph* graph) {
   return axis;
 }
 
+// As TensorFlow's kernel, which never sees it here.
+absl::Status CheckShape(const Node& node) {
+  tensorflow::PartialTensorShape shape;
+  TF_RETURN_IF_ERROR(tensorflow::GetNodeAttr(node.attrs(), "shape", &shape));
+  if (shape.dims() >= 1 && shape.dim_size(0) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("0th dimension of the shape ", shape.DebugString(),
+                                                 " of ParallelConcat ", node.name(),
+                                                 " must be greater than 0"));
+}
+
 absl::Status Replace(Node* node, Graph* graph) {
+  TF_RETURN_IF_ERROR(CheckShape(*node));
   std::vector<const Edge*> inputs;
   TF_RETURN_IF_ERROR(node->input_edges(&inputs));
   std::vector<NodeBuilder::NodeOut> pieces;

@@ -146,9 +146,11 @@ absl::StatusOr<ParameterPlaces> PlacesOf(const std::array<ffi::AnyBuffer, 4>& pa
                                          ffi::Span<const int64_t> strides) {
   const size_t rank = dimensions.size();
   if (rank > ParameterPlaces::kMaxRank) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: random: parameters that change along ",
-                                                 rank, " dimensions; at most ",
-                                                 ParameterPlaces::kMaxRank));
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: random: parameters of ", rank,
+                     " dimensions, of which the kernel takes ", ParameterPlaces::kMaxRank,
+                     " at most, as an argument of fixed size; put the op under "
+                     "tf.device('/CPU:0')"));
   }
   const absl::Status mismatch = absl::InvalidArgumentError(
       absl::StrCat("onexpu: random: the parameters do not fit ", DescribeBuffer(result)));
@@ -183,7 +185,9 @@ absl::Status FillBetween(sycl::queue& queue, const std::array<ffi::AnyBuffer, 4>
   SpirvModule* const kernel = table->Find(result.element_type());
   if (kernel == nullptr) {
     return absl::UnimplementedError(absl::StrCat("onexpu: random: no kernel gives ",
-                                                 DescribeBuffer(result), " between bounds"));
+                                                 DescribeBuffer(result),
+                                                 " between bounds, only float16, float32 and "
+                                                 "float64"));
   }
   absl::StatusOr<ParameterPlaces> places = PlacesOf(parameters, result, dimensions, strides);
   if (!places.ok()) return places.status();

@@ -1,6 +1,7 @@
 // Random numbers from Philox 4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
 // 2011), in the order in which TensorFlow's kernels give them: uniform, normal, truncated normal,
-// truncated normal between bounds of the caller's, integers and gamma. Kernel source: built by sycl_kernels, see BUILD.
+// integers and gamma; and normal numbers between bounds, in an order of our own. Kernel source:
+// built by sycl_kernels, see BUILD.
 //
 // A work-item makes the elements that one block of four words gives: four, or two of 64 bits.
 

@@ -44,11 +44,9 @@ void CommandTrace::Begin(sycl::queue& queue) {
     offset = before + closest / 2 -
              static_cast<int64_t>(event.get_profiling_info<profiling::command_submit>());
   }
+  Clear();
   absl::MutexLock lock(&mutex_);
-  pending_.clear();
-  settled_.clear();
   clock_offset_ = offset;
-  dropped_ = 0;
 }
 
 void CommandTrace::Add(CommandLabel label, int64_t submitted, std::optional<sycl::event> first,
@@ -90,7 +88,7 @@ void CommandTrace::Settle(Pending command) {
   if (read.ok()) settled_.push_back(std::move(timed));
 }
 
-std::vector<TimedCommand> CommandTrace::Collect() {
+std::vector<TimedCommand> CommandTrace::Collect(int64_t begin, int64_t end) {
   absl::MutexLock lock(&mutex_);
   while (!pending_.empty()) {
     Pending command = std::move(pending_.front());
@@ -101,7 +99,18 @@ std::vector<TimedCommand> CommandTrace::Collect() {
     });
     if (waited.ok()) Settle(std::move(command));
   }
-  return settled_;
+  std::vector<TimedCommand> collected;
+  for (const TimedCommand& command : settled_) {
+    if (command.end > begin && command.start < end) collected.push_back(command);
+  }
+  return collected;
+}
+
+void CommandTrace::Clear() {
+  absl::MutexLock lock(&mutex_);
+  pending_.clear();
+  settled_ = {};
+  dropped_ = 0;
 }
 
 int64_t CommandTrace::dropped() const {

@@ -62,8 +62,10 @@ class CommandTrace {
 
   void AddCopy(const CopyLabel& label, int64_t submitted, const sycl::event& event);
 
-  // All commands so far in their order. Waits for them.
-  std::vector<TimedCommand> Collect();
+  // The commands so far, in their order, that ended after `begin` and began before `end`. Waits for
+  // all of them.
+  std::vector<TimedCommand> Collect(int64_t begin, int64_t end);
+  void Clear();
   // Commands that came when the trace was full.
   int64_t dropped() const;
 

@@ -1,6 +1,6 @@
 #include "pjrt_core/runtime/profiler.h"
 
-#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "pjrt_core/program/status_macros.h"
@@ -27,29 +27,23 @@ absl::Status Switch(Timeline& timeline, bool on) {
 absl::Status SwitchDevice(SyclDevice& device, bool on) {
   ONEXPU_RETURN_IF_ERROR(Switch(device.host_to_device(), on));
   ONEXPU_RETURN_IF_ERROR(Switch(device.device_to_host(), on));
-  std::shared_ptr<Event> switched;
-  {
-    Submission submission(device);
-    absl::MutexLock lock(&device.submission_mutex());
-    switched =
-        submission.Submit({}, [&device, on](sycl::queue&) { return Switch(device.compute(), on); })
-            .ready;
-  }
-  return switched->Await();
+  Submission submission(device);
+  absl::MutexLock lock(&device.submission_mutex());
+  return submission.Submit({}, [&device, on](sycl::queue&) { return Switch(device.compute(), on); })
+      .poison();
 }
 
 QueueProfile Profile(Timeline& timeline, int64_t begin, int64_t end) {
   QueueProfile profile{.name = timeline.name()};
-  if (timeline.last_trace() == nullptr) return profile;
-  profile.commands = timeline.last_trace()->Collect();
-  profile.dropped = timeline.last_trace()->dropped();
-  auto& commands = profile.commands;
-  commands.erase(std::remove_if(commands.begin(), commands.end(),
-                                [&](const TimedCommand& command) {
-                                  return command.end <= begin || command.start >= end;
-                                }),
-                 commands.end());
+  if (CommandTrace* const trace = timeline.last_trace(); trace != nullptr) {
+    profile.commands = trace->Collect(begin, end);
+    profile.dropped = trace->dropped();
+  }
   return profile;
+}
+
+std::array<Timeline*, 3> TimelinesOf(SyclDevice& device) {
+  return {&device.compute(), &device.host_to_device(), &device.device_to_host()};
 }
 
 }  // namespace
@@ -67,6 +61,7 @@ void Profiler::AddDevice(SyclDevice& device) {
 
 absl::Status Profiler::Start() {
   absl::MutexLock lock(&mutex_);
+  ++holders_;
   if (++sessions_ > 1) return absl::OkStatus();
   absl::Status status;
   for (SyclDevice* device : devices_) status.Update(SwitchDevice(*device, true));
@@ -88,12 +83,21 @@ std::vector<DeviceProfile> Profiler::Collect(int64_t begin, int64_t end) {
     DeviceProfile& profile = profiles.emplace_back();
     profile.id = device->id();
     profile.kind = std::string(device->kind());
-    for (Timeline* timeline :
-         {&device->compute(), &device->host_to_device(), &device->device_to_host()}) {
+    for (Timeline* timeline : TimelinesOf(*device)) {
       profile.queues.push_back(Profile(*timeline, begin, end));
     }
   }
   return profiles;
+}
+
+void Profiler::Leave() {
+  absl::MutexLock lock(&mutex_);
+  if (--holders_ > 0) return;
+  for (SyclDevice* device : devices_) {
+    for (Timeline* timeline : TimelinesOf(*device)) {
+      if (timeline->last_trace() != nullptr) timeline->last_trace()->Clear();
+    }
+  }
 }
 
 }  // namespace onexpu

@@ -39,18 +39,23 @@ class Profiler {
   // it can: without times it works all the same.
   void AddDevice(SyclDevice& device);
 
-  // The beginning and the end of a session. The work of a device that is lost is not noted.
+  // The beginning and the end of a session's time. They wait for nobody: what the launcher has yet
+  // to submit, which may want a lock that the caller holds (Python's), is before them.
   absl::Status Start();
   absl::Status Stop();
 
   // What ended after `begin` and began before `end` (nanoseconds since the epoch). Waits for the
-  // devices. The next session that begins with no other running forgets it.
+  // devices.
   std::vector<DeviceProfile> Collect(int64_t begin, int64_t end);
+
+  // A session that was started has what it wanted: after the last one all is forgotten.
+  void Leave();
 
  private:
   absl::Mutex mutex_;
   std::vector<SyclDevice*> devices_ ABSL_GUARDED_BY(mutex_);
-  int sessions_ ABSL_GUARDED_BY(mutex_) = 0;
+  int sessions_ ABSL_GUARDED_BY(mutex_) = 0;  // that run
+  int holders_ ABSL_GUARDED_BY(mutex_) = 0;   // that have not left
 };
 
 }  // namespace onexpu

@@ -98,6 +98,11 @@ void Timeline::StopTrace() {
   queue_in_use_.store(&queue_, std::memory_order_release);
 }
 
+CommandTrace* Timeline::last_trace() {
+  absl::MutexLock order(&submit_mutex_);
+  return trace_.get();
+}
+
 Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight) {
   absl::MutexLock lock(&mutex_);
   const Ticket ticket = reserved_.load(std::memory_order_relaxed) + 1;

@@ -87,8 +87,8 @@ class Timeline final : public EventSource {
   // through Submit: in a submission of its device. Throws sycl::exception.
   void StartTrace();
   void StopTrace();
-  // What has been noted since StartTrace; null if it was never called.
-  CommandTrace* last_trace() { return trace_.get(); }
+  // What has been noted since StartTrace; null if it has never been called.
+  CommandTrace* last_trace();
   const std::string& name() const { return name_; }
 
   // `weight`, if given, lives until the ticket is complete.

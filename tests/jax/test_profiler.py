@@ -183,6 +183,32 @@ second(x).block_until_ready()
     assert [c["stats"]["hlo_module"] for c in plane["lines"][COMPUTE]] == ["jit_second"]
 
 
+def test_a_trace_may_begin_and_end_while_python_is_called_back(tmp_path: pathlib.Path) -> None:
+    """The launcher then waits for Python's lock, which the caller may hold."""
+    [plane] = traced(
+        """
+def slow(x):
+    time.sleep(0.5)
+    return x
+step = jax.jit(lambda x: jax.pure_callback(slow, jax.ShapeDtypeStruct((4,), np.float32), x) + 1)
+x = jnp.ones(4)
+step(x).block_until_ready()
+for _ in range(3):
+    step(x)
+@jax.jit
+def traced(x):
+    return x * 3
+with jax.profiler.trace(FOLDER):
+    traced(x).block_until_ready()
+    step(x)
+step(x).block_until_ready()
+""",
+        tmp_path,
+    )
+    modules = [command["stats"].get("hlo_module") for command in plane["lines"][COMPUTE]]
+    assert "jit_traced" in modules
+
+
 def test_a_trace_may_begin_before_the_device_is_used(tmp_path: pathlib.Path) -> None:
     [plane] = traced(
         """

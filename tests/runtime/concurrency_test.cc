@@ -119,6 +119,7 @@ TEST(Concurrency, RandomUseWhileSomebodyProfiles) {
           }
         }
       }
+      Profiler::Get().Leave();
     }
   });
   UseAtRandomFromManyThreads();

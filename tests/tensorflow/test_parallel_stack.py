@@ -33,3 +33,9 @@ def test_order_and_consumers() -> None:
         result = step(tf.constant([1.0, 2.0, 3.0]), variable)
     np.testing.assert_array_equal(result, [[2, 4, 6], [3, 6, 9], [6, 7, 8]])
     assert variable.numpy() == 0
+
+
+def test_a_shape_without_places_is_refused() -> None:
+    concatenate = tf.function(lambda: tf.raw_ops.ParallelConcat(values=[["tf"]], shape=0))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="0th dimension .* must be greater than"):
+        concatenate()

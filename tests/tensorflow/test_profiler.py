@@ -28,9 +28,8 @@ def commands(folder, line="compute"):
 
 
 def test_a_models_steps_are_on_the_devices_line(tmp_path: pathlib.Path) -> None:
-    found = json.loads(
-        output_of(
-            f"""
+    *_, commands, copies = output_of(
+        f"""
 {READ}
 x = tf.random.normal((256, 256))
 compiled = tf.function(lambda x: tf.nn.softmax(x @ x), jit_compile=True)
@@ -42,11 +41,12 @@ with tf.profiler.experimental.Profile({str(tmp_path)!r}):
 print(json.dumps(commands({str(tmp_path)!r})))
 print(json.dumps(commands({str(tmp_path)!r}, "device_to_host")))
 """
-        ).splitlines()[-2]
-    )
+    ).splitlines()
+    found = json.loads(commands)
     assert sum(name.startswith("gemm ") for name in found) == 2
     assert "onexpu.where" in found
     assert len(found) >= 7
+    assert set(json.loads(copies)) == {"copy device to host"}
 
 
 def test_both_frameworks_may_profile_at_once(tmp_path: pathlib.Path) -> None:

@@ -22,8 +22,9 @@ class TridiagonalSolve final : public XlaOpKernel {
     bool perturbs = false;
     OP_REQUIRES_OK(construction, construction->GetAttr("perturb_singular", &perturbs));
     OP_REQUIRES(construction, !perturbs,
-                absl::UnimplementedError("onexpu: TridiagonalSolve with perturb_singular; put it "
-                                         "under tf.device('/CPU:0')"));
+                absl::UnimplementedError("onexpu: TridiagonalSolve with perturb_singular, which "
+                                         "TensorFlow has on CPUs alone; put it under "
+                                         "tf.device('/CPU:0')"));
   }
 
   void Compile(XlaOpKernelContext* context) override {

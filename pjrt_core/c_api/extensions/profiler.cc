@@ -68,7 +68,8 @@ absl::Status Stop(PLUGIN_Profiler& profiler) {
 absl::Status Start(PLUGIN_Profiler_Start_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.profiler, "profiler"));
   PLUGIN_Profiler& profiler = *args.profiler;
-  if (!profiler.wants_devices || profiler.is_running) return absl::OkStatus();
+  // Once, as a session of XLA's is.
+  if (!profiler.wants_devices || profiler.begin != 0) return absl::OkStatus();
   profiler.is_running = true;
   profiler.begin = CommandTrace::Now();
   return Profiler::Get().Start();
@@ -81,7 +82,10 @@ absl::Status Stop(PLUGIN_Profiler_Stop_Args& args) {
 
 absl::Status Destroy(PLUGIN_Profiler_Destroy_Args& args) {
   const std::unique_ptr<PLUGIN_Profiler> profiler(args.profiler);
-  return profiler == nullptr ? absl::OkStatus() : Stop(*profiler);
+  if (profiler == nullptr || profiler->begin == 0) return absl::OkStatus();
+  absl::Status status = Stop(*profiler);
+  Profiler::Get().Leave();
+  return status;
 }
 
 absl::Status CollectData(PLUGIN_Profiler_CollectData_Args& args) {
