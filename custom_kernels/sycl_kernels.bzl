@@ -3,7 +3,7 @@
 load("@oneapi//:paths.bzl", "VENV_LIB")
 load("//bazel:onexpu.bzl", "onexpu_cc_library")
 
-def sycl_kernels(name, src, kernels, symbol, visibility = None):
+def sycl_kernels(name, src, kernels, symbol, hdrs = [], visibility = None):
     """Compiles the kernels of one SYCL source, one SPIR-V module each, and embeds them.
 
     No Intel compiler is needed: libsycl-jit of the SYCL runtime compiles. Every module passes
@@ -15,6 +15,7 @@ def sycl_kernels(name, src, kernels, symbol, visibility = None):
       kernels: a dictionary from labels to kernels as the source names them, templates spelled out:
         {"swish_float32": "swish<float>"}. LABEL.spv is an output of `name`_spirv, too.
       symbol: the name of the function.
+      hdrs: what the source includes, by paths from the root of the workspace.
       visibility: of the library.
     """
     modules = [label + ".spv" for label in kernels]
@@ -22,11 +23,11 @@ def sycl_kernels(name, src, kernels, symbol, visibility = None):
     pairs = " ".join(["'%s=%s'" % item for item in kernels.items()])
     native.genrule(
         name = name + "_spirv",
-        srcs = [src],
+        srcs = [src] + hdrs,
         outs = [code] + modules,
         cmd = " && ".join([
             ("OCL_ICD_FILENAMES={lib}/libintelocl.so $(location //custom_kernels/tool:syclc)" +
-             " --source=$(location {src}) --symbol={symbol} --output_cc=$(location {code})" +
+             " --source=$(location {src}) --include_directory=. --symbol={symbol} --output_cc=$(location {code})" +
              " --output_directory=$(@D) {pairs}").format(
                 code = code,
                 lib = VENV_LIB,

@@ -1,5 +1,7 @@
 // Products of sparse matrices in compressed rows and dense ones. Kernel source: built by
-// sycl_kernels, see BUILD. For batches see csr_structure.cpp.
+// sycl_kernels, see BUILD. For batches see csr.hpp.
+
+#include "custom_kernels/builtin/complex.hpp"
 
 struct CsrMatmulSizes {
   std::int64_t rows, inner, columns;  // of the product, of what is summed over
@@ -7,35 +9,7 @@ struct CsrMatmulSizes {
   std::int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
-template <typename R>
-struct Complex {
-  R real, imaginary;
-};
-
 namespace {
-
-template <typename T>
-inline T conjugate(T value) {
-  return value;
-}
-template <typename R>
-inline Complex<R> conjugate(Complex<R> value) {
-  return {value.real, -value.imaginary};
-}
-template <typename T>
-inline void multiply_add(T& sum, T a, T b) {
-  sum += a * b;
-}
-template <typename R>
-inline void multiply_add(Complex<R>& sum, Complex<R> a, Complex<R> b) {
-  sum.real += a.real * b.real - a.imaginary * b.imaginary;
-  sum.imaginary += a.real * b.imaginary + a.imaginary * b.real;
-}
-
-template <typename T>
-inline constexpr bool is_complex = false;
-template <typename R>
-inline constexpr bool is_complex<Complex<R>> = true;
 
 // Vectors of columns of the row of the product whose elements are `begin` to `end`.
 template <int width, int vectors, typename T>
@@ -81,7 +55,7 @@ ONEXPU_KERNEL void csr_matmul_wide(const std::int32_t* row_pointers,
       const std::int64_t inner = column_indices[i];
       if (inner < 0 || inner >= sizes.inner) continue;
       const T* const from = matrix + inner * sizes.columns + column;
-      for (int c = 0; c < kAtOnce; ++c) multiply_add(sums[c], values[i], from[c * width]);
+      for (int c = 0; c < kAtOnce; ++c) sums[c] += values[i] * from[c * width];
     }
     for (int c = 0; c < kAtOnce; ++c)
       to[column + c * width] = sizes.conjugate_output ? conjugate(sums[c]) : sums[c];
@@ -92,7 +66,7 @@ ONEXPU_KERNEL void csr_matmul_wide(const std::int32_t* row_pointers,
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t inner = column_indices[i];
       if (inner < 0 || inner >= sizes.inner) continue;
-      multiply_add(sum, values[i], matrix[inner * sizes.columns + column]);
+      sum += values[i] * matrix[inner * sizes.columns + column];
     }
     to[column] = sizes.conjugate_output ? conjugate(sum) : sum;
   }
@@ -143,7 +117,7 @@ ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32
       const T* const from = matrix + inner * inner_step + column * column_step;
       for (int c = 0; c < width; ++c) {
         const T other = from[c * column_step];
-        multiply_add(sums[c], value, sizes.conjugate_b ? conjugate(other) : other);
+        sums[c] += value * (sizes.conjugate_b ? conjugate(other) : other);
       }
     }
     for (int c = 0; c < width; ++c)

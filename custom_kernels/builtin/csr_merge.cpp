@@ -1,15 +1,13 @@
 // Sums and products of sparse matrices in compressed rows, sparse again. Kernel source: built by
-// sycl_kernels, see BUILD. For batches see csr_structure.cpp.
+// sycl_kernels, see BUILD. For batches see csr.hpp.
 //
 // What makes up a result, scaled elements or products of elements, is numbered by the cell that it
 // belongs to and sorted, stably; those of one cell are a run, which one work-item sums up. A
 // product of more terms than cells is made in a dense matrix instead. Nothing is atomic: results do
 // not depend on the order of work-items.
 
-struct CsrSizes {
-  std::int64_t batches, rows, columns, elements;
-  std::int32_t rank, conjugate;
-};
+#include "custom_kernels/builtin/complex.hpp"
+#include "custom_kernels/builtin/csr.hpp"
 
 // C = A * B, per batch. Of a factor with one batch there is a copy for each of the other's.
 struct CsrProductSizes {
@@ -19,69 +17,7 @@ struct CsrProductSizes {
   std::int64_t chunk;                 // elements of a work-item
 };
 
-template <typename R>
-struct Complex {
-  R real, imaginary;
-};
-
 namespace {
-
-template <typename R>
-inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real};
-}
-template <typename R>
-inline Complex<R>& operator+=(Complex<R>& sum, const Complex<R>& other) {
-  sum.real += other.real;
-  sum.imaginary += other.imaginary;
-  return sum;
-}
-
-template <typename Number>
-inline std::int64_t count_below(const Number* numbers, std::int64_t n, std::int64_t bound) {
-  std::int64_t low = 0, high = n;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (std::int64_t(numbers[middle]) < bound) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-// Goes over elements and knows where each is.
-struct Walk {
-  const std::int32_t* row_pointers;
-  const std::int64_t* batch_begins;
-  std::int64_t batches, rows;
-  std::int64_t batch = 0, row = 0, begin = 0;  // of the batch: where it begins
-
-  const std::int32_t* pointers() const { return row_pointers + batch * (rows + 1); }
-
-  void start(std::int64_t i) {
-    if (batch_begins != nullptr) {
-      batch = count_below(batch_begins, batches, i + 1) - 1;
-      begin = batch_begins[batch];
-    }
-    row = count_below(pointers(), rows + 1, i - begin + 1) - 1;
-  }
-
-  // To an element after the last one.
-  void go_to(std::int64_t i) {
-    while (i - begin >= pointers()[rows]) {
-      begin += pointers()[rows];
-      ++batch;
-      row = 0;
-    }
-    while (i - begin >= pointers()[row + 1]) ++row;
-  }
-};
-
-struct Elements {
-  std::int64_t begin, end;
-};
 
 // The elements of B that an element of A in this column meets.
 inline Elements partners(const std::int32_t* b_row_pointers, const std::int64_t* b_batch_begins,

@@ -1,29 +1,13 @@
 // What changes the values of sparse matrices in compressed rows and leaves their structure:
 // products with scalars, conjugation, softmax and its gradient. Kernel source: built by
-// sycl_kernels, see BUILD. For batches see csr_structure.cpp.
+// sycl_kernels, see BUILD. For batches see csr.hpp.
 
-struct CsrSizes {
-  std::int64_t batches, rows, columns, elements;
-  std::int32_t rank, conjugate;
-};
-
-template <typename R>
-struct Complex {
-  R real, imaginary;
-};
+#include "custom_kernels/builtin/complex.hpp"
+#include "custom_kernels/builtin/csr.hpp"
 
 namespace {
 
-template <typename R>
-inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real};
-}
-
 // The elements of a row, of all batches.
-struct Elements {
-  std::int64_t begin, end;
-};
-
 inline Elements elements_of(const std::int32_t* row_pointers, const std::int64_t* batch_begins,
                             std::int64_t row, const CsrSizes& sizes) {
   const std::int64_t batch = row / sizes.rows;
@@ -58,7 +42,7 @@ ONEXPU_KERNEL void csr_scale(const T* values, const T* factors, const std::int64
 template <typename T>
 ONEXPU_KERNEL void csr_conjugate(const T* values, T* result) {
   const std::int64_t i = std::int64_t(onexpu::global_id());
-  result[i] = {values[i].real, -values[i].imaginary};
+  result[i] = conjugate(values[i]);
 }
 
 // A work-item per row: what a row does not have counts as -infinity.

@@ -3,6 +3,8 @@
 // Elements are sorted by their rows, stably. A row begins behind the elements and the empty rows
 // before it. Numbers of elements are less than 2^32.
 
+#include "custom_kernels/builtin/complex.hpp"
+
 struct FillSizes {
   std::int64_t elements, rows, chunk;
   std::int64_t rank;
@@ -11,22 +13,6 @@ struct FillSizes {
 struct Bits128 {
   std::uint64_t low, high;
 };
-
-template <typename R>
-struct Complex {
-  R real, imaginary;
-};
-
-namespace {
-
-template <typename R>
-inline Complex<R>& operator+=(Complex<R>& sum, const Complex<R>& other) {
-  sum.real += other.real;
-  sum.imaginary += other.imaginary;
-  return sum;
-}
-
-}  // namespace
 
 // What is in no row comes last.
 ONEXPU_KERNEL void fill_rows(const std::int64_t* coordinates, std::uint64_t* numbers,

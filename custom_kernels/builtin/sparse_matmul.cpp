@@ -4,6 +4,8 @@
 // A's elements are sorted by their rows, stably; those of one row are a run, which one work-item
 // sums up. Nothing is atomic: results do not depend on the order of work-items.
 
+#include "custom_kernels/builtin/complex.hpp"
+
 struct SparseMatmulSizes {
   std::int64_t elements;              // of A
   std::int64_t rows, inner, columns;  // of the result, of what is summed over
@@ -12,30 +14,8 @@ struct SparseMatmulSizes {
   std::int32_t adjoint_a, adjoint_b, padding;
 };
 
-template <typename R>
-struct Complex {
-  R real, imaginary;
-};
-
 namespace {
 
-template <typename C>
-inline C conjugate(C value) {
-  return value;
-}
-template <typename R>
-inline Complex<R> conjugate(Complex<R> value) {
-  return {value.real, -value.imaginary};
-}
-template <typename C>
-inline void multiply_add(C& sum, C a, C b) {
-  sum += a * b;
-}
-template <typename R>
-inline void multiply_add(Complex<R>& sum, Complex<R> a, Complex<R> b) {
-  sum.real += a.real * b.real - a.imaginary * b.imaginary;
-  sum.imaginary += a.real * b.imaginary + a.imaginary * b.real;
-}
 template <typename C>
 inline C not_a_number(C) {
   return C(sycl::nan(0u));
@@ -50,11 +30,6 @@ inline std::int64_t coordinate(const void* coordinates, std::int64_t i, std::int
   return sizes.coordinates_are_wide ? static_cast<const std::int64_t*>(coordinates)[2 * i + which]
                                     : static_cast<const std::int32_t*>(coordinates)[2 * i + which];
 }
-
-template <typename T>
-inline constexpr bool is_complex = false;
-template <typename R>
-inline constexpr bool is_complex<Complex<R>> = true;
 
 // Vectors of columns of one row of the result, whose elements begin at sorted element `begin`.
 template <int width, int vectors, typename T>
@@ -132,7 +107,7 @@ ONEXPU_KERNEL void sparse_matmul(const void* coordinates, const T* values, const
         const T* const from = b + (is_inside ? inner : 0) * inner_step + column * column_step;
         for (int c = 0; c < width; ++c) {
           const C other = is_inside ? C(from[c * column_step]) : C{};
-          multiply_add(sums[c], value, sizes.adjoint_b ? conjugate(other) : other);
+          sums[c] += value * (sizes.adjoint_b ? conjugate(other) : other);
         }
       }
       for (int c = 0; c < width; ++c) result[row * sizes.columns + column + c] = T(sums[c]);

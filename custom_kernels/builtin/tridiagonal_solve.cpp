@@ -5,14 +5,11 @@
 // the factorised matrix has its pivot and the two elements behind it; what it took to get there is
 // the factor by which it was subtracted from the row below, and whether the two changed places.
 
+#include "custom_kernels/builtin/complex.hpp"
+
 struct TridiagonalSizes {
   std::int64_t rows, batches, columns;
   std::int32_t is_pivoting, padding;
-};
-
-template <typename R>
-struct Complex {
-  R real, imaginary;
 };
 
 // Of all matrices, those of one row side by side: [rows][batches].
@@ -23,25 +20,6 @@ struct Factors {
 };
 
 namespace {
-
-template <typename R>
-inline Complex<R> operator-(Complex<R> a, Complex<R> b) {
-  return {a.real - b.real, a.imaginary - b.imaginary};
-}
-template <typename R>
-inline Complex<R> operator*(Complex<R> a, Complex<R> b) {
-  return {a.real * b.real - a.imaginary * b.imaginary, a.real * b.imaginary + a.imaginary * b.real};
-}
-// Scaled, so that no square overflows (Smith, Algorithm 116, 1962).
-template <typename R>
-inline Complex<R> operator/(Complex<R> a, Complex<R> b) {
-  if (sycl::fabs(b.real) >= sycl::fabs(b.imaginary)) {
-    const R ratio = b.imaginary / b.real, scale = b.real + b.imaginary * ratio;
-    return {(a.real + a.imaginary * ratio) / scale, (a.imaginary - a.real * ratio) / scale};
-  }
-  const R ratio = b.real / b.imaginary, scale = b.real * ratio + b.imaginary;
-  return {(a.real * ratio + a.imaginary) / scale, (a.imaginary * ratio - a.real) / scale};
-}
 
 template <typename R>
 inline R size(R value) {

@@ -1,6 +1,7 @@
 // syclc: SYCL C++ to SPIR-V at build time, through libsycl-jit. Used by the rule sycl_kernels.
 //
-//   syclc --source=FILE --symbol=NAME --output_cc=FILE --output_directory=DIRECTORY LABEL=KERNEL...
+//   syclc --source=FILE --include_directory=DIRECTORY --symbol=NAME --output_cc=FILE
+//       --output_directory=DIRECTORY LABEL=KERNEL...
 //
 // Writes LABEL.spv for each kernel, and a C++ file that defines
 //   absl::Span<const onexpu::EmbeddedKernel> onexpu::NAME();
@@ -26,7 +27,7 @@ namespace onexpu {
 namespace {
 
 struct Arguments {
-  std::string source, symbol, output_cc, output_directory;
+  std::string source, include_directory, symbol, output_cc, output_directory;
   std::vector<std::string> labels;
   std::vector<std::string> kernels;
 };
@@ -35,6 +36,7 @@ absl::StatusOr<Arguments> Parse(int argc, char** argv) {
   Arguments result;
   const std::vector<std::pair<absl::string_view, std::string*>> flags = {
       {"--source=", &result.source},
+      {"--include_directory=", &result.include_directory},
       {"--symbol=", &result.symbol},
       {"--output_cc=", &result.output_cc},
       {"--output_directory=", &result.output_directory}};
@@ -106,6 +108,7 @@ absl::Status Run(int argc, char** argv) {
   if (!text.ok()) return text.status();
   SyclSource source;
   source.source = absl::StrCat(KernelPreamble(arguments->source), *text);
+  source.options = {absl::StrCat("-I", arguments->include_directory)};
   source.kernel_names = arguments->kernels;
   absl::StatusOr<std::vector<SpirvBinary>> binaries = CompileSyclSplit(source);
   if (!binaries.ok()) return binaries.status();
