@@ -134,32 +134,24 @@ void ProgramMemo::Remember(OpKernelContext& context, const ExecutionRecorder& re
   program->device = recorder.device();
   program->generation = recorder.generation();
 
-  std::vector<PJRT_Buffer*> inputs;
-  size_t on_device = 0;
+  std::vector<PJRT_Buffer*> arguments;
   for (int i = 0; i < context.num_inputs(); ++i) {
     const Tensor& operand = context.input(i);
     if (!IsComparable(context, i)) return;
     Program::Operand& kept = program->operands.emplace_back();
     kept.shape = operand.shape();
-    inputs.push_back(nullptr);
     if (IsOnHost(context, i)) {
       kept.contents = std::string(operand.tensor_data());
       continue;
     }
     const absl::StatusOr<PJRT_Buffer*> buffer = BufferOf(operand);
-    // The same array twice would not tell which of the two an argument is.
-    if (!buffer.ok() || PlaceOf(*buffer, inputs.data(), inputs.size()).has_value()) return;
-    inputs.back() = *buffer;
-    ++on_device;
+    if (!buffer.ok()) return;
+    program->kept.push_back(static_cast<int64_t>(arguments.size()));
+    program->arguments.push_back(i);
+    arguments.push_back(*buffer);
   }
-  // Another number of arguments: the program was made for the contents of an operand.
-  if (recorder.arguments().size() != on_device) return;
-  for (PJRT_Buffer* const argument : recorder.arguments()) {
-    const std::optional<int> input = PlaceOf(argument, inputs.data(), inputs.size());
-    if (!input.has_value()) return;
-    program->kept.push_back(static_cast<int64_t>(program->arguments.size()));
-    program->arguments.push_back(*input);
-  }
+  // A program takes its operands in the op's order. Others were made for the contents of one.
+  if (recorder.arguments() != arguments) return;
 
   const std::vector<PJRT_Buffer*>& results = recorder.results();
   if (results.size() != static_cast<size_t>(context.num_outputs())) return;

@@ -117,15 +117,19 @@ class RunTrace {
   std::optional<sycl::event> last_;
 };
 
-// Submits one command and tells `trace`, if there is one.
+// Submits one command and tells `trace`, if there is one. Its event goes to `event`, if that is
+// asked for.
 template <typename CommandGroup>
-void SubmitCommand(sycl::queue& queue, RunTrace* trace, CommandGroup&& group) {
+void SubmitCommand(sycl::queue& queue, RunTrace* trace, CommandGroup&& group,
+                   std::optional<sycl::event>* event = nullptr) {
   namespace syclex = sycl::ext::oneapi::experimental;
-  if (ABSL_PREDICT_TRUE(trace == nullptr)) {
+  if (trace == nullptr && event == nullptr) {
     syclex::submit(queue, std::forward<CommandGroup>(group));
-  } else {
-    trace->AddCommand(syclex::submit_with_event(queue, std::forward<CommandGroup>(group)));
+    return;
   }
+  sycl::event submitted = syclex::submit_with_event(queue, std::forward<CommandGroup>(group));
+  if (ABSL_PREDICT_FALSE(trace != nullptr)) trace->AddCommand(submitted);
+  if (event != nullptr) *event = std::move(submitted);
 }
 
 // The same for a copy that is no step of a Program.

@@ -371,7 +371,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       std::move(submit_options),
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
-       user_data = options.ffi_user_data, run_id = options.launch_id](sycl::queue& queue) {
+       user_data = options.ffi_user_data,
+       run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>& last) {
         CommandThrottle throttle(queue);
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
@@ -388,7 +389,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .run_id = run_id,
                                      .throttle = blocking_ ? &throttle : nullptr,
                                      .rendezvous = rendezvous.get(),
-                                     .trace = trace.has_value() ? &*trace : nullptr};
+                                     .trace = trace.has_value() ? &*trace : nullptr,
+                                     .only_command = thunks_.is_one_kernel() ? &last : nullptr};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

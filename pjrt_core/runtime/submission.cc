@@ -106,22 +106,25 @@ absl::Status Submission::Prepare(sycl::queue& queue) {
   return absl::OkStatus();
 }
 
-void Submission::Run(Ticket ticket, SubmitOptions options,
-                     absl::FunctionRef<absl::Status(sycl::queue&)> body) {
+void Submission::Run(
+    Ticket ticket, SubmitOptions options,
+    absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>&)> body) {
   Timeline& compute = device_.compute();
   sycl::queue& queue = compute.queue();
+  std::optional<sycl::event> last;
   absl::Status status = CatchLibraryErrors([&] {
     ONEXPU_RETURN_IF_ERROR(Prepare(queue));
-    return body(queue);
+    return body(queue, last);
   });
   // Work that failed halfway has submitted something all the same: its memory is in use until that
   // is done.
-  std::optional<sycl::event> last;
-  absl::Status asked = CatchLibraryErrors([&] {
-    last = queue.ext_oneapi_get_last_event();
-    return absl::OkStatus();
-  });
-  if (status.ok()) status = std::move(asked);
+  if (!last.has_value() || !status.ok()) {
+    absl::Status asked = CatchLibraryErrors([&] {
+      last = queue.ext_oneapi_get_last_event();
+      return absl::OkStatus();
+    });
+    if (status.ok()) status = std::move(asked);
+  }
   if (options.on_submitted != nullptr) options.on_submitted(status);
   compute.Commit(ticket, std::move(last), std::move(status), std::move(options.keep_alive));
 }

@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -68,8 +70,10 @@ class Submission {
   // Whether the work is known to be poisoned already.
   const absl::Status& poison() const { return poison_; }
 
-  // Body: absl::Status(sycl::queue&), movable. What it returns or throws becomes the outcome: the
-  // definition's ready event has it on return if the work failed inline.
+  // Body: absl::Status(sycl::queue&), or absl::Status(sycl::queue&, std::optional<sycl::event>&
+  // last) for one that may know the event of its last command, which otherwise costs a marker;
+  // movable. What it returns or throws becomes the outcome: the definition's ready event has it on
+  // return if the work failed inline.
   template <typename Body>
   Definition Submit(SubmitOptions options, Body body);
 
@@ -84,7 +88,7 @@ class Submission {
   void DependOn(TicketRef ticket);
   bool GoesInline(const SubmitOptions& options) const;
   void Run(Ticket ticket, SubmitOptions options,
-           absl::FunctionRef<absl::Status(sycl::queue&)> body);
+           absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>&)> body);
   absl::Status Prepare(sycl::queue& queue);
 
   SyclDevice& device_;
@@ -98,23 +102,31 @@ class Submission {
 
 template <typename Body>
 Definition Submission::Submit(SubmitOptions options, Body body) {
+  auto work = [body = std::move(body)](sycl::queue& queue,
+                                       std::optional<sycl::event>& last) -> absl::Status {
+    if constexpr (std::is_invocable_v<const Body&, sycl::queue&, std::optional<sycl::event>&>) {
+      return body(queue, last);
+    } else {
+      return body(queue);
+    }
+  };
   Timeline::Reservation reservation = Reserve(options);
   Definition definition{
       {&device_.compute(), reservation.ticket}, std::move(reservation.done), NewContentVersion()};
   if (GoesInline(options)) {
-    Run(reservation.ticket, std::move(options), body);
+    Run(reservation.ticket, std::move(options), work);
     return definition;
   }
   // The ticket keeps the memory. Held by the work, too, the temporaries of every run that waits for
   // the launcher would be memory of their own.
   auto memories = std::move(memories_);
-  auto work = [submission = std::move(*this), ticket = reservation.ticket,
-               options = std::move(options), body = std::move(body)]() mutable {
+  auto task = [submission = std::move(*this), ticket = reservation.ticket,
+               options = std::move(options), work = std::move(work)]() mutable {
     submission.device_.set_launcher_ticket(ticket);
-    submission.Run(ticket, std::move(options), body);
+    submission.Run(ticket, std::move(options), work);
   };
   memories_ = std::move(memories);
-  device_.launcher().Enqueue(std::move(work));
+  device_.launcher().Enqueue(std::move(task));
   return definition;
 }
 

@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
 
 template <int kRank>
 void KernelThunk::Launch(const ExecuteContext& context) const {
-  SubmitCommand(context.queue, context.trace, [&](sycl::handler& handler) {
+  const auto group = [&](sycl::handler& handler) {
     for (size_t i = 0; i < arguments_.size(); ++i) {
       handler.set_arg(static_cast<int>(i), context.allocations.Resolve(arguments_[i]));
     }
@@ -69,7 +69,8 @@ void KernelThunk::Launch(const ExecuteContext& context) const {
     } else {
       handler.parallel_for(Range<kRank>(global_size_), kernel_);
     }
-  });
+  };
+  SubmitCommand(context.queue, context.trace, group, context.only_command);
 }
 
 absl::Status KernelThunk::Execute(const ExecuteContext& context) {

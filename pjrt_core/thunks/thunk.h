@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,8 @@ struct ExecuteContext {
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
   Rendezvous* rendezvous = nullptr;     // null for a device that runs alone
   RunTrace* trace = nullptr;            // null unless somebody profiles
+  // Takes the event of the one command that the run is; null for other runs.
+  std::optional<sycl::event>* only_command = nullptr;
 };
 
 // What thunks are created from.
@@ -120,12 +123,15 @@ class ThunkSequence {
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool blocks() const { return blocks_; }
   size_t size() const { return thunks_.size(); }
+  // Whether Execute submits one kernel, and nothing else.
+  bool is_one_kernel() const { return is_one_kernel_; }
   int64_t commands() const { return commands_; }
 
  private:
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
   bool blocks_ = false;
+  bool is_one_kernel_ = false;
   int64_t commands_ = 0;
 };
 

@@ -1,9 +1,11 @@
 #include "tf_plugin/kernels/tensor_buffers.h"
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/c/experimental/next_pluggable_device/tensor_pjrt_buffer_util.h"
 #include "tensorflow/core/framework/device_base.h"
@@ -22,9 +24,18 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
+// TensorFlow looks it up by name in a table of resources, under a lock. Once made, it lives as long
+// as the process.
 absl::StatusOr<xla::PjRtCApiClient*> ApiClient() {
-  static const auto* const type = new tensorflow::DeviceType(kDeviceType);
-  return tensorflow::GetPjRtCApiClient(*type);
+  static std::atomic<xla::PjRtCApiClient*> known{nullptr};
+  if (xla::PjRtCApiClient* const client = known.load(std::memory_order_acquire);
+      ABSL_PREDICT_TRUE(client != nullptr)) {
+    return client;
+  }
+  TF_ASSIGN_OR_RETURN(xla::PjRtCApiClient * client,
+                      tensorflow::GetPjRtCApiClient(tensorflow::DeviceType(kDeviceType)));
+  known.store(client, std::memory_order_release);
+  return client;
 }
 
 tensorflow::AllocatorAttributes DeviceMemory() { return tensorflow::AllocatorAttributes(); }
