@@ -141,24 +141,24 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   const size_t elements = result.element_count();
   if (elements == 0) return absl::OkStatus();
   sizes->columns = static_cast<int64_t>(elements) / sizes->segments;
+  const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
+  if (HasCpuSchedules(queue)) {
+    const Chunks walks = WalksOf(queue, std::max<int64_t>(sizes->rows, 1), /*size_on_gpu=*/1);
+    sizes->chunk = walks.size;
+    return LaunchKernel(queue, *ReduceRowsKernels().Find(data.element_type()), walks.range,
+                        data.untyped_data(), picks, ids.untyped_data(), result.untyped_data(),
+                        *sizes);
+  }
   absl::StatusOr<void*> begins =
       AllocateScratch(scratch, (sizes->segments + 1) * sizeof(int64_t), "segments");
   if (!begins.ok()) return begins.status();
-  const Chunks rows_walks = WalksOf(queue, sizes->rows + 1, /*size_on_gpu=*/1);
-  sizes->chunk = rows_walks.size;
+  const Chunks row_walks = WalksOf(queue, sizes->rows + 1, /*size_on_gpu=*/1);
+  sizes->chunk = row_walks.size;
   absl::Status status =
-      LaunchKernel(queue, BeginsKernel(), rows_walks.range, ids.untyped_data(), *begins, *sizes);
+      LaunchKernel(queue, BeginsKernel(), row_walks.range, ids.untyped_data(), *begins, *sizes);
   if (!status.ok()) return status;
-  const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
-  if (!HasCpuSchedules(queue)) {
-    return LaunchKernel(queue, *kernel, {.global = elements}, data.untyped_data(), picks, *begins,
-                        result.untyped_data(), *sizes);
-  }
-  // Some segments have more rows than others.
-  const Chunks segment_walks = ChunksOf(queue, sizes->segments, (sizes->segments + 255) / 256);
-  sizes->chunk = segment_walks.size;
-  return LaunchKernel(queue, *ReduceRowsKernels().Find(data.element_type()), segment_walks.range,
-                      data.untyped_data(), picks, *begins, result.untyped_data(), *sizes);
+  return LaunchKernel(queue, *kernel, {.global = elements}, data.untyped_data(), picks, *begins,
+                      result.untyped_data(), *sizes);
 }
 
 }  // namespace

@@ -62,6 +62,22 @@ bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpa
   return kind == sycl::usm::alloc::host || kind == sycl::usm::alloc::shared;
 }
 
+// The same for contents in the host's memory, which need no command of the device. Small ones: they
+// are copied by whoever completes the work that defines them. Releases the caller's ownership,
+// without which somebody might write into the memory before.
+std::shared_ptr<Event> CopyOnHost(DeviceBuffer::Contents contents, size_t offset, size_t bytes,
+                                  void* destination) {
+  const std::shared_ptr<Event> defined = contents.definition.ready;
+  std::shared_ptr<Event> filled = Event::Create();
+  defined->OnReady([contents = std::move(contents), offset, bytes, destination,
+                    filled](const absl::Status& status) {
+    if (status.ok()) std::memcpy(destination, contents.address() + offset, bytes);
+    contents.memory->RemoveOwner();
+    filled->Complete(status);
+  });
+  return filled;
+}
+
 DeviceBuffer::Contents DefinedNow(std::shared_ptr<DeviceMemory> memory) {
   return {std::move(memory), 0,
           Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
@@ -131,6 +147,11 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
   const Definition& definition = contents->definition;
   if (absl::Status poison = definition.poison(); !poison.ok()) return Event::Completed(poison);
   if (bytes == 0) return definition.ready;
+  if (buffer.memory()->kind() == MemoryKind::kPinnedHost && bytes <= kSmallBytes) {
+    contents->memory->AddOwner();
+    lock.Release();
+    return CopyOnHost(*std::move(contents), offset, bytes, destination);
+  }
 
   auto submit = [&timeline, made = definition.ticket, memory = contents->memory.get(),
                  source = contents->address() + offset, bytes, destination] {

@@ -182,3 +182,23 @@ def test_a_program_puts_its_result_into_host_memory(xpu) -> None:
     result = jax.jit(lambda x: x * 2, out_shardings=pinned)(array)
     assert result.sharding.memory_kind == "pinned_host"
     np.testing.assert_array_equal(result, _array(np.float32) * 2)
+
+
+@pytest.mark.parametrize("size", [3, 1000, 100_000])
+def test_results_in_host_memory_are_read_when_they_are_there(xpu, size: int) -> None:
+    """Of work that has long to go, from many reads that wait at once, and as memory is used again."""
+    pinned = jax.sharding.SingleDeviceSharding(xpu, memory_kind="pinned_host")
+
+    def slow(x: jax.Array, factor: jax.Array) -> jax.Array:
+        y = jax.lax.fori_loop(0, 40, lambda _, y: jnp.cos(y), jnp.ones(200_000) * x[0])
+        return x * factor + 0 * y[0]
+
+    step = jax.jit(slow, out_shardings=pinned)
+    x = jax.device_put(np.arange(size, dtype=np.float32), xpu)
+    for _ in range(3):
+        results = [step(x, np.float32(factor)) for factor in range(6)]
+        for result in results:
+            result.copy_to_host_async()
+        for factor, result in enumerate(results):
+            np.testing.assert_array_equal(result, np.arange(size, dtype=np.float32) * factor)
+        del results

@@ -15,20 +15,30 @@ struct Read {
   std::vector<uint8_t> bytes;
   PJRT_Event* event = nullptr;
   std::function<void(absl::StatusOr<std::vector<uint8_t>>)> done;
-
-  // On a thread of TensorFlow: the core's are not to be held up, and kernels follow from `done`.
-  static void Finish(std::unique_ptr<Read> read, absl::Status status) {
-    tensorflow::thread::ThreadPool* const threads = read->threads;
-    threads->Schedule([read = read.release(), status = std::move(status)] {
-      std::unique_ptr<Read> owned(read);
-      if (status.ok()) {
-        owned->done(std::move(owned->bytes));
-      } else {
-        owned->done(status);
-      }
-    });
-  }
 };
+
+void Finish(std::unique_ptr<Read> read, absl::Status status) {
+  if (status.ok()) {
+    read->done(std::move(read->bytes));
+  } else {
+    read->done(std::move(status));
+  }
+}
+
+// On a thread of TensorFlow: the core's are not to be held up, and kernels follow from `done`.
+void FinishElsewhere(std::unique_ptr<Read> read, absl::Status status) {
+  tensorflow::thread::ThreadPool* const threads = read->threads;
+  threads->Schedule([read = read.release(), status = std::move(status)]() mutable {
+    Finish(std::unique_ptr<Read>(read), std::move(status));
+  });
+}
+
+void Destroy(PJRT_Event* event) {
+  PJRT_Event_Destroy_Args args{};
+  args.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
+  args.event = event;
+  ToStatus(CoreApi().PJRT_Event_Destroy(&args)).IgnoreError();
+}
 
 absl::Status Start(Read* read) {
   PJRT_Buffer_ToHostBuffer_Args size{};
@@ -56,8 +66,19 @@ void ReadBytesAsync(tensorflow::OpKernelContext* context, OwnedBuffer buffer,
   read->buffer = std::move(buffer);
   read->done = std::move(done);
   if (absl::Status status = Start(read.get()); !status.ok()) {
-    Read::Finish(std::move(read), std::move(status));
-    return;
+    return Finish(std::move(read), std::move(status));
+  }
+  // Light work is done by now: what follows need not change threads.
+  PJRT_Event_IsReady_Args known{};
+  known.struct_size = PJRT_Event_IsReady_Args_STRUCT_SIZE;
+  known.event = read->event;
+  if (ToStatus(CoreApi().PJRT_Event_IsReady(&known)).ok() && known.is_ready) {
+    PJRT_Event_Error_Args outcome{};
+    outcome.struct_size = PJRT_Event_Error_Args_STRUCT_SIZE;
+    outcome.event = read->event;
+    absl::Status status = ToStatus(CoreApi().PJRT_Event_Error(&outcome));
+    Destroy(read->event);
+    return Finish(std::move(read), std::move(status));
   }
   PJRT_Event_OnReady_Args ready{};
   ready.struct_size = PJRT_Event_OnReady_Args_STRUCT_SIZE;
@@ -65,14 +86,11 @@ void ReadBytesAsync(tensorflow::OpKernelContext* context, OwnedBuffer buffer,
   ready.user_arg = read.release();
   ready.callback = [](PJRT_Error* error, void* user_arg) {
     std::unique_ptr<Read> owned(static_cast<Read*>(user_arg));
-    PJRT_Event_Destroy_Args destroy{};
-    destroy.struct_size = PJRT_Event_Destroy_Args_STRUCT_SIZE;
-    destroy.event = owned->event;
-    ToStatus(CoreApi().PJRT_Event_Destroy(&destroy)).IgnoreError();
-    Read::Finish(std::move(owned), ToStatus(error));
+    Destroy(owned->event);
+    FinishElsewhere(std::move(owned), ToStatus(error));
   };
   if (absl::Status status = ToStatus(CoreApi().PJRT_Event_OnReady(&ready)); !status.ok()) {
-    Read::Finish(std::unique_ptr<Read>(static_cast<Read*>(ready.user_arg)), std::move(status));
+    Finish(std::unique_ptr<Read>(static_cast<Read*>(ready.user_arg)), std::move(status));
   }
 }
 

@@ -13,7 +13,8 @@
 namespace onexpu::tf_plugin {
 
 // Copies the buffer to the host and calls `done` with its bytes, or with the error that kept its
-// contents from being defined. `done` runs on one of TensorFlow's threads and may take its time.
+// contents from being defined. `done` runs at once if they are there after some microseconds, else
+// on one of TensorFlow's threads; it may take its time.
 void ReadBytesAsync(tensorflow::OpKernelContext* context, OwnedBuffer buffer,
                     std::function<void(absl::StatusOr<std::vector<uint8_t>>)> done);
 
