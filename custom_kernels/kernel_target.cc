@@ -1,13 +1,16 @@
 #include "custom_kernels/kernel_target.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
@@ -32,11 +35,17 @@ struct KernelCall {
   size_t global[3] = {1, 1, 1};
   size_t local[3] = {0, 0, 0};  // local[0] == 0: the device's choice
   std::vector<uint8_t> scalars;
+  // Of each result the operand whose memory it takes over, or -1: one pointer for both. Empty:
+  // none.
+  std::vector<int64_t> in_place;
   std::atomic<const sycl::kernel*> built{nullptr};  // for the context of the first launch
   std::atomic<size_t> num_arguments{0};
 
   absl::Status ParseSizes(absl::Span<const int64_t> global_size,
                           absl::Span<const int64_t> local_size);
+  // The result that takes over `operand`, or none.
+  std::optional<size_t> ResultInPlaceOf(size_t operand) const;
+  bool IsInPlace(size_t result) const { return !in_place.empty() && in_place[result] >= 0; }
   std::string LaunchText() const;
 };
 
@@ -68,6 +77,12 @@ absl::Status KernelCall::ParseSizes(absl::Span<const int64_t> global_size,
     local[i] = local_size.empty() ? 0 : static_cast<size_t>(local_size[i]);
   }
   return absl::OkStatus();
+}
+
+std::optional<size_t> KernelCall::ResultInPlaceOf(size_t operand) const {
+  const auto found = std::find(in_place.begin(), in_place.end(), static_cast<int64_t>(operand));
+  if (found == in_place.end()) return std::nullopt;
+  return found - in_place.begin();
 }
 
 std::string KernelCall::LaunchText() const {
@@ -115,6 +130,14 @@ absl::StatusOr<std::unique_ptr<KernelCall>> MakeKernelCall(const ffi::Dictionary
       return absl::InvalidArgumentError("onexpu: scalars must be an array of u8 or i8");
     }
   }
+  if (attributes.contains("in_place")) {
+    ffi::ErrorOr<ffi::Span<const int64_t>> value =
+        attributes.get<ffi::Span<const int64_t>>("in_place");
+    if (!value.has_value()) {
+      return absl::InvalidArgumentError("onexpu: in_place must be an array of i64");
+    }
+    call->in_place.assign(value->begin(), value->end());
+  }
   size_t expected = 0;
   for (uint32_t size : call->kernel->scalar_sizes) expected += size;
   if (expected != call->scalars.size()) {
@@ -129,6 +152,24 @@ ffi::ErrorOr<std::unique_ptr<KernelCall>> Instantiate(ffi::Dictionary attributes
   absl::StatusOr<std::unique_ptr<KernelCall>> call = MakeKernelCall(attributes);
   if (!call.ok()) return ffi::Unexpected(ToFfiError(call.status()));
   return *std::move(call);
+}
+
+// Each result in place has an operand of its own, of its size.
+absl::Status CheckInPlace(const KernelCall& call, ffi::RemainingArgs operands,
+                          ffi::RemainingRets results) {
+  bool fits = call.in_place.empty() || call.in_place.size() == results.size();
+  for (size_t i = 0; fits && i < call.in_place.size(); ++i) {
+    const int64_t operand = call.in_place[i];
+    if (operand < 0) continue;
+    fits = static_cast<size_t>(operand) < operands.size() && call.ResultInPlaceOf(operand) == i &&
+           operands.get<ffi::AnyBuffer>(operand)->size_bytes() ==
+               (*results.get<ffi::AnyBuffer>(i))->size_bytes();
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "onexpu: kernel '", call.kernel->key, "': in_place [", absl::StrJoin(call.in_place, ", "),
+      "] must name for each of ", results.size(), " results -1 or one of ", operands.size(),
+      " operands, of the result's size and for one result"));
 }
 
 absl::Status CheckLaunch(const KernelCall& call, const sycl::kernel& kernel, size_t num_arguments,
@@ -170,14 +211,27 @@ void Launch(sycl::handler& handler, const KernelCall& call, const sycl::kernel& 
 
 absl::Status Submit(sycl::queue& queue, const KernelCall& call, const sycl::kernel& kernel,
                     ffi::RemainingArgs operands, ffi::RemainingRets results) {
+  absl::InlinedVector<void*, 16> pointers;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ffi::AnyBuffer operand = *operands.get<ffi::AnyBuffer>(i);
+    pointers.push_back(operand.untyped_data());
+    if (call.in_place.empty()) continue;
+    const std::optional<size_t> result = call.ResultInPlaceOf(i);
+    if (!result.has_value()) continue;
+    void* const destination = (*results.get<ffi::AnyBuffer>(*result))->untyped_data();
+    // A caller that could not give the operand away.
+    if (destination != operand.untyped_data()) {
+      queue.memcpy(destination, operand.untyped_data(), operand.size_bytes());
+    }
+    pointers.back() = destination;
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (call.IsInPlace(i)) continue;
+    pointers.push_back((*results.get<ffi::AnyBuffer>(i))->untyped_data());
+  }
   queue.submit([&](sycl::handler& handler) {
     int index = 0;
-    for (size_t i = 0; i < operands.size(); ++i) {
-      handler.set_arg(index++, operands.get<ffi::AnyBuffer>(i)->untyped_data());
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      handler.set_arg(index++, (*results.get<ffi::AnyBuffer>(i))->untyped_data());
-    }
+    for (void* const pointer : pointers) handler.set_arg(index++, pointer);
     const uint8_t* scalar = call.scalars.data();
     for (uint32_t size : call.kernel->scalar_sizes) {
       handler.set_arg(index++, sycl::ext::oneapi::experimental::raw_kernel_arg(scalar, size));
@@ -200,8 +254,10 @@ absl::Status ExecuteCall(sycl::queue& queue, KernelCall& call, ffi::RemainingArg
   if (kernel == nullptr) {
     absl::StatusOr<const sycl::kernel*> built = call.kernel->module->Kernel(queue);
     if (!built.ok()) return built.status();
-    const size_t num_arguments =
-        operands.size() + results.size() + call.kernel->scalar_sizes.size();
+    absl::Status places = CheckInPlace(call, operands, results);
+    if (!places.ok()) return places;
+    size_t num_arguments = operands.size() + results.size() + call.kernel->scalar_sizes.size();
+    for (size_t i = 0; i < results.size(); ++i) num_arguments -= call.IsInPlace(i);
     absl::Status check = CheckLaunch(call, **built, num_arguments, queue);
     if (!check.ok()) return check;
     kernel = *built;

@@ -57,6 +57,10 @@ class Launch:
     ----------
     kernel : CompiledKernel
     results : tuple of (shape, dtype)
+        The outputs', then those of scratch memory.
+    num_outputs : int
+    in_place : tuple of int
+        Of each result the input whose memory the kernel changes into it, or -1.
     global_size, local_size : tuple
         Work-items, slowest dimension first; an empty local size leaves it to the device.
     scalars : bytes
@@ -65,6 +69,8 @@ class Launch:
 
     kernel: CompiledKernel
     results: tuple[tuple[tuple[Any, ...], str], ...]
+    num_outputs: int
+    in_place: tuple[int, ...]
     global_size: tuple[Any, ...]
     local_size: tuple[int, ...]
     scalars: bytes
@@ -88,6 +94,7 @@ class Definition:
         source: str,
         inputs: Sequence[str],
         outputs: Mapping[str, Like | Array],
+        scratch: Mapping[str, Like | Array],
         attributes: Mapping[str, Any],
         dtypes: Mapping[str, Sequence[Any]],
         range: Range | None,
@@ -98,6 +105,11 @@ class Definition:
         self.source = source
         self.inputs = tuple(inputs)
         self.outputs = dict(outputs)
+        self.scratch = dict(scratch)
+        self._results = self.outputs | self.scratch
+        self._in_place = tuple(
+            self.inputs.index(name) if name in self.inputs else -1 for name in self._results
+        )
         self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
@@ -133,14 +145,15 @@ class Definition:
         raise ValueError(f"onexpu: the source defines no kernel '{name}'; it defines {found}")
 
     def _check_outputs(self) -> None:
-        names = [*self.inputs, *self.outputs]
         if not self.outputs:
             raise ValueError(f"onexpu: kernel '{self.name}' has no outputs")
+        names = [*self.inputs, *(name for name in self.outputs if name not in self.inputs)]
+        names += self.scratch
         if len(set(names)) != len(names):
             raise ValueError(
                 f"onexpu: kernel '{self.name}' has two operands of one name: {', '.join(names)}"
             )
-        for output, specification in self.outputs.items():
+        for output, specification in self._results.items():
             if not isinstance(specification, Like | Array):
                 raise TypeError(
                     f"onexpu: output '{output}' of kernel '{self.name}' is described by "
@@ -161,6 +174,12 @@ class Definition:
                 f"then scalars; its parameters are "
                 f"{', '.join(p.name for p in self._signature.parameters)}"
             )
+        for pointer in pointers:
+            if pointer.name in self.outputs and pointer.name in self.inputs and pointer.is_const:
+                raise ValueError(
+                    f"onexpu: kernel '{self.name}' changes '{pointer.name}' in place, as an input "
+                    "and an output of one name say; its pointer must not be const"
+                )
         unknown = set(self.dtypes) - set(self._signature.template_parameters)
         if unknown:
             raise ValueError(
@@ -211,7 +230,7 @@ class Definition:
         SyclCompileError
             The source does not compile.
         """
-        results = tuple(self._result(name, operands) for name in self.outputs)
+        results = tuple(self._result(name, operands) for name in self._results)
         types = self._template_types(operands, results)
         kernel = self.compile(types)
         global_size = self._sizes("range", self._range, operands)
@@ -219,7 +238,15 @@ class Definition:
             global_size = (Operand("", *results[0]).size,)
         local_size = self._sizes("local_size", self._local_size, operands)
         self._check_launch(global_size, local_size, results)
-        return Launch(kernel, results, global_size, local_size, self._pack(attributes, global_size))
+        return Launch(
+            kernel,
+            results,
+            len(self.outputs),
+            self._in_place,
+            global_size,
+            local_size,
+            self._pack(attributes, global_size),
+        )
 
     def check_arity(self, count: int) -> None:
         """Raises TypeError when a call has the wrong number of operands."""
@@ -230,11 +257,17 @@ class Definition:
             )
 
     def _result(self, name: str, operands: Sequence[Operand]) -> tuple[tuple[Any, ...], str]:
-        shape, dtype = resolve(self.outputs[name], operands)
+        shape, dtype = resolve(self._results[name], operands)
         for dimension in shape:
             if isinstance(dimension, int | np.integer) and dimension < 0:
                 raise ValueError(
                     f"onexpu: output '{name}' of kernel '{self.name}' has the shape {shape}"
+                )
+        for operand in operands:
+            if operand.name == name and (operand.shape, operand.dtype) != (shape, dtype):
+                raise ValueError(
+                    f"onexpu: kernel '{self.name}' changes '{name}' in place, but the input is "
+                    f"{operand.dtype}{list(operand.shape)} and the output {dtype}{list(shape)}"
                 )
         return shape, dtype
 
@@ -244,7 +277,11 @@ class Definition:
         """Checks element types against the parameters; returns what the template parameters "
         "stand for."""
         buffers = [(o.name, o.dtype) for o in operands]
-        buffers += [(name, dtype) for name, (_, dtype) in zip(self.outputs, results, strict=True)]
+        buffers += [
+            (name, dtype)
+            for name, (_, dtype) in zip(self._results, results, strict=True)
+            if name not in self.inputs
+        ]
         types: dict[str, tuple[str, str]] = {}
         for parameter, (name, dtype) in zip(self._signature.pointers, buffers, strict=True):
             if dtype not in CPP_NAMES:

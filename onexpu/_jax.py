@@ -27,15 +27,18 @@ def _compiled_call(name: str, launch: Launch) -> _Call:
         _TARGET,
         [jax.ShapeDtypeStruct(shape, numpy_dtype(dtype)) for shape, dtype in launch.results],
         vmap_method="sequential",
+        input_output_aliases={x: i for i, x in enumerate(launch.in_place) if x >= 0},
     )
     sizes: dict[str, Any] = {"global_size": np.array(launch.global_size, np.int64)}
     if launch.local_size:
         sizes["local_size"] = np.array(launch.local_size, np.int64)
+    if any(x >= 0 for x in launch.in_place):
+        sizes["in_place"] = np.array(launch.in_place, np.int64)
     if launch.scalars:
         sizes["scalars"] = np.frombuffer(launch.scalars, np.uint8)
 
     def run(*operands: jax.Array) -> Sequence[jax.Array]:
-        return call(*operands, kernel=launch.kernel.key, **sizes)
+        return call(*operands, kernel=launch.kernel.key, **sizes)[: launch.num_outputs]
 
     run.__name__ = run.__qualname__ = name
     return jax.jit(run, inline=True)

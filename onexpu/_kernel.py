@@ -161,6 +161,7 @@ def sycl_kernel(
     dtypes: Mapping[str, Sequence[Any]] | None = None,
     range: Range | None = None,
     *,
+    scratch: Mapping[str, Like | Array] | None = None,
     name: str | None = None,
     local_size: Range | None = None,
     options: Sequence[str] = (),
@@ -172,9 +173,8 @@ def sycl_kernel(
     source : str
         SYCL 2020 with a free-function kernel, ``ONEXPU_KERNEL void name(parameters) { ... }``,
         which may be a
-        template over element types. Its parameters are pointers to the inputs, pointers to the
-        outputs, then
-        scalars. ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
+        template over element types. Its parameters are pointers to the inputs, to the outputs, to
+        scratch memory, then scalars. ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
         work-item,
         ``onexpu::item<dimensions>()`` its ``sycl::nd_item``. ``onexpu::bfloat16`` and
         ``sycl::half`` are there.
@@ -182,7 +182,10 @@ def sycl_kernel(
     inputs : sequence of str
         Names of the inputs.
     outputs : mapping
-        From the name of each output to its shape and type: `like` or `array`.
+        From the name of each output to its shape and type: `like` or `array`. One with the name of
+        an input is that input, changed in place: the kernel has one pointer for both. Callers see
+        values all the same, so what somebody else still holds is copied before; ``jax.jit`` with
+        ``donate_argnums`` copies nothing.
     attributes : mapping, optional
         From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
         The type in the
@@ -194,6 +197,9 @@ def sycl_kernel(
         Work-items, slowest dimension first. A callable gets the inputs as `Operand`. By default one
         for each
         element of the first output.
+    scratch : mapping, optional
+        From names to shapes and types, as `outputs`: device memory for the time of the launch, with
+        pointers after those of the outputs. What it holds in the beginning is not defined.
     name : str, optional
         Which kernel of the source, with its namespace. By default the only one.
     local_size : int, sequence or callable, optional
@@ -231,6 +237,7 @@ def sycl_kernel(
         source=source,
         inputs=inputs,
         outputs=outputs,
+        scratch=scratch or {},
         attributes=attributes or {},
         dtypes=dtypes or {},
         range=range,

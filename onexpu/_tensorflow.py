@@ -58,16 +58,18 @@ def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
         "kernel": launch.kernel.key,
         "scalars": launch.scalars,
         "local_size": list(launch.local_size),
+        "in_place": list(launch.in_place) if any(x >= 0 for x in launch.in_place) else [],
         "output_types": [tf.as_dtype(dtype) for _, dtype in launch.results],
     }
     sizes = [*launch.global_size, *(d for shape, _ in launch.results for d in shape)]
     if not any(isinstance(size, tf.Tensor) for size in sizes):
-        return ops().onexpu_kernel(
+        results = ops().onexpu_kernel(
             inputs=list(operands),
             global_size=list(launch.global_size),
             output_shapes=[list(shape) for shape, _ in launch.results],
             **common,
         )
+        return results[: launch.num_outputs]
     results = ops().onexpu_dynamic_kernel(
         inputs=list(operands),
         output_shapes=[_size_tensor(shape) for shape, _ in launch.results],
@@ -76,7 +78,7 @@ def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
     )
     for result, (shape, _) in zip(results, launch.results, strict=True):
         result.set_shape([None if isinstance(d, tf.Tensor) else d for d in shape])
-    return results
+    return results[: launch.num_outputs]
 
 
 def _size_tensor(sizes: Sequence[Any]) -> tf.Tensor:

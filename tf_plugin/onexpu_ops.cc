@@ -47,7 +47,8 @@ absl::Status ShapesFromInputs(InferenceContext* context) {
 
 // A registered SPIR-V kernel (onexpu.sycl_kernel). `kernel` is its key, `scalars` are its scalar
 // arguments, packed. Sizes are work-items in 1 to 3 dimensions, slowest first; an empty local_size
-// leaves it to the device.
+// leaves it to the device. `in_place` has for each output the input whose memory the kernel changes
+// into it, or -1; empty for none.
 OpDefBuilder KernelOp() {
   OpDefBuilder op("OnexpuKernel");
   op.Input("inputs: input_types")
@@ -56,6 +57,7 @@ OpDefBuilder KernelOp() {
       .Attr("scalars: string = ''")
       .Attr("global_size: list(int) >= 1")
       .Attr("local_size: list(int) >= 0 = []")
+      .Attr("in_place: list(int) >= 0 = []")
       .Attr("input_types: list(type) >= 0")
       .Attr("output_types: list(type) >= 1")
       .Attr("output_shapes: list(shape) >= 1")
@@ -73,6 +75,7 @@ OpDefBuilder DynamicKernelOp() {
       .Attr("kernel: string")
       .Attr("scalars: string = ''")
       .Attr("local_size: list(int) >= 0 = []")
+      .Attr("in_place: list(int) >= 0 = []")
       .Attr("input_types: list(type) >= 0")
       .Attr("output_types: list(type) >= 1")
       .Attr("num_outputs: int >= 1")

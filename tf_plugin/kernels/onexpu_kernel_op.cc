@@ -1,6 +1,7 @@
 // OnexpuKernel and OnexpuDynamicKernel on XPU, outside of compiled programs: eager calls, and
 // graphs that are not clustered.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ class OnexpuKernelBase : public OpKernel {
     OP_REQUIRES_OK(construction, construction->GetAttr("kernel", &kernel));
     OP_REQUIRES_OK(construction, construction->GetAttr("scalars", &scalars));
     OP_REQUIRES_OK(construction, construction->GetAttr("local_size", &local_size));
+    OP_REQUIRES_OK(construction, construction->GetAttr("in_place", &in_place_));
     OP_REQUIRES_OK(construction, construction->GetAttr("output_types", &output_types_));
     executions_ = &PlacementCounter(Route::kSyclKernel, kernel);
     kernel_ = std::move(kernel);
@@ -44,7 +46,8 @@ class OnexpuKernelBase : public OpKernel {
  protected:
   void SetAttributes(absl::Span<const int64_t> global_size, FfiAttributes* attributes) const {
     attributes->Add("kernel", kernel_).Add("global_size", global_size);
-    attributes->Add("local_size", local_size_).AddBytes("scalars", scalars_);
+    attributes->Add("local_size", local_size_).Add("in_place", in_place_);
+    attributes->AddBytes("scalars", scalars_);
   }
 
   absl::Status Run(OpKernelContext* context, absl::Span<const TensorShape> shapes,
@@ -58,6 +61,24 @@ class OnexpuKernelBase : public OpKernel {
     }
     std::vector<ResultType> types;
     for (size_t i = 0; i < shapes.size(); ++i) types.push_back({output_types_[i], shapes[i]});
+    // An input that nobody else holds gives its memory away; of others the kernel changes a copy.
+    std::vector<std::unique_ptr<Tensor>> given_away;
+    for (size_t i = 0; i < in_place_.size(); ++i) {
+      const int input = static_cast<int>(in_place_[i]);
+      if (input < 0) continue;
+      if (input >= inputs.size() || i >= types.size() || inputs[input].shape() != shapes[i] ||
+          inputs[input].dtype() != output_types_[i]) {
+        return absl::InvalidArgumentError(absl::StrCat("onexpu: kernel '", kernel_, "': output ", i,
+                                                       " cannot take over input ", input,
+                                                       ": it must be of its shape and type"));
+      }
+      std::unique_ptr<Tensor> input_alone = context->forward_input(
+          input, static_cast<int>(i), output_types_[i], shapes[i], tensorflow::DEVICE_MEMORY,
+          context->output_alloc_attr(static_cast<int>(i)));
+      if (input_alone == nullptr) continue;
+      types[i].alias_operand = input;
+      given_away.push_back(std::move(input_alone));
+    }
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
                         Launch(*context, kTarget, operands, types, attributes));
     for (size_t i = 0; i < results.size(); ++i) {
@@ -71,6 +92,7 @@ class OnexpuKernelBase : public OpKernel {
   std::string kernel_;
   std::string scalars_;
   std::vector<int64_t> local_size_;
+  std::vector<int64_t> in_place_;
   std::vector<DataType> output_types_;
   std::atomic<uint64_t>* executions_ = nullptr;
 };

@@ -49,6 +49,7 @@ class OnexpuKernelBase : public XlaOpKernel {
     OP_REQUIRES_OK(construction, construction->GetAttr("kernel", &kernel_));
     OP_REQUIRES_OK(construction, construction->GetAttr("scalars", &scalars_));
     OP_REQUIRES_OK(construction, construction->GetAttr("local_size", &local_size_));
+    OP_REQUIRES_OK(construction, construction->GetAttr("in_place", &in_place_));
     OP_REQUIRES_OK(construction, construction->GetAttr("output_types", &output_types_));
   }
 
@@ -64,10 +65,17 @@ class OnexpuKernelBase : public XlaOpKernel {
           tensorflow::TensorShapeToXLAShape(output_types_[i], shapes[i], &results[i]));
     }
     const bool single = results.size() == 1;
+    std::vector<std::pair<xla::ShapeIndex, std::pair<int64_t, xla::ShapeIndex>>> aliases;
+    for (size_t i = 0; i < in_place_.size(); ++i) {
+      if (in_place_[i] < 0) continue;
+      const xla::ShapeIndex place =
+          single ? xla::ShapeIndex() : xla::ShapeIndex({static_cast<int64_t>(i)});
+      aliases.push_back({place, {in_place_[i], {}}});
+    }
     const xla::XlaOp call = xla::CustomCall(
         context->builder(), "onexpu.kernel", operands,
         single ? results.front() : xla::ShapeUtil::MakeTupleShape(results), Attributes(global_size),
-        /*has_side_effect=*/false, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+        /*has_side_effect=*/false, aliases, /*literal=*/nullptr,
         xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
     for (size_t i = 0; i < results.size(); ++i) {
       context->SetOutput(static_cast<int>(i),
@@ -82,12 +90,14 @@ class OnexpuKernelBase : public XlaOpKernel {
     for (const char c : scalars_) bytes.push_back(static_cast<signed char>(c));
     return absl::StrCat(
         "{kernel = ", Quoted(kernel_), ", global_size = ", Array("i64", global_size),
-        ", local_size = ", Array("i64", local_size_), ", scalars = ", Array("i8", bytes), "}");
+        ", local_size = ", Array("i64", local_size_), ", in_place = ", Array("i64", in_place_),
+        ", scalars = ", Array("i8", bytes), "}");
   }
 
   std::string kernel_;
   std::string scalars_;
   std::vector<int64_t> local_size_;
+  std::vector<int64_t> in_place_;
   std::vector<DataType> output_types_;
 };
 

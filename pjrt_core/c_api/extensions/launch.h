@@ -85,10 +85,15 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //
 // A registered kernel is called through the target "onexpu.kernel" with the attributes
 //   kernel: string            the key given here
-//   global_size, local_size:  array<i64>, 1 to 3 dimensions, slowest first; an empty local_size
-//   leaves it to the device scalars: array<u8>        packed kernel scalar arguments in order, each
-//   as `scalar_sizes` says (may be absent)
-// Arguments of the entry point: every operand pointer, every result pointer, then the scalars.
+//   global_size, local_size: array<i64>, 1 to 3 dimensions, slowest first; an empty local_size leaves
+//                             it to the device
+//   scalars: array<u8>        packed kernel scalar arguments in order, each as `scalar_sizes` says
+//                             (may be absent)
+//   in_place: array<i64>      for each result the operand whose memory the kernel changes into it,
+//                             or -1 (may be absent). A result that the caller put elsewhere gets a
+//                             copy of the operand first.
+// Arguments of the entry point: every operand pointer, every result pointer but those in place, then
+// the scalars.
 typedef struct OnexpuRegisterKernelArgs {
   size_t struct_size;
   const char*
