@@ -4,7 +4,7 @@
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
 Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py), "kernels"
-(kernel_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
+(kernel_cases.py), "library" (library_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -98,6 +98,7 @@ def main() -> None:
     from cases import CASES
     from compile_cases import COMPILE_CASES
     from kernel_cases import KERNEL_CASES
+    from library_cases import LIBRARY_CASES
     from model_cases import MODEL_CASES
     from tensorflow_cases import TENSORFLOW_CASES
 
@@ -106,6 +107,7 @@ def main() -> None:
         "models": MODEL_CASES,
         "tensorflow": TENSORFLOW_CASES,
         "kernels": KERNEL_CASES,
+        "library": LIBRARY_CASES,
         "compilation": COMPILE_CASES,
     }
     cases = {name: case for group in groups.values() for name, case in group.items()}

@@ -75,13 +75,54 @@ struct vector_type<T, 1> {
 template <typename T, int width>
 using vector = typename vector_type<T, width>::type;
 template <typename T, int width>
-struct __attribute__((packed, aligned(alignof(T)))) unaligned_vector {
+struct __attribute__((packed, aligned(alignof(T)), may_alias)) unaligned_vector {
   vector<T, width> value;
 };
+// The types of half precision as vectors know them, from and to float.
+template <typename T>
+struct vector_element {
+  using type = T;
+};
+template <>
+struct vector_element<half> {
+  using type = _Float16;
+};
+template <>
+struct vector_element<bfloat16> {
+  using type = std::uint16_t;
+};
+template <typename From, int width>
+inline vector<float, width> widen(vector<typename vector_element<From>::type, width> narrow) {
+  if constexpr (std::is_same_v<From, half>) {
+    return __builtin_convertvector(narrow, vector<float, width>);
+  } else {
+    return __builtin_bit_cast(vector<float, width>,
+                              __builtin_convertvector(narrow, vector<std::uint32_t, width>) << 16);
+  }
+}
+template <typename To, int width>
+inline vector<typename vector_element<To>::type, width> narrow(vector<float, width> wide) {
+  using Narrow = vector<typename vector_element<To>::type, width>;
+  if constexpr (std::is_same_v<To, half>) {
+    return __builtin_convertvector(wide, Narrow);
+  } else {
+    const auto bits = __builtin_bit_cast(vector<std::uint32_t, width>, wide);
+    const auto rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    const auto not_a_number = (bits >> 16) | 0x40u;
+    return __builtin_convertvector(
+        (bits & 0x7fffffffu) > 0x7f800000u ? not_a_number : rounded, Narrow);
+  }
+}
+template <typename T>
+inline constexpr bool is_narrow = std::is_same_v<T, half> || std::is_same_v<T, bfloat16>;
 template <typename T, int width, typename From>
 inline vector<T, width> load(const From* from) {
   if constexpr (width == 1) {
     return T(*from);
+  } else if constexpr (is_narrow<From> && std::is_same_v<T, float>) {
+    using Element = typename vector_element<From>::type;
+    return widen<From, width>(
+        reinterpret_cast<const unaligned_vector<Element, width>*>(from)->value);
   } else if constexpr (std::is_same_v<T, From>) {
     return reinterpret_cast<const unaligned_vector<T, width>*>(from)->value;
   } else {
@@ -94,6 +135,9 @@ template <typename T, int width, typename To>
 inline void store(vector<T, width> stored, To* to) {
   if constexpr (width == 1) {
     *to = To(stored);
+  } else if constexpr (is_narrow<To> && std::is_same_v<T, float>) {
+    using Element = typename vector_element<To>::type;
+    reinterpret_cast<unaligned_vector<Element, width>*>(to)->value = narrow<To, width>(stored);
   } else if constexpr (std::is_same_v<T, To>) {
     reinterpret_cast<unaligned_vector<T, width>*>(to)->value = stored;
   } else {

@@ -11,6 +11,7 @@ import pkgutil
 # A Python that starts in the root of the source tree finds these sources there; what is built is installed elsewhere.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
+from onexpu import kernels
 from onexpu._doctor import doctor
 from onexpu._errors import SyclCompileError
 from onexpu._interop import buffer_address, to_jax, to_tensor
@@ -27,6 +28,7 @@ __all__ = [
     "array",
     "buffer_address",
     "doctor",
+    "kernels",
     "library_directory",
     "like",
     "memory_info",

@@ -18,6 +18,7 @@ from onexpu._shapes import Array, Like, Operand, resolve
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 Range = int | Sequence[int] | Callable[..., Any]
+_NUMBERS = (int, float, complex, np.generic)
 
 
 def _validate(spirv: bytes) -> None:
@@ -65,6 +66,8 @@ class Launch:
         Work-items, slowest dimension first; an empty local size leaves it to the device.
     scalars : bytes
         Packed scalar arguments.
+    late_scalars : tuple of (offset, width, value)
+        Where in `scalars` integers of so many bytes go that are not known yet: tensors.
     """
 
     kernel: CompiledKernel
@@ -74,6 +77,7 @@ class Launch:
     global_size: tuple[Any, ...]
     local_size: tuple[int, ...]
     scalars: bytes
+    late_scalars: tuple[tuple[int, int, Any], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +85,7 @@ class _Scalar:
     name: str
     dtype: str
     is_size: bool  # not an attribute: the number of work-items
+    from_shapes: Callable[..., Any] | None  # of the inputs; else callers give it
 
 
 class Definition:
@@ -118,7 +123,9 @@ class Definition:
         self.name = name or self._signature.name
         self._check_outputs()
         self._scalars = self._read_scalars(attributes)
-        self.attributes = tuple(s.name for s in self._scalars if not s.is_size)
+        self.attributes = tuple(
+            s.name for s in self._scalars if not s.is_size and s.from_shapes is None
+        )
         self._compiled: dict[tuple[str, ...], CompiledKernel] = {}
         self._lock = threading.Lock()
 
@@ -193,8 +200,10 @@ class Definition:
         for parameter in self._signature.scalars:
             is_size = parameter.name not in attributes
             dtype = parameter.dtype
-            if dtype is None and not is_size and attributes[parameter.name] is not None:
-                dtype = dtype_name(attributes[parameter.name])
+            given = attributes.get(parameter.name)
+            from_shapes = given if callable(given) and not isinstance(given, type) else None
+            if dtype is None and given is not None and from_shapes is None:
+                dtype = dtype_name(given)
             if is_size and (dtype != "uint64" or parameter is not self._signature.scalars[-1]):
                 raise ValueError(
                     f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' is neither an "
@@ -207,7 +216,12 @@ class Definition:
                     f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' has the type "
                     f"{parameter.element}; attributes are numbers"
                 )
-            scalars.append(_Scalar(parameter.name, dtype, is_size))
+            if from_shapes is not None and numpy_dtype(dtype).kind not in "iu":
+                raise TypeError(
+                    f"onexpu: attribute '{parameter.name}' of kernel '{self.name}' follows from "
+                    f"shapes, so the parameter is an integer, not {parameter.element}"
+                )
+            scalars.append(_Scalar(parameter.name, dtype, is_size, from_shapes))
         missing = set(attributes) - {s.name for s in scalars}
         if missing:
             raise ValueError(
@@ -245,7 +259,7 @@ class Definition:
             self._in_place,
             global_size,
             local_size,
-            self._pack(attributes, global_size),
+            *self._pack(operands, attributes, global_size),
         )
 
     def check_arity(self, count: int) -> None:
@@ -354,7 +368,12 @@ class Definition:
         if 0 in global_size and any(sizes):
             raise ValueError(f"onexpu: {text}: a range of zero leaves the outputs undefined")
 
-    def _pack(self, attributes: Mapping[str, Any], global_size: tuple[Any, ...]) -> bytes:
+    def _pack(
+        self,
+        operands: Sequence[Operand],
+        attributes: Mapping[str, Any],
+        global_size: tuple[Any, ...],
+    ) -> tuple[bytes, tuple[tuple[int, int, Any], ...]]:
         expected = set(self.attributes)
         if set(attributes) != expected:
             missing, unknown = expected - set(attributes), set(attributes) - expected
@@ -364,16 +383,25 @@ class Definition:
                 f"onexpu: kernel '{self.name}' has the attributes "
                 f"({', '.join(self.attributes)}); the call {problem}"
             )
-        packed = b""
+        packed, late = b"", []
         for scalar in self._scalars:
-            value = Operand("", global_size, "").size if scalar.is_size else attributes[scalar.name]
+            if scalar.is_size:
+                value = Operand("", global_size, "").size
+            elif scalar.from_shapes is not None:
+                value = scalar.from_shapes(*operands)
+            else:
+                value = attributes[scalar.name]
+            if not isinstance(value, _NUMBERS):  # known when the graph runs
+                width = numpy_dtype(scalar.dtype).itemsize
+                late.append((len(packed), width, value))
+                value = 0
             packed += self._pack_one(scalar, value)
-        return packed
+        return packed, tuple(late)
 
     def check_values(self, attributes: Mapping[str, Any]) -> None:
         """Raises TypeError for an attribute that is no number that is known now."""
         for name, value in attributes.items():
-            if not isinstance(value, int | float | complex | np.generic):
+            if not isinstance(value, _NUMBERS):
                 raise TypeError(
                     f"onexpu: '{name}' of kernel '{self.name}' is a number that is known when the "
                     f"kernel is called, not {type(value).__name__}; pass values of the computation "

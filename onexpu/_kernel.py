@@ -188,8 +188,9 @@ def sycl_kernel(
         ``donate_argnums`` copies nothing.
     attributes : mapping, optional
         From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
-        The type in the
-        source decides how it is passed.
+        The type in the source decides how it is passed. A callable instead of a type gets the
+        inputs as `Operand` and returns an integer, as for `range`; callers do not give that
+        attribute then.
     dtypes : mapping, optional
         From template parameters to the element types that they may stand for; any when it is
         missing.

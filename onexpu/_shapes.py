@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +49,7 @@ class Like:
     """A result with the shape, the type or both of an input. Made by `like`."""
 
     input: str
-    dtype: str | None = None
+    dtype: str | Callable[[str], Any] | None = None
     shape: Shape | None = None
 
 
@@ -66,8 +68,8 @@ def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
     ----------
     input : str
         The input's name.
-    dtype : dtype, optional
-        Another element type than the input's.
+    dtype : dtype or callable, optional
+        Another element type than the input's; a callable gets the name of the input's type.
     shape : sequence of int, or callable, optional
         Another shape; a callable gets the inputs as `Operand` and returns it.
 
@@ -81,7 +83,13 @@ def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
     >>> onexpu.like("x", dtype="float32").dtype
     'float32'
     """
-    return Like(input, None if dtype is None else dtype_name(dtype), shape)
+    known = dtype is None or _is_function(dtype)
+    return Like(input, dtype if known else dtype_name(dtype), shape)
+
+
+def _is_function(dtype: Any) -> bool:
+    """Whether it is no dtype: numpy's and JAX's types are callable, too."""
+    return isinstance(dtype, types.FunctionType | functools.partial)
 
 
 def array(shape: Shape, dtype: Any) -> Array:
@@ -117,6 +125,8 @@ def resolve(
         operand = next(o for o in operands if o.name == specification.input)
         shape = operand.shape if specification.shape is None else specification.shape
         dtype = specification.dtype or operand.dtype
+        if _is_function(dtype):
+            dtype = dtype_name(dtype(operand.dtype))
     if callable(shape):
         shape = shape(*operands)
     return tuple(shape), dtype

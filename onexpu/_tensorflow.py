@@ -62,6 +62,7 @@ def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
         "output_types": [tf.as_dtype(dtype) for _, dtype in launch.results],
     }
     sizes = [*launch.global_size, *(d for shape, _ in launch.results for d in shape)]
+    sizes += [value for _, _, value in launch.late_scalars]
     if not any(isinstance(size, tf.Tensor) for size in sizes):
         results = ops().onexpu_kernel(
             inputs=list(operands),
@@ -74,6 +75,9 @@ def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
         inputs=list(operands),
         output_shapes=[_size_tensor(shape) for shape, _ in launch.results],
         global_size=_size_tensor(launch.global_size),
+        scalar_values=_size_tensor([value for _, _, value in launch.late_scalars]),
+        scalar_offsets=[offset for offset, _, _ in launch.late_scalars],
+        scalar_widths=[width for _, width, _ in launch.late_scalars],
         **common,
     )
     for result, (shape, _) in zip(results, launch.results, strict=True):

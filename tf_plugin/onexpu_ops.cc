@@ -31,9 +31,9 @@ absl::Status ShapesFromAttribute(InferenceContext* context) {
   return absl::OkStatus();
 }
 
-// The inputs end with one shape per output, and the global size.
+// The inputs end with one shape per output, the global size, and scalars.
 absl::Status ShapesFromInputs(InferenceContext* context) {
-  const int first = context->num_inputs() - 1 - context->num_outputs();
+  const int first = context->num_inputs() - 2 - context->num_outputs();
   if (first < 0) {
     return absl::InvalidArgumentError("OnexpuDynamicKernel: one of output_shapes per output");
   }
@@ -65,12 +65,14 @@ OpDefBuilder KernelOp() {
   return op;
 }
 
-// The same with shapes and sizes that are known when it runs, not when the graph is made.
+// The same with shapes and sizes that are known when it runs, not when the graph is made; and with
+// integers, of so many bytes, that go into `scalars` at these offsets.
 OpDefBuilder DynamicKernelOp() {
   OpDefBuilder op("OnexpuDynamicKernel");
   op.Input("inputs: input_types")
       .Input("output_shapes: num_outputs * int64")
       .Input("global_size: int64")
+      .Input("scalar_values: int64")
       .Output("outputs: output_types")
       .Attr("kernel: string")
       .Attr("scalars: string = ''")
@@ -79,6 +81,8 @@ OpDefBuilder DynamicKernelOp() {
       .Attr("input_types: list(type) >= 0")
       .Attr("output_types: list(type) >= 1")
       .Attr("num_outputs: int >= 1")
+      .Attr("scalar_offsets: list(int) >= 0 = []")
+      .Attr("scalar_widths: list(int) >= 0 = []")
       .SetShapeFn(ShapesFromInputs);
   return op;
 }

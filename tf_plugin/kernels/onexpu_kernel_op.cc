@@ -11,6 +11,7 @@
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/late_scalars.h"
 #include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -44,10 +45,13 @@ class OnexpuKernelBase : public OpKernel {
   }
 
  protected:
-  void SetAttributes(absl::Span<const int64_t> global_size, FfiAttributes* attributes) const {
+  const std::string& scalars() const { return scalars_; }
+
+  void SetAttributes(absl::Span<const int64_t> global_size, absl::string_view scalars,
+                     FfiAttributes* attributes) const {
     attributes->Add("kernel", kernel_).Add("global_size", global_size);
     attributes->Add("local_size", local_size_).Add("in_place", in_place_);
-    attributes->AddBytes("scalars", scalars_);
+    attributes->AddBytes("scalars", scalars);
   }
 
   absl::Status Run(OpKernelContext* context, absl::Span<const TensorShape> shapes,
@@ -103,7 +107,7 @@ class OnexpuKernel final : public OnexpuKernelBase {
     std::vector<int64_t> global_size;
     OP_REQUIRES_OK(construction, construction->GetAttr("global_size", &global_size));
     OP_REQUIRES_OK(construction, construction->GetAttr("output_shapes", &shapes_));
-    SetAttributes(global_size, &attributes_);
+    SetAttributes(global_size, scalars(), &attributes_);
     attributes_.Build();
   }
 
@@ -118,7 +122,10 @@ class OnexpuKernel final : public OnexpuKernelBase {
 
 class OnexpuDynamicKernel final : public OnexpuKernelBase {
  public:
-  using OnexpuKernelBase::OnexpuKernelBase;
+  explicit OnexpuDynamicKernel(OpKernelConstruction* construction)
+      : OnexpuKernelBase(construction) {
+    OP_REQUIRES_OK(construction, late_scalars_.Read(construction));
+  }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, RunSized(context)); }
 
@@ -135,18 +142,28 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
     const Tensor* global_size = nullptr;
     TF_RETURN_IF_ERROR(context->input("global_size", &global_size));
     const auto sizes = global_size->flat<int64_t>();
+    const Tensor* values = nullptr;
+    TF_RETURN_IF_ERROR(context->input("scalar_values", &values));
+    const auto numbers = values->flat<int64_t>();
+    TF_ASSIGN_OR_RETURN(
+        const std::string packed,
+        late_scalars_.Insert(scalars(), absl::MakeConstSpan(numbers.data(), numbers.size())));
     FfiAttributes attributes;
-    SetAttributes(absl::MakeConstSpan(sizes.data(), sizes.size()), &attributes);
+    SetAttributes(absl::MakeConstSpan(sizes.data(), sizes.size()), packed, &attributes);
     return Run(context, shapes, attributes.Build());
   }
+
+  LateScalars late_scalars_;
 };
 
 }  // namespace
 
 void RegisterOnexpuKernelOps() {
   Register<OnexpuKernel>(XpuKernel("OnexpuKernel"));
-  Register<OnexpuDynamicKernel>(
-      XpuKernel("OnexpuDynamicKernel").HostMemory("output_shapes").HostMemory("global_size"));
+  Register<OnexpuDynamicKernel>(XpuKernel("OnexpuDynamicKernel")
+                                    .HostMemory("output_shapes")
+                                    .HostMemory("global_size")
+                                    .HostMemory("scalar_values"));
 }
 
 }  // namespace onexpu::tf_plugin

@@ -10,6 +10,7 @@
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
+#include "tf_plugin/late_scalars.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/statusor.h"
@@ -55,7 +56,7 @@ class OnexpuKernelBase : public XlaOpKernel {
 
  protected:
   absl::Status Call(XlaOpKernelContext* context, absl::Span<const TensorShape> shapes,
-                    absl::Span<const int64_t> global_size) const {
+                    absl::Span<const int64_t> global_size, absl::string_view scalars) const {
     std::vector<xla::XlaOp> operands;
     std::vector<TensorShape> operand_shapes;
     TF_RETURN_IF_ERROR(context->InputList("inputs", &operands, &operand_shapes));
@@ -74,7 +75,8 @@ class OnexpuKernelBase : public XlaOpKernel {
     }
     const xla::XlaOp call = xla::CustomCall(
         context->builder(), "onexpu.kernel", operands,
-        single ? results.front() : xla::ShapeUtil::MakeTupleShape(results), Attributes(global_size),
+        single ? results.front() : xla::ShapeUtil::MakeTupleShape(results),
+        Attributes(global_size, scalars),
         /*has_side_effect=*/false, aliases, /*literal=*/nullptr,
         xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
     for (size_t i = 0; i < results.size(); ++i) {
@@ -84,10 +86,12 @@ class OnexpuKernelBase : public XlaOpKernel {
     return absl::OkStatus();
   }
 
+  const std::string& scalars() const { return scalars_; }
+
  private:
-  std::string Attributes(absl::Span<const int64_t> global_size) const {
+  std::string Attributes(absl::Span<const int64_t> global_size, absl::string_view scalars) const {
     std::vector<int> bytes;
-    for (const char c : scalars_) bytes.push_back(static_cast<signed char>(c));
+    for (const char c : scalars) bytes.push_back(static_cast<signed char>(c));
     return absl::StrCat(
         "{kernel = ", Quoted(kernel_), ", global_size = ", Array("i64", global_size),
         ", local_size = ", Array("i64", local_size_), ", in_place = ", Array("i64", in_place_),
@@ -109,7 +113,7 @@ class OnexpuKernel final : public OnexpuKernelBase {
   }
 
   void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Call(context, shapes_, global_size_));
+    OP_REQUIRES_OK(context, Call(context, shapes_, global_size_, scalars()));
   }
 
  private:
@@ -119,7 +123,10 @@ class OnexpuKernel final : public OnexpuKernelBase {
 
 class OnexpuDynamicKernel final : public OnexpuKernelBase {
  public:
-  using OnexpuKernelBase::OnexpuKernelBase;
+  explicit OnexpuDynamicKernel(OpKernelConstruction* construction)
+      : OnexpuKernelBase(construction) {
+    OP_REQUIRES_OK(construction, late_scalars_.Read(construction));
+  }
 
   void Compile(XlaOpKernelContext* context) override {
     OP_REQUIRES_OK(context, CallSized(context));
@@ -136,8 +143,13 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
     }
     std::vector<int64_t> global_size;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector("global_size", &global_size));
-    return Call(context, shapes, global_size);
+    std::vector<int64_t> values;
+    TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector("scalar_values", &values));
+    TF_ASSIGN_OR_RETURN(const std::string packed, late_scalars_.Insert(scalars(), values));
+    return Call(context, shapes, global_size, packed);
   }
+
+  LateScalars late_scalars_;
 };
 
 }  // namespace
@@ -148,6 +160,7 @@ void RegisterOnexpuKernelTranslation() {
   RegisterTranslation<OnexpuDynamicKernel>(std::move(TranslationOf("OnexpuDynamicKernel")
                                                          .CompileTimeConstantInput("output_shapes")
                                                          .CompileTimeConstantInput("global_size")
+                                                         .CompileTimeConstantInput("scalar_values")
                                                          .CompilationOnly()));
 }
 

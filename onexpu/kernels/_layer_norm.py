@@ -1,0 +1,205 @@
+"""Layer normalisation (Ba, Kiros, Hinton: Layer Normalization, 2016)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from onexpu._shapes import Operand, like
+from onexpu.kernels._columns import column_sums, partial_rows
+from onexpu.kernels._teams import FLOATING, TeamKernel, wide
+
+_SOURCE = """
+template <typename C>
+struct Moments {
+  C mean, scale;
+};
+
+// In two passes: differences of squares would lose the variance of rows far from zero.
+template <bool is_group, typename T>
+inline Moments<onexpu::wide<T>> moments_of(const Team<is_group>& team, const T* x, size_t columns,
+                                           float epsilon) {
+  using C = onexpu::wide<T>;
+  const C mean = team.template sum_columns<C>(columns, [&](auto width, size_t c) {
+    return onexpu::load<C, decltype(width)::value>(x + c);
+  }) / C(columns);
+  const C squares = team.template sum_columns<C>(columns, [&](auto width, size_t c) {
+    const auto centred = onexpu::load<C, decltype(width)::value>(x + c) - mean;
+    return centred * centred;
+  });
+  return {mean, C(1) / sycl::sqrt(squares / C(columns) + C(epsilon))};
+}
+
+template <bool is_group, typename T>
+inline void layer_norm(const T* x, const T* weight, const T* bias, T* y, float epsilon,
+                       size_t columns) {
+  using C = onexpu::wide<T>;
+  const Team<is_group> team;
+  x += team.row * columns;
+  y += team.row * columns;
+  const Moments<C> moments = moments_of(team, x, columns, epsilon);
+  team.for_columns(columns, [&](auto width, size_t c) {
+    constexpr int kWidth = decltype(width)::value;
+    const auto normal = (onexpu::load<C, kWidth>(x + c) - moments.mean) * moments.scale;
+    onexpu::store<C, kWidth>(normal * onexpu::load<C, kWidth>(weight + c) +
+                                 onexpu::load<C, kWidth>(bias + c),
+                             y + c);
+  });
+}
+
+// With n the normal x and g = w dy: dx = s (g - mean(g) - n mean(g n)); over rows, dw is the sum of
+// dy n and db that of dy. A team has every `teams`-th row, and sums of its own.
+template <bool is_group, typename T>
+inline void layer_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
+                                onexpu::wide<T>* weight_sums, onexpu::wide<T>* bias_sums,
+                                float epsilon, size_t rows, size_t columns, size_t teams) {
+  using C = onexpu::wide<T>;
+  const Team<is_group> team;
+  weight_sums += team.row * columns;
+  bias_sums += team.row * columns;
+  team.for_columns(columns, [&](auto width, size_t c) {
+    onexpu::store<C, decltype(width)::value>(C(0), weight_sums + c);
+    onexpu::store<C, decltype(width)::value>(C(0), bias_sums + c);
+  });
+  for (size_t row = team.row; row < rows; row += teams) {
+    const T* const x_row = x + row * columns;
+    const T* const dy_row = dy + row * columns;
+    T* const dx_row = dx + row * columns;
+    const Moments<C> moments = moments_of(team, x_row, columns, epsilon);
+    const auto slopes_at = [&](auto width, size_t c) {
+      constexpr int kWidth = decltype(width)::value;
+      return onexpu::load<C, kWidth>(dy_row + c) * onexpu::load<C, kWidth>(weight + c);
+    };
+    const auto normal_at = [&](auto width, size_t c) {
+      return (onexpu::load<C, decltype(width)::value>(x_row + c) - moments.mean) * moments.scale;
+    };
+    const C mean = team.template sum_columns<C>(columns, slopes_at) / C(columns);
+    const C along = team.template sum_columns<C>(columns, [&](auto width, size_t c) {
+      return slopes_at(width, c) * normal_at(width, c);
+    }) / C(columns);
+    team.for_columns(columns, [&](auto width, size_t c) {
+      constexpr int kWidth = decltype(width)::value;
+      const auto normal = normal_at(width, c);
+      const auto given = onexpu::load<C, kWidth>(dy_row + c);
+      onexpu::store<C, kWidth>((slopes_at(width, c) - mean - normal * along) * moments.scale,
+                               dx_row + c);
+      onexpu::store<C, kWidth>(onexpu::load<C, kWidth>(weight_sums + c) + given * normal,
+                               weight_sums + c);
+      onexpu::store<C, kWidth>(onexpu::load<C, kWidth>(bias_sums + c) + given, bias_sums + c);
+    });
+  }
+}
+
+template <typename T>
+ONEXPU_KERNEL void layer_norm_alone(const T* x, const T* weight, const T* bias, T* y, float epsilon,
+                                    size_t columns) {
+  layer_norm<false>(x, weight, bias, y, epsilon, columns);
+}
+template <typename T>
+ONEXPU_KERNEL void layer_norm_together(const T* x, const T* weight, const T* bias, T* y,
+                                       float epsilon, size_t columns) {
+  layer_norm<true>(x, weight, bias, y, epsilon, columns);
+}
+template <typename T>
+ONEXPU_KERNEL void layer_norm_gradient_alone(const T* x, const T* weight, const T* dy, T* dx,
+                                             onexpu::wide<T>* weight_sums,
+                                             onexpu::wide<T>* bias_sums, float epsilon, size_t rows,
+                                             size_t columns, size_t teams) {
+  layer_norm_gradient<false>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns, teams);
+}
+template <typename T>
+ONEXPU_KERNEL void layer_norm_gradient_together(const T* x, const T* weight, const T* dy, T* dx,
+                                                onexpu::wide<T>* weight_sums,
+                                                onexpu::wide<T>* bias_sums, float epsilon,
+                                                size_t rows, size_t columns, size_t teams) {
+  layer_norm_gradient<true>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns, teams);
+}
+"""
+
+
+def _rows(x: Operand, *_: Operand) -> Any:
+    return math.prod(x.shape[:-1])
+
+
+def _columns(x: Operand, *_: Operand) -> Any:
+    return x.shape[-1]
+
+
+def _teams(x: Operand, *_: Operand) -> Any:
+    return partial_rows(_rows(x))
+
+
+def _partial_shape(x: Operand, *_: Operand) -> tuple[Any, Any]:
+    return _teams(x), _columns(x)
+
+
+_forward = TeamKernel(
+    _SOURCE,
+    "layer_norm",
+    rows=_rows,
+    inputs=["x", "weight", "bias"],
+    outputs={"y": like("x")},
+    attributes={"epsilon": float, "columns": _columns},
+    dtypes=FLOATING,
+)
+_backward = TeamKernel(
+    _SOURCE,
+    "layer_norm_gradient",
+    rows=_teams,
+    inputs=["x", "weight", "dy"],
+    outputs={
+        "dx": like("x"),
+        "weight_sums": like("x", dtype=wide, shape=_partial_shape),
+        "bias_sums": like("x", dtype=wide, shape=_partial_shape),
+    },
+    attributes={"epsilon": float, "rows": _rows, "columns": _columns, "teams": _teams},
+    dtypes=FLOATING,
+)
+
+
+@_forward.defgradient
+def _gradient(inputs: list[Any], outputs: list[Any], cotangents: list[Any], epsilon: float) -> Any:
+    x, weight, bias = inputs
+    dx, weight_sums, bias_sums = _backward(x, weight, cotangents[0], epsilon=epsilon)
+    return [dx, column_sums(weight_sums, weight), column_sums(bias_sums, bias)]
+
+
+def layer_norm(x: Any, weight: Any, bias: Any, *, epsilon: float = 1e-5) -> Any:
+    """Normalises rows to mean 0 and variance 1, then scales and shifts their columns.
+
+    ``(x - mean(x)) / sqrt(variance(x) + epsilon) * weight + bias``
+
+    Parameters
+    ----------
+    x : array or tensor, float of 16, 32 or 64 bits [..., columns]
+    weight, bias : arrays or tensors of the same type [columns]
+    epsilon : float
+        Keeps rows of equal numbers away from a division by zero.
+
+    Returns
+    -------
+    array or tensor like `x`
+        Computed in single precision (double for double), with a gradient for all operands.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Other types or shapes.
+
+    Notes
+    -----
+    Ba, Kiros, Hinton: Layer Normalization, 2016.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, onexpu
+    >>> onexpu.kernels.layer_norm(jnp.array([[1.0, 3.0]]), jnp.ones(2), jnp.zeros(2)).round(2)
+    Array([[-1.,  1.]], dtype=float32)
+    """
+    for name, shared in (("weight", weight), ("bias", bias)):
+        if len(x.shape) < 1 or tuple(shared.shape) != tuple(x.shape[-1:]):
+            raise ValueError(
+                f"onexpu.kernels.layer_norm: a {name} of shape {tuple(shared.shape)} for x of "
+                f"shape {tuple(x.shape)}; it must be that of x's last dimension"
+            )
+    return _forward(x, weight, bias, epsilon=epsilon)

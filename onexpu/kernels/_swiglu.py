@@ -1,0 +1,126 @@
+"""The gated unit of transformers' feed-forward layers (Shazeer: GLU Variants Improve Transformer, 2020)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from onexpu._shapes import Operand, like
+from onexpu.kernels._teams import BLOCK, FLOATING, TeamKernel, block_rows
+
+_SOURCE = f"constexpr size_t kBlock = {BLOCK};" + """
+template <bool is_group, typename Function>
+inline void for_elements(size_t size, Function function) {
+  const Team<is_group> team;
+  const size_t begin = team.row * kBlock;
+  team.for_columns(sycl::min(kBlock, size - begin),
+                   [&](auto width, size_t c) { function(width, begin + c); });
+}
+
+template <typename C, int width>
+inline onexpu::vector<C, width> logistic(onexpu::vector<C, width> x) {
+  return C(1) / (C(1) + exponential<C, width>(-x));
+}
+
+template <bool is_group, typename T>
+inline void swiglu(const T* gate, const T* up, T* y, size_t size) {
+  using C = onexpu::wide<T>;
+  for_elements<is_group>(size, [&](auto width, size_t i) {
+    constexpr int kWidth = decltype(width)::value;
+    const onexpu::vector<C, kWidth> g = onexpu::load<C, kWidth>(gate + i);
+    onexpu::store<C, kWidth>(g * logistic<C, kWidth>(g) * onexpu::load<C, kWidth>(up + i), y + i);
+  });
+}
+
+template <bool is_group, typename T>
+inline void swiglu_gradient(const T* gate, const T* up, const T* dy, T* dgate, T* dup, size_t size) {
+  using C = onexpu::wide<T>;
+  for_elements<is_group>(size, [&](auto width, size_t i) {
+    constexpr int kWidth = decltype(width)::value;
+    const onexpu::vector<C, kWidth> g = onexpu::load<C, kWidth>(gate + i);
+    const onexpu::vector<C, kWidth> slope = onexpu::load<C, kWidth>(dy + i);
+    const onexpu::vector<C, kWidth> s = logistic<C, kWidth>(g);
+    onexpu::store<C, kWidth>(
+        slope * onexpu::load<C, kWidth>(up + i) * (s + g * s * (C(1) - s)), dgate + i);
+    onexpu::store<C, kWidth>(slope * g * s, dup + i);
+  });
+}
+
+template <typename T>
+ONEXPU_KERNEL void swiglu_alone(const T* gate, const T* up, T* y, size_t size) {
+  swiglu<false>(gate, up, y, size);
+}
+template <typename T>
+ONEXPU_KERNEL void swiglu_together(const T* gate, const T* up, T* y, size_t size) {
+  swiglu<true>(gate, up, y, size);
+}
+template <typename T>
+ONEXPU_KERNEL void swiglu_gradient_alone(const T* gate, const T* up, const T* dy, T* dgate, T* dup,
+                                         size_t size) {
+  swiglu_gradient<false>(gate, up, dy, dgate, dup, size);
+}
+template <typename T>
+ONEXPU_KERNEL void swiglu_gradient_together(const T* gate, const T* up, const T* dy, T* dgate,
+                                            T* dup, size_t size) {
+  swiglu_gradient<true>(gate, up, dy, dgate, dup, size);
+}
+"""
+
+
+def _size(gate: Operand, *_: Operand) -> Any:
+    return gate.size
+
+
+_forward = TeamKernel(
+    _SOURCE,
+    "swiglu",
+    rows=block_rows,
+    inputs=["gate", "up"],
+    outputs={"y": like("gate")},
+    attributes={"size": _size},
+    dtypes=FLOATING,
+)
+_backward = TeamKernel(
+    _SOURCE,
+    "swiglu_gradient",
+    rows=block_rows,
+    inputs=["gate", "up", "dy"],
+    outputs={"dgate": like("gate"), "dup": like("up")},
+    attributes={"size": _size},
+    dtypes=FLOATING,
+)
+_forward.defgradient(lambda inputs, outputs, cotangents: _backward(*inputs, cotangents[0]))
+
+
+def swiglu(gate: Any, up: Any) -> Any:
+    """Lets through of `up` what `gate` says: ``gate * logistic(gate) * up``.
+
+    Parameters
+    ----------
+    gate, up : arrays or tensors of one shape, float of 16, 32 or 64 bits
+
+    Returns
+    -------
+    array or tensor like `gate`
+        Computed in single precision (double for double), with a gradient for both operands.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Other types or shapes.
+
+    Notes
+    -----
+    Shazeer: GLU Variants Improve Transformer, 2020.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, onexpu
+    >>> onexpu.kernels.swiglu(jnp.array([0.0, 2.0]), jnp.array([5.0, 1.0])).round(3)
+    Array([0.   , 1.762], dtype=float32)
+    """
+    if tuple(gate.shape) != tuple(up.shape):
+        raise ValueError(
+            f"onexpu.kernels.swiglu: gate has the shape {tuple(gate.shape)}, up "
+            f"{tuple(up.shape)}; they must be one"
+        )
+    return _forward(gate, up)
