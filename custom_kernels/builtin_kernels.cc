@@ -20,6 +20,7 @@
 #include "custom_kernels/builtin/sparse_coordinates.h"
 #include "custom_kernels/builtin/sparse_matmul.h"
 #include "custom_kernels/builtin/sparse_pieces.h"
+#include "custom_kernels/builtin/sparse_split.h"
 #include "custom_kernels/builtin/tridiagonal_solve.h"
 #include "custom_kernels/builtin/unique.h"
 #include "custom_kernels/builtin/where.h"
@@ -56,6 +57,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        CropAndResizeTypes(),
        "extrapolation_value: f32, method: string ('bilinear' or 'nearest')",
        "Crops of images at boxes, resized."},
+      {"onexpu.crop_and_resize_check",
+       "",
+       {nullptr, nullptr, nullptr, CropAndResizeCheckHandler},
+       {"float32"},
+       "batch: i64",
+       "Whether boxes are of images of a batch, and finite."},
       {"onexpu.crop_and_resize_grad_image",
        "CropAndResizeGradImage",
        {nullptr, nullptr, nullptr, CropAndResizeGradImageHandler},
@@ -279,7 +286,13 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {nullptr, nullptr, nullptr, SparseSplitHandler},
        {},
        "dimension: i64, extent: i64",
-       "A sparse tensor's elements by equal pieces; data-dependent sizes."},
+       "The order of a sparse tensor's elements by equal pieces; data-dependent sizes."},
+      {"onexpu.sparse_split_elements",
+       "",
+       {nullptr, nullptr, nullptr, SparseSplitElementsHandler},
+       {},
+       "dimension: i64, extent: i64",
+       "The elements of equal pieces, in that order."},
       {"onexpu.tridiagonal_solve",
        "",
        {nullptr, nullptr, nullptr, TridiagonalSolveHandler},

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +28,7 @@ struct CropSizes {
   int32_t boxes, crop_height, crop_width;
   int32_t nearest;
   int32_t piece_height, piece_width, piece_depth;
+  int32_t rows;
 };
 
 const KernelTable& ForwardKernels() {
@@ -109,6 +109,32 @@ absl::StatusOr<CropSizes> Sizes(const ffi::AnyBuffer& image, const ffi::AnyBuffe
   return sizes;
 }
 
+absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& boxes, const ffi::AnyBuffer& box_index,
+                   const ffi::AnyBuffer& verdict, int64_t batch) {
+  static SpirvModule* const kernel =
+      MakeModule(CropAndResizeKernels(), "crop_and_resize_check").release();
+  const auto b = boxes.dimensions(), x = box_index.dimensions();
+  const bool fits = b.size() == 2 && x.size() == 1 && b[0] == x[0] && b[1] == 4 &&
+                    boxes.element_type() == ffi::F32 && box_index.element_type() == ffi::S32 &&
+                    verdict.element_type() == ffi::S64 && verdict.element_count() == 2;
+  if (!fits) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("onexpu: crop_and_resize_check: boxes ", DescribeBuffer(boxes), ", box_index ",
+                     DescribeBuffer(box_index), " and the verdict ", DescribeBuffer(verdict),
+                     " do not fit together"));
+  }
+  const size_t local = ReductionGroupSize(queue);
+  return LaunchKernel(queue, *kernel, {.global = local, .local = local}, boxes.untyped_data(),
+                      box_index.untyped_data(), verdict.untyped_data(), int64_t{b[0]}, batch);
+}
+
+// How many of the rows a work-item of a CPU takes, for work of about so many elements.
+int32_t RowsOfWalk(const sycl::queue& queue, int64_t rows, int64_t elements) {
+  const int64_t walks = WalksOf(queue, elements, /*size_on_gpu=*/elements).count;
+  return static_cast<int32_t>(
+      std::min<int64_t>((rows + walks - 1) / walks, std::numeric_limits<int32_t>::max()));
+}
+
 absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
                      const ffi::AnyBuffer& box_index, const ffi::AnyBuffer& crops,
                      float extrapolation_value, std::string_view method) {
@@ -119,9 +145,10 @@ absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi:
                                                image.element_type(), "crop_and_resize");
   if (!kernel.ok()) return kernel.status();
   if (crops.element_count() == 0) return absl::OkStatus();
-  const KernelRange range =
-      by_rows ? ChunksOf(queue, int64_t{sizes->boxes} * sizes->crop_height, 1).range
-              : KernelRange{.global = crops.element_count()};
+  const int64_t rows = int64_t{sizes->boxes} * sizes->crop_height;
+  if (by_rows) sizes->rows = RowsOfWalk(queue, rows, crops.element_count());
+  const KernelRange range = by_rows ? ChunksOf(queue, rows, sizes->rows).range
+                                    : KernelRange{.global = crops.element_count()};
   return LaunchKernel(queue, **kernel, range, image.untyped_data(), boxes.untyped_data(),
                       box_index.untyped_data(), crops.untyped_data(), *sizes, extrapolation_value);
 }
@@ -133,8 +160,9 @@ KernelRange GradImagePieces(const sycl::queue& queue, CropSizes& sizes) {
     sizes.piece_height = sizes.piece_width = sizes.piece_depth = 1;
     return {.global = static_cast<size_t>(rows * sizes.image_width * sizes.depth)};
   }
-  sizes.piece_height =
-      static_cast<int32_t>(std::min<int64_t>((rows + 63) / 64, sizes.image_height));
+  const int64_t samples = int64_t{sizes.boxes} * sizes.crop_height * sizes.crop_width;
+  const int64_t pixels = std::max(samples, rows * sizes.image_width);
+  sizes.piece_height = std::min(RowsOfWalk(queue, rows, pixels * sizes.depth), sizes.image_height);
   sizes.piece_width = sizes.image_width;
   sizes.piece_depth = sizes.depth;
   const int64_t pieces = (sizes.image_height + sizes.piece_height - 1) / sizes.piece_height;
@@ -148,7 +176,7 @@ absl::Status GradImage(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<CropSizes> sizes = Sizes(image_gradient, boxes, box_index, gradient, method);
   if (!sizes.ok()) return sizes.status();
   const bool half = image_gradient.element_type() == ffi::F16;
-  // Atomic sums in half precision lose what single keeps.
+  // Sums in half precision lose what single keeps.
   absl::StatusOr<SpirvModule*> kernel =
       Kernel(GradImageKernels(), half ? ffi::F32 : image_gradient.element_type(),
              "crop_and_resize_grad_image");
@@ -156,17 +184,12 @@ absl::Status GradImage(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   const size_t elements = image_gradient.element_count();
   if (elements == 0) return absl::OkStatus();
   void* sums = image_gradient.untyped_data();
-  size_t bytes = image_gradient.size_bytes();
   if (half) {
-    bytes = elements * sizeof(float);
-    std::optional<void*> memory = scratch.Allocate(bytes);
-    if (!memory.has_value()) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "onexpu: crop_and_resize_grad_image: no device memory for ", bytes, " bytes of sums"));
-    }
+    absl::StatusOr<void*> memory =
+        AllocateScratch(scratch, elements * sizeof(float), "crop_and_resize_grad_image");
+    if (!memory.ok()) return memory.status();
     sums = *memory;
   }
-  queue.memset(sums, 0, bytes);
   absl::Status status =
       LaunchKernel(queue, **kernel, GradImagePieces(queue, *sizes), gradient.untyped_data(),
                    boxes.untyped_data(), box_index.untyped_data(), sums, *sizes);
@@ -200,6 +223,22 @@ absl::Status GradBoxes(sycl::queue& queue, const ffi::AnyBuffer& gradient,
 }
 
 }  // namespace
+
+XLA_FFI_Error* CropAndResizeCheckHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("batch")
+          .To([](sycl::queue* queue, ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
+                 ffi::Result<ffi::AnyBuffer> verdict, int64_t batch) {
+            return ToFfiError(Check(*queue, boxes, box_index, *verdict, batch));
+          })
+          .release();
+  return handler->Call(frame);
+}
 
 XLA_FFI_Error* CropAndResizeHandler(XLA_FFI_CallFrame* frame) {
   static const auto* const handler =

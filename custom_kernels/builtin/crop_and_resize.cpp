@@ -11,15 +11,26 @@ struct CropSizes {
   std::int32_t boxes, crop_height, crop_width;
   std::int32_t nearest;
   std::int32_t piece_height, piece_width, piece_depth;  // of an image's gradient, for a work-item
+  std::int32_t rows;                                    // of crops, for a work-item of a CPU
 };
 
 namespace {
 
-// Where one row or column of a crop samples the image.
+// Where the rows or columns of a crop sample the image.
+struct Steps {
+  float start, step;
+
+  Steps(float first, float last, int image_size, int crop_size) {
+    const bool is_one = crop_size == 1;
+    const float size = float(image_size - 1);
+    start = is_one ? 0.5f * (first + last) * size : first * size;
+    step = is_one ? 0.0f : (last - first) * size / float(crop_size - 1);
+  }
+  float at(int position) const { return start + float(position) * step; }
+};
+
 inline float sample(float first, float last, int image_size, int crop_size, int position) {
-  if (crop_size == 1) return 0.5f * (first + last) * float(image_size - 1);
-  const float scale = (last - first) * float(image_size - 1) / float(crop_size - 1);
-  return first * float(image_size - 1) + float(position) * scale;
+  return Steps(first, last, image_size, crop_size).at(position);
 }
 
 inline bool inside(float coordinate, int image_size) {
@@ -76,15 +87,16 @@ inline std::size_t nearest_pixel(const Sample& sample, const CropSizes& sizes) {
   return pixel(sample, sizes, int(sycl::round(sample.in_y)), int(sycl::round(sample.in_x)));
 }
 
-// Some channels of a sample, side by side.
+// Some channels of a sample, side by side, from pixels of the rows above and below it.
 template <int width, typename T>
-inline void blend(const T* top_left, const T* top_right, const T* bottom_left,
-                  const T* bottom_right, float y, float x, float* crop) {
+inline void blend(const T* top_row, const T* bottom_row, std::size_t left, std::size_t right, float y,
+                  float x, float* crop) {
   using Vector = onexpu::vector<float, width>;
-  const Vector left = onexpu::load<float, width>(top_left);
-  const Vector low_left = onexpu::load<float, width>(bottom_left);
-  const Vector top = left + (onexpu::load<float, width>(top_right) - left) * x;
-  const Vector bottom = low_left + (onexpu::load<float, width>(bottom_right) - low_left) * x;
+  const Vector top_left = onexpu::load<float, width>(top_row + left);
+  const Vector bottom_left = onexpu::load<float, width>(bottom_row + left);
+  const Vector top = top_left + (onexpu::load<float, width>(top_row + right) - top_left) * x;
+  const Vector bottom =
+      bottom_left + (onexpu::load<float, width>(bottom_row + right) - bottom_left) * x;
   onexpu::store<float, width>(top + (bottom - top) * y, crop);
 }
 
@@ -115,15 +127,14 @@ inline float sum(onexpu::vector<float, width> terms) {
   }
 }
 
-// Which positions of a crop may sample within a pixel's distance of `low` to `high`.
 struct Range {
   int begin, end;
 };
 
-inline Range near(float first, float last, int image_size, int crop_size, int low, int high) {
-  const float start = sample(first, last, image_size, crop_size, 0);
-  const float step = crop_size == 1 ? 0.0f : sample(first, last, image_size, crop_size, 1) - start;
-  const float a = (float(low) - 1.0f - start) / step, b = (float(high) + 1.0f - start) / step;
+// Which positions of a crop may sample within a pixel's distance of `low` to `high`.
+inline Range near(const Steps& steps, int crop_size, int low, int high) {
+  const float a = (float(low) - 1.0f - steps.start) / steps.step;
+  const float b = (float(high) + 1.0f - steps.start) / steps.step;
   // Rounding may have moved either by a position.
   const float begin = sycl::fmin(a, b) - 1.0f, end = sycl::fmax(a, b) + 2.0f;
   const float most = float(crop_size);
@@ -150,7 +161,31 @@ inline Neighbours neighbours(float coordinate, const CropSizes& sizes) {
   return {{int(below), int(sycl::ceil(coordinate))}, {1.0f - share, share}, 2};
 }
 
+// Which of them are within `first` to `last`.
+inline Range within(const Neighbours& neighbours, int first, int last) {
+  if (neighbours.pixels[1] < first || neighbours.pixels[0] > last) return {0, 0};
+  return {neighbours.pixels[0] < first ? 1 : 0, neighbours.pixels[1] > last ? 1 : neighbours.count};
+}
+
 }  // namespace
+
+// A work-group: is an index outside of the batch, is a coordinate not finite.
+ONEXPU_KERNEL void crop_and_resize_check(const float* boxes, const std::int32_t* box_index,
+                                         std::int64_t* verdict, std::int64_t count,
+                                         std::int64_t batch) {
+  const auto item = onexpu::item();
+  bool is_outside = false, is_finite = true;
+  for (std::int64_t box = item.get_local_id(0); box < count; box += item.get_local_range(0)) {
+    is_outside |= box_index[box] < 0 || box_index[box] >= batch;
+    for (int i = 0; i < 4; ++i) is_finite &= bool(sycl::isfinite(boxes[4 * box + i]));
+  }
+  const auto group = item.get_group();
+  is_outside = sycl::any_of_group(group, is_outside);
+  is_finite = sycl::all_of_group(group, is_finite);
+  if (item.get_local_id(0) != 0) return;
+  verdict[0] = is_outside;
+  verdict[1] = !is_finite;
+}
 
 // A GPU's: a work-item per element of the crops.
 template <typename T>
@@ -175,40 +210,53 @@ ONEXPU_KERNEL void crop_and_resize(const T* image, const float* boxes,
   crops[index] = top + (bottom - top) * c.y;
 }
 
-// A CPU's: a work-item per row of a crop.
+// A CPU's: a work-item per some rows of crops.
 template <typename T>
 ONEXPU_KERNEL void crop_and_resize_rows(const T* image, const float* boxes,
                                         const std::int32_t* box_index, float* crops,
                                         CropSizes sizes, float extrapolation_value) {
-  const std::size_t row = onexpu::global_id();
+  const std::int64_t rows = std::int64_t(sizes.boxes) * sizes.crop_height;
+  const std::int64_t first_row = std::int64_t(onexpu::global_id()) * sizes.rows;
+  const std::int64_t last_row = sycl::min(first_row + sizes.rows, rows);
   const std::size_t crop_row = std::size_t(sizes.crop_width) * sizes.depth;
-  float* crop = crops + row * crop_row;
-  Sample at = locate(row * crop_row, boxes, box_index, sizes);
-  const float* box = boxes + 4 * std::size_t(at.box);
-  const bool has_row =
-      at.image >= 0 && at.image < sizes.batch && inside(at.in_y, sizes.image_height);
-  for (int x = 0; x < sizes.crop_width; ++x, crop += sizes.depth) {
-    at.in_x = sample(box[1], box[3], sizes.image_width, sizes.crop_width, x);
-    if (!has_row || !inside(at.in_x, sizes.image_width)) {
-      for (int c = 0; c < sizes.depth; ++c) crop[c] = extrapolation_value;
+  for (std::int64_t row = first_row; row < last_row; ++row) {
+    float* crop = crops + std::size_t(row) * crop_row;
+    const Sample at = locate(std::size_t(row) * crop_row, boxes, box_index, sizes);
+    if (at.image < 0 || at.image >= sizes.batch || !inside(at.in_y, sizes.image_height)) {
+      for (std::size_t i = 0; i < crop_row; ++i) crop[i] = extrapolation_value;
       continue;
     }
-    if (sizes.nearest != 0) {
-      const T* const from = image + nearest_pixel(at, sizes);
-      for (int c = 0; c < sizes.depth; ++c) crop[c] = float(from[c]);
-      continue;
+    const float top = sycl::floor(at.in_y);
+    const bool is_nearest = sizes.nearest != 0;
+    const T* const top_row =
+        image + pixel(at, sizes, is_nearest ? int(sycl::round(at.in_y)) : int(top), 0);
+    const T* const bottom_row = image + pixel(at, sizes, int(sycl::ceil(at.in_y)), 0);
+    const float* const box = boxes + 4 * std::size_t(at.box);
+    const Steps steps(box[1], box[3], sizes.image_width, sizes.crop_width);
+    for (int x = 0; x < sizes.crop_width; ++x, crop += sizes.depth) {
+      const float in_x = steps.at(x);
+      if (!inside(in_x, sizes.image_width)) {
+        for (int c = 0; c < sizes.depth; ++c) crop[c] = extrapolation_value;
+        continue;
+      }
+      if (is_nearest) {
+        const T* const from = top_row + std::size_t(int(sycl::round(in_x))) * sizes.depth;
+        for (int c = 0; c < sizes.depth; ++c) crop[c] = float(from[c]);
+        continue;
+      }
+      const float left = sycl::floor(in_x);
+      const std::size_t from_left = std::size_t(int(left)) * sizes.depth;
+      const std::size_t from_right = std::size_t(int(sycl::ceil(in_x))) * sizes.depth;
+      for_channels(0, sizes.depth, [&](auto width, int first) {
+        blend<decltype(width)::value>(top_row + first, bottom_row + first, from_left, from_right,
+                                      at.in_y - top, in_x - left, crop + first);
+      });
     }
-    const Corners c = corners(at, sizes);
-    for_channels(0, sizes.depth, [&](auto width, int first) {
-      blend<decltype(width)::value>(image + c.top_left + first, image + c.top_right + first,
-                                    image + c.bottom_left + first, image + c.bottom_right + first,
-                                    c.y, c.x, crop + first);
-    });
   }
 }
 
-// A work-item per piece of the image's gradient, which is zero before: of each pixel, the samples
-// beside it are summed up in the order of boxes, rows and columns.
+// A work-item per piece of the image's gradient: of each pixel, the samples beside it are summed up
+// in the order of boxes, rows and columns.
 template <typename T>
 ONEXPU_KERNEL void crop_and_resize_grad_image(const float* gradient, const float* boxes,
                                               const std::int32_t* box_index, T* image_gradient,
@@ -226,40 +274,53 @@ ONEXPU_KERNEL void crop_and_resize_grad_image(const float* gradient, const float
   const int first_y = int(id % height_pieces) * sizes.piece_height;
   const int last_y = sycl::min(first_y + sizes.piece_height, sizes.image_height) - 1;
   const int batch = int(id / height_pieces);
-  T* const image =
-      image_gradient + std::size_t(batch) * sizes.image_height * sizes.image_width * sizes.depth;
+  const std::size_t image_row = std::size_t(sizes.image_width) * sizes.depth;
+  T* const image = image_gradient + std::size_t(batch) * sizes.image_height * image_row;
+  for (int y = first_y; y <= last_y; ++y) {
+    for (int x = first_x; x <= last_x; ++x) {
+      T* const pixel = image + y * image_row + std::size_t(x) * sizes.depth;
+      for_channels(first_channel, last_channel, [&](auto width, int first) {
+        constexpr int kWidth = decltype(width)::value;
+        onexpu::store<T, kWidth>(onexpu::vector<T, kWidth>(T(0)), pixel + first);
+      });
+    }
+  }
   for (int b = 0; b < sizes.boxes; ++b) {
     if (box_index[b] != batch) continue;
     const float* box = boxes + 4 * std::size_t(b);
-    const Range ys = near(box[0], box[2], sizes.image_height, sizes.crop_height, first_y, last_y);
-    const Range xs = near(box[1], box[3], sizes.image_width, sizes.crop_width, first_x, last_x);
+    const Steps y_steps(box[0], box[2], sizes.image_height, sizes.crop_height);
+    const Steps x_steps(box[1], box[3], sizes.image_width, sizes.crop_width);
+    const Range ys = near(y_steps, sizes.crop_height, first_y, last_y);
+    const Range xs = near(x_steps, sizes.crop_width, first_x, last_x);
     for (int crop_y = ys.begin; crop_y < ys.end; ++crop_y) {
-      const float in_y = sample(box[0], box[2], sizes.image_height, sizes.crop_height, crop_y);
+      const float in_y = y_steps.at(crop_y);
       if (!inside(in_y, sizes.image_height)) continue;
       const Neighbours rows = neighbours(in_y, sizes);
-      if (rows.pixels[1] < first_y || rows.pixels[0] > last_y) continue;
+      const Range own_rows = within(rows, first_y, last_y);
       const float* const crop_row =
           gradient + (std::size_t(b) * sizes.crop_height + crop_y) * sizes.crop_width * sizes.depth;
       for (int crop_x = xs.begin; crop_x < xs.end; ++crop_x) {
-        const float in_x = sample(box[1], box[3], sizes.image_width, sizes.crop_width, crop_x);
+        const float in_x = x_steps.at(crop_x);
         if (!inside(in_x, sizes.image_width)) continue;
         const Neighbours columns = neighbours(in_x, sizes);
+        const Range own_columns = within(columns, first_x, last_x);
         const float* const slopes = crop_row + std::size_t(crop_x) * sizes.depth;
-        for (int i = 0; i < rows.count; ++i) {
-          const int y = rows.pixels[i];
-          if (y < first_y || y > last_y) continue;
-          for (int j = 0; j < columns.count; ++j) {
-            const int x = columns.pixels[j];
-            if (x < first_x || x > last_x) continue;
-            T* const pixel = image + (std::size_t(y) * sizes.image_width + x) * sizes.depth;
-            const float y_share = rows.shares[i], x_share = columns.shares[j];
-            for_channels(first_channel, last_channel, [&](auto width, int first) {
-              constexpr int kWidth = decltype(width)::value;
-              const auto slope = onexpu::load<float, kWidth>(slopes + first);
-              add<kWidth>(x_share * (y_share * slope), pixel + first);
-            });
+        for_channels(first_channel, last_channel, [&](auto width, int first) {
+          constexpr int kWidth = decltype(width)::value;
+          const auto slope = onexpu::load<float, kWidth>(slopes + first);
+#pragma unroll
+          for (int i = 0; i < 2; ++i) {
+            if (i < own_rows.begin || i >= own_rows.end) continue;
+            T* const row = image + rows.pixels[i] * image_row + first;
+            const auto share = rows.shares[i] * slope;
+#pragma unroll
+            for (int j = 0; j < 2; ++j) {
+              if (j < own_columns.begin || j >= own_columns.end) continue;
+              add<kWidth>(columns.shares[j] * share,
+                          row + std::size_t(columns.pixels[j]) * sizes.depth);
+            }
           }
-        }
+        });
       }
     }
   }

@@ -10,6 +10,9 @@
 
 namespace onexpu {
 
+// (boxes f32[n, 4], box_index i32[n]) -> verdict i64[2]: is an index outside of the batch, is a
+// coordinate not finite. The others read nothing that a wrong index would point at.
+XLA_FFI_Error* CropAndResizeCheckHandler(XLA_FFI_CallFrame* frame);
 // (image [batch, height, width, depth], boxes f32[n, 4], box_index i32[n]) -> crops f32[n, h, w,
 // depth]
 XLA_FFI_Error* CropAndResizeHandler(XLA_FFI_CallFrame* frame);

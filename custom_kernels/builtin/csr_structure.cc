@@ -1,5 +1,6 @@
 #include "custom_kernels/builtin/csr_structure.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -81,7 +82,8 @@ absl::Status FromCoordinates(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<void*> row_begins =
       AllocateScratch(scratch, (sizes->all_rows() + 1) * sizeof(int32_t), kWho);
   if (!row_begins.ok()) return row_begins.status();
-  const Chunks walks = ElementChunks(queue, sizes->elements + 1);
+  // Of no elements, rows have beginnings, too.
+  const Chunks walks = ElementChunks(queue, std::max<int64_t>(sizes->elements, 1));
   absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kWho);
   if (!counts.ok()) return counts.status();
   absl::Status status =

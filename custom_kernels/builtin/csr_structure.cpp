@@ -7,7 +7,8 @@
 namespace {
 
 struct Cell {
-  std::int64_t row, column;  // row: of all batches, or -1 outside of the matrix
+  std::int64_t batch, row, column;
+  std::int64_t number;  // of the row, of all batches, or -1 outside of the matrix
 };
 
 inline Cell cell_at(const std::int64_t* coordinates, std::int64_t i, const CsrSizes& sizes) {
@@ -16,7 +17,7 @@ inline Cell cell_at(const std::int64_t* coordinates, std::int64_t i, const CsrSi
   const std::int64_t row = at[sizes.rank - 2], column = at[sizes.rank - 1];
   const bool is_inside = batch >= 0 && batch < sizes.batches && row >= 0 && row < sizes.rows &&
                          column >= 0 && column < sizes.columns;
-  return {is_inside ? batch * sizes.rows + row : -1, column};
+  return {batch, row, column, is_inside ? batch * sizes.rows + row : -1};
 }
 
 }  // namespace
@@ -28,33 +29,43 @@ ONEXPU_KERNEL void csr_batch_lengths(const std::int32_t* row_pointers, std::int6
   lengths[batch] = row_pointers[batch * (sizes.rows + 1) + sizes.rows];
 }
 
-// A work-item per chunk of elements and one for their end: columns, and how many elements come
-// before each row of all batches and the end. Into `counts`: how many elements are outside, and,
-// times 2^32, how many come too late.
+// A work-item per chunk of elements: columns, and how many elements come before each row of all
+// batches and the end. Into `counts`: how many elements are outside, and, times 2^32, how many come
+// too late.
 ONEXPU_KERNEL void csr_compress_rows(const std::int64_t* coordinates, std::int32_t* column_indices,
                                      std::int32_t* row_begins, std::int64_t* counts,
                                      std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
-  const std::int64_t last = sycl::min(first + chunk, sizes.elements + 1);
-  const std::int64_t rows = sizes.batches * sizes.rows;
-  Cell before = {-1, 0};
+  const std::int64_t last = sycl::min(first + chunk, sizes.elements);
+  Cell before = {0, 0, 0, -1};
   if (first > 0) before = cell_at(coordinates, first - 1, sizes);
   std::int64_t count = 0;
-  for (std::int64_t i = first; i < last; ++i) {
-    Cell cell = {rows, 0};
-    if (i < sizes.elements) {
-      cell = cell_at(coordinates, i, sizes);
-      column_indices[i] = std::int32_t(cell.column);
-      count += cell.row < 0;
-      const bool is_late =
-          cell.row < before.row || (cell.row == before.row && cell.column < before.column);
-      count += std::int64_t(i > 0 && is_late) << 32;
-    }
-    // Every row is written once, unless something is outside or late: then none is worth it.
-    for (std::int64_t row = before.row + 1; count == 0 && row <= cell.row; ++row)
+  // Every row is written once, unless something is outside or late: then none is worth it.
+  const auto begin_rows = [&](std::int64_t end, std::int64_t i) {
+    for (std::int64_t row = before.number + 1; count == 0 && row < end; ++row)
       row_begins[row] = std::int32_t(i);
+  };
+  for (std::int64_t i = first; i < last;) {
+    Cell cell = cell_at(coordinates, i, sizes);
+    const bool is_late = cell.number < before.number ||
+                         (cell.number == before.number && cell.column < before.column);
+    count += (cell.number < 0) + (std::int64_t(i > 0 && is_late) << 32);
+    begin_rows(cell.number + 1, i);
+    column_indices[i++] = std::int32_t(cell.column);
+    // Most elements are in the row of the one before and behind it, which takes less to see.
+    const std::int64_t* at = coordinates + i * sizes.rank;
+    for (; cell.number >= 0 && i < last; ++i, at += sizes.rank) {
+      const std::int64_t column = at[sizes.rank - 1];
+      const bool goes_on = (sizes.rank == 2 || at[0] == cell.batch) &&
+                           at[sizes.rank - 2] == cell.row && column >= cell.column &&
+                           column < sizes.columns;
+      if (!goes_on) break;
+      cell.column = column;
+      column_indices[i] = std::int32_t(column);
+    }
     before = cell;
   }
+  if (last == sizes.elements) begin_rows(sizes.batches * sizes.rows + 1, last);
   counts[onexpu::global_id()] = count;
 }
 
@@ -77,7 +88,7 @@ ONEXPU_KERNEL void csr_pick(const T* dense, const std::int64_t* coordinates, T* 
                             CsrSizes sizes) {
   const std::int64_t i = std::int64_t(onexpu::global_id());
   const Cell cell = cell_at(coordinates, i, sizes);
-  values[i] = cell.row < 0 ? T{} : dense[cell.row * sizes.columns + cell.column];
+  values[i] = cell.number < 0 ? T{} : dense[cell.number * sizes.columns + cell.column];
 }
 
 // A work-item per chunk of elements.
@@ -154,11 +165,14 @@ ONEXPU_KERNEL void csr_transpose(const std::int32_t* row_pointers,
   for (std::int64_t k = 0; k <= sizes.columns; ++k) next[k] += std::uint32_t(begins[k]);
   Walk walk = {row_pointers, nullptr, sizes.batches, sizes.rows};
   walk.start(first);
-  for (std::int64_t i = first; i < last; ++i) {
-    walk.go_to(i);
-    const std::int64_t column = column_indices[i];
-    const std::uint32_t to = next[column >= 0 && column < sizes.columns ? column : sizes.columns]++;
-    new_columns[to] = std::int32_t(walk.row);
-    new_values[to] = sizes.conjugate ? conjugate(values[i]) : values[i];
+  for (std::int64_t i = first; i < last; ++walk.row) {
+    const std::int64_t end = sycl::min(last, std::int64_t(row_pointers[walk.row + 1]));
+    for (; i < end; ++i) {
+      const std::int64_t column = column_indices[i];
+      const bool is_inside = column >= 0 && column < sizes.columns;
+      const std::uint32_t to = next[is_inside ? column : sizes.columns]++;
+      new_columns[to] = std::int32_t(walk.row);
+      new_values[to] = sizes.conjugate ? conjugate(values[i]) : values[i];
+    }
   }
 }

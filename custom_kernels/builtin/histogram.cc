@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
+#include "custom_kernels/builtin/schedule.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
@@ -20,11 +21,9 @@ namespace ffi = ::xla::ffi;
 // As histogram.cpp declares it.
 struct HistogramSizes {
   int64_t elements, bins, chunk, rows;
-  int32_t counts_are_wide, padding;
+  int32_t counts_are_wide, measures_guesses;
 };
 
-// Values of a chunk at least: with more bins more, so that the counts take no more memory than the
-// values.
 // As histogram.cpp has it.
 constexpr int64_t kRows = 2;
 
@@ -60,6 +59,8 @@ absl::Status Count(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi
   sizes.elements = static_cast<int64_t>(values.element_count());
   sizes.bins = static_cast<int64_t>(histogram.element_count());
   sizes.counts_are_wide = histogram.element_type() == ffi::S64;
+  // Worth it for long walks.
+  sizes.measures_guesses = HasCpuSchedules(queue);
   // Not more counts than values.
   const Chunks walks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/256);
   const Chunks chunks = ChunksOf(queue, sizes.elements, std::max(walks.size, sizes.bins));

@@ -3,7 +3,7 @@
 struct HistogramSizes {
   std::int64_t elements, bins, chunk;
   std::int64_t rows;  // of all counts
-  std::int32_t counts_are_wide, padding;
+  std::int32_t counts_are_wide, measures_guesses;
 };
 
 // Rows of counts of a chunk, as a processor waits for the counter that it has just written.
@@ -26,8 +26,8 @@ inline std::int64_t search(const T* edges, std::int64_t count, T value) {
   return low;
 }
 
-// Bins are about as wide as each other: where a value would be if they were exactly. What is not a
-// number is anywhere.
+// Bins are about as wide as each other: where a value would be if they were exactly. The integer
+// part is the bin. Grows with the value, and is no number where the value is none.
 template <typename T>
 struct Guess {
   float first, per_step, last;
@@ -41,18 +41,29 @@ struct Guess {
 
   template <int width>
   auto of(const T* values) const {
-    using Vector = onexpu::vector<float, width>;
-    const Vector bins = (onexpu::load<float, width>(values) - first) * per_step + 1.0f;
-    const Vector none = 0.0f, all = last;
-    const Vector at_least = bins > 0.0f ? bins : none;
-    const Vector inside = at_least < last ? at_least : all;
-    if constexpr (width == 1) {
-      return std::int32_t(inside);
-    } else {
-      return __builtin_convertvector(inside, onexpu::vector<std::int32_t, width>);
+    return (onexpu::load<float, width>(values) - first) * per_step + 1.0f;
+  }
+
+  // How far a guess is at most from the edges around the value's bin. As guesses grow with the
+  // value, none is further off than one of an edge, but for what compilers may make of the formula.
+  float error(const T* edges, std::int64_t count) const {
+    float most = 0.0f;
+    for (std::int64_t edge = 0; edge < count; ++edge) {
+      const float distance = sycl::fabs(of<1>(edges + edge) - float(edge + 1));
+      most = distance <= most ? most : distance < 1.0f ? distance : 1.0f;
     }
+    return most + last * 0x1p-22f;
   }
 };
+
+template <int width>
+inline bool all(onexpu::vector<std::int32_t, width> truths) {
+  if constexpr (width == 1) {
+    return truths != 0;
+  } else {
+    return all<width / 2>(truths.lo & truths.hi);
+  }
+}
 
 // The bin of a value that may be in `guessed`; the one after the last is for what is no number.
 template <typename T>
@@ -71,6 +82,8 @@ template <typename T>
 ONEXPU_KERNEL void histogram_count(const T* values, const T* edges, std::uint32_t* counts,
                                    HistogramSizes sizes) {
   constexpr int kAtOnce = 8;
+  using Floats = onexpu::vector<float, kAtOnce>;
+  using Integers = onexpu::vector<std::int32_t, kAtOnce>;
   const std::int64_t chunk = std::int64_t(onexpu::global_id());
   const std::int64_t edge_count = sizes.bins - 1, row = sizes.bins + 1;
   std::uint32_t* const own = counts + chunk * kRows * row;
@@ -78,14 +91,27 @@ ONEXPU_KERNEL void histogram_count(const T* values, const T* edges, std::uint32_
   const std::int64_t first = chunk * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
   const Guess<T> guess(edges, edge_count);
+  const float error = sizes.measures_guesses ? guess.error(edges, edge_count) : 1.0f;
+  // In the middles of the bins at the ends, and 32-bit.
+  const Floats least = 0.5f, most = sycl::min(guess.last + 0.5f, 0x1p31f - 128.0f);
   std::int64_t i = first;
   for (; i + kAtOnce <= last; i += kAtOnce) {
-    const auto bins = guess.template of<kAtOnce>(values + i);
-    for (int c = 0; c < kAtOnce; ++c)
-      ++own[c % kRows * row + bin_of(values[i + c], bins[c], edges, edge_count)];
+    const Floats place = guess.template of<kAtOnce>(values + i);
+    const Floats at_least = place > least ? place : least;
+    const Floats inside = at_least < most ? at_least : most;
+    const Integers bins = __builtin_convertvector(inside, Integers);
+    const Floats rest = inside - __builtin_convertvector(bins, Floats);
+    const Integers is_sure = (rest > error) & (rest < 1.0f - error) & (place == place);
+    if (all<kAtOnce>(is_sure)) {
+      for (int c = 0; c < kAtOnce; ++c) ++own[c % kRows * row + bins[c]];
+      continue;
+    }
+    for (int c = 0; c < kAtOnce; ++c) {
+      const std::int64_t guessed = sycl::min(std::int64_t(bins[c]), edge_count);
+      ++own[c % kRows * row + bin_of(values[i + c], guessed, edges, edge_count)];
+    }
   }
-  for (; i < last; ++i)
-    ++own[bin_of(values[i], guess.template of<1>(values + i), edges, edge_count)];
+  for (; i < last; ++i) ++own[bin_of(values[i], std::int64_t(0), edges, edge_count)];
 }
 
 // A work-item per bin, and one for what is not a number.

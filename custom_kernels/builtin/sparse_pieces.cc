@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
-#include "custom_kernels/builtin/counting_sort.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
@@ -28,7 +27,7 @@ constexpr size_t kMaxRank = 16;
 struct PieceSizes {
   int64_t elements, chunk;
   int32_t rank, dimension;
-  int64_t offset, pieces, extent, length, longer;
+  int64_t offset;
   int64_t start[kMaxRank], size[kMaxRank];
 };
 
@@ -118,47 +117,6 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       new_values.untyped_data(), *sizes);
 }
 
-absl::Status Split(sycl::queue& queue, ffi::ScratchAllocator& scratch,
-                   const ffi::AnyBuffer& coordinates, const ffi::AnyBuffer& values,
-                   const ffi::AnyBuffer& new_coordinates, const ffi::AnyBuffer& new_values,
-                   const ffi::AnyBuffer& counts, int64_t dimension, int64_t extent) {
-  static SpirvModule& find = Module("split_kinds");
-  static SpirvModule& count = Module("split_count");
-  static const auto* const writes = MakeSizedModules("split_write_");
-  absl::StatusOr<PieceSizes> sizes = SizesOf(coordinates, values, new_coordinates, new_values);
-  if (!sizes.ok()) return sizes.status();
-  sizes->pieces = static_cast<int64_t>(counts.element_count());
-  sizes->extent = extent;
-  sizes->dimension = static_cast<int32_t>(dimension);
-  if (sizes->elements == 0 || counts.element_type() != ffi::S64 || sizes->pieces < 1 ||
-      sizes->pieces > extent || dimension < 0 || dimension >= sizes->rank) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": no ", sizes->pieces,
-                                                   " pieces of ", DescribeBuffer(coordinates),
-                                                   " along ", dimension, ", of size ", extent));
-  }
-  absl::StatusOr<SpirvModule*> write = SizedModule(*writes, values);
-  if (!write.ok()) return write.status();
-  sizes->length = extent / sizes->pieces;
-  sizes->longer = extent % sizes->pieces;
-  absl::StatusOr<void*> kind_of =
-      AllocateScratch(scratch, sizes->elements * sizeof(int32_t), kName);
-  if (!kind_of.ok()) return kind_of.status();
-  absl::Status status = LaunchKernel(queue, find, {.global = static_cast<size_t>(sizes->elements)},
-                                     coordinates.untyped_data(), *kind_of, *sizes);
-  if (!status.ok()) return status;
-  absl::StatusOr<SortedKinds> sorted = SortByKind(queue, scratch, static_cast<int32_t*>(*kind_of),
-                                                  sizes->elements, sizes->pieces, nullptr);
-  if (!sorted.ok()) return sorted.status();
-  const Chunks walks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/1);
-  sizes->chunk = walks.size;
-  status = LaunchKernel(queue, **write, walks.range, coordinates.untyped_data(),
-                        values.untyped_data(), sorted->places, sorted->begins,
-                        new_coordinates.untyped_data(), new_values.untyped_data(), *sizes);
-  if (!status.ok()) return status;
-  return LaunchKernel(queue, count, {.global = static_cast<size_t>(sizes->pieces)}, sorted->begins,
-                      counts.untyped_data());
-}
-
 absl::Status Concat(sycl::queue& queue, const ffi::RemainingArgs& arguments,
                     const ffi::AnyBuffer& new_coordinates, const ffi::AnyBuffer& new_values,
                     int64_t dimension, Numbers offsets) {
@@ -239,29 +197,6 @@ XLA_FFI_Error* SparseSliceHandler(XLA_FFI_CallFrame* frame) {
                  Numbers start, Numbers size) {
             return ToFfiError(Slice(*queue, scratch, coordinates, values, *new_coordinates,
                                     *new_values, *total, start, size));
-          })
-          .release();
-  return handler->Call(frame);
-}
-
-XLA_FFI_Error* SparseSplitHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("dimension")
-          .Attr<int64_t>("extent")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 ffi::AnyBuffer values, Result new_coordinates, Result new_values, Result counts,
-                 int64_t dimension, int64_t extent) {
-            return ToFfiError(Split(*queue, scratch, coordinates, values, *new_coordinates,
-                                    *new_values, *counts, dimension, extent));
           })
           .release();
   return handler->Call(frame);

@@ -1,4 +1,4 @@
-// XLA FFI handlers that cut sparse tensors of coordinates and join them. Thread-safe.
+// XLA FFI handlers that take slices of sparse tensors of coordinates and join them. Thread-safe.
 #ifndef CUSTOM_KERNELS_BUILTIN_SPARSE_PIECES_H_
 #define CUSTOM_KERNELS_BUILTIN_SPARSE_PIECES_H_
 
@@ -12,12 +12,6 @@ namespace onexpu {
 // box, as they come, from `start` on, n of which the beginning is filled; how many they are, s64[1]
 // (pinned host).
 XLA_FFI_Error* SparseSliceHandler(XLA_FFI_CallFrame* frame);
-
-// Operands: coordinates, values, n > 0. Attributes: dimension, and extent, its size, which is cut
-// into equal pieces, of which the first ones have one more. Results: the elements by pieces, in
-// each as they come and from its beginning on, n of both; how many each piece has, s64[pieces]
-// (pinned host). What is in no piece comes last.
-XLA_FFI_Error* SparseSplitHandler(XLA_FFI_CallFrame* frame);
 
 // Operands: coordinates and values, in turn. Attributes: dimension; offsets, s64[tensors], where
 // each begins in that dimension. Results: coordinates and values of all, one after the other.

@@ -62,6 +62,63 @@ def test_gradient_by_image(dtype: str, tolerance: float, method: str) -> None:
     )
 
 
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+def test_many_rows(method: str) -> None:
+    """More than one work-item of a CPU takes, of a depth that is no power of two; samples on pixels and between."""
+    random = np.random.default_rng(3)
+    image = random.normal(size=(2, 61, 40, 21)).astype(np.float32)
+    corners = random.uniform(0, 0.5, (30, 2))
+    boxes = np.concatenate([corners, corners + 0.5], 1).astype(np.float32)
+    boxes[:3] = [[0, 0, 1, 1], [1, 1, 0, 0], [0.25, 0.5, 0.25, 0.5]]
+    index = random.integers(0, 2, 30).astype(np.int32)
+    gradient = random.normal(size=(30, 31, 20, 21)).astype(np.float32)
+
+    def crop():
+        return tf.image.crop_and_resize(tf.constant(image), tf.constant(boxes), tf.constant(index), (31, 20), method)
+
+    def backward(first: int = 0, last: int = 30):
+        return tf.raw_ops.CropAndResizeGradImage(
+            grads=tf.constant(gradient[first:last]), boxes=tf.constant(boxes[first:last]),
+            box_ind=tf.constant(index[first:last]), image_size=image.shape, T=tf.float32, method=method,
+        )
+
+    np.testing.assert_allclose(on("/XPU:0", crop), on("/CPU:0", crop), rtol=1e-6, atol=1e-5)
+    # The CPU's threads lose sums of boxes that overlap, so it gets one at a time.
+    expected = sum(on("/CPU:0", lambda b=b: backward(b, b + 1)) for b in range(30))
+    actual = on("/XPU:0", backward)
+    # The third box samples one pixel 620 times.
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=2e-4)
+    np.testing.assert_array_equal(on("/XPU:0", backward), actual)
+
+
+@pytest.mark.parametrize("box", [0, 299])
+@pytest.mark.parametrize("which", [-1, 3])
+def test_box_of_no_image(which: int, box: int) -> None:
+    index = np.zeros(300, np.int32)
+    index[box] = which
+    with tf.device("/XPU:0"):
+        image, boxes, gradient = tf.ones([3, 4, 4, 1]), tf.ones([300, 4]), tf.ones([300, 2, 2, 1])
+        calls = [
+            lambda: tf.image.crop_and_resize(image, boxes, index, [2, 2]),
+            lambda: tf.raw_ops.CropAndResizeGradImage(
+                grads=gradient, boxes=boxes, box_ind=index, image_size=[3, 4, 4, 1], T=tf.float32
+            ),
+            lambda: tf.raw_ops.CropAndResizeGradBoxes(grads=gradient, image=image, boxes=boxes, box_ind=index),
+        ]
+        for call in calls:
+            with pytest.raises(tf.errors.OutOfRangeError, match="box_index has values outside"):
+                call()
+
+
+@pytest.mark.parametrize("place", [(0, 0), (299, 3)])
+@pytest.mark.parametrize("coordinate", [np.nan, np.inf, -np.inf])
+def test_box_that_is_not_finite(coordinate: float, place: tuple[int, int]) -> None:
+    boxes = np.ones([300, 4], np.float32)
+    boxes[place] = coordinate
+    with tf.device("/XPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match="not finite"):
+        tf.image.crop_and_resize(tf.ones([3, 4, 4, 1]), boxes, tf.zeros([300], tf.int32), [2, 2])
+
+
 @pytest.mark.parametrize("dtype", IMAGE_TYPES)
 def test_gradient_by_boxes(dtype: str) -> None:
     image, boxes, index = make_case(dtype)

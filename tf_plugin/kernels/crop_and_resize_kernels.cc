@@ -4,23 +4,19 @@
 // at the same time as the kernel runs: it reads nothing that a wrong box index would point at. Only
 // the verdict comes to the host, and an op with wrong values fails as it does on the CPU.
 #include <atomic>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tf_plugin/kernels/device_program.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/placement_counters.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
-#include "xla/hlo/builder/lib/constants.h"
-#include "xla/hlo/builder/lib/math.h"
-#include "xla/hlo/builder/xla_builder.h"
-#include "xla/shape_util.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
@@ -65,25 +61,6 @@ absl::Status CheckGradient(const Tensor& gradient, const Tensor& boxes, const Te
                  "image and grads have different depths, grads: ", gradient.shape());
 }
 
-// Two bytes: is an index outside of [0, batch), is a coordinate not finite.
-absl::StatusOr<xla::XlaComputation> BuildValueCheck(int64_t num_boxes, int64_t batch) {
-  xla::XlaBuilder builder("check_boxes");
-  const xla::XlaOp boxes =
-      xla::Parameter(&builder, 0, xla::ShapeUtil::MakeShape(xla::F32, {num_boxes, 4}), "boxes");
-  const xla::XlaOp index =
-      xla::Parameter(&builder, 1, xla::ShapeUtil::MakeShape(xla::S32, {num_boxes}), "box_index");
-  const xla::XlaOp outside =
-      xla::Or(xla::Lt(index, xla::ConstantR0<int32_t>(&builder, 0)),
-              xla::Ge(index, xla::ConstantR0<int32_t>(&builder, static_cast<int32_t>(batch))));
-  const xla::XlaOp not_finite = xla::Not(xla::IsFinite(boxes));
-  xla::ConvertElementType(
-      xla::ConcatInDim(
-          &builder, {xla::Reshape(xla::Any(outside), {1}), xla::Reshape(xla::Any(not_finite), {1})},
-          0),
-      xla::U8);
-  return builder.Build();
-}
-
 class BoxKernel : public AsyncOpKernel {
  public:
   explicit BoxKernel(OpKernelConstruction* construction)
@@ -103,19 +80,22 @@ class BoxKernel : public AsyncOpKernel {
       done();
       return;
     }
-    absl::StatusOr<OwnedBuffer> flags = Start(context, *call);
-    OP_REQUIRES_OK_ASYNC(context, flags.status(), done);
+    absl::StatusOr<OwnedBuffer> verdict = Start(context, *call);
+    OP_REQUIRES_OK_ASYNC(context, verdict.status(), done);
     Count(executions_);
     const bool boxes_matter = call->boxes_must_be_finite;
     ReadBytesAsync(
-        context, std::move(*flags),
+        context, std::move(*verdict),
         [context, boxes_matter, done = std::move(done)](absl::StatusOr<std::vector<uint8_t>> read) {
           OP_REQUIRES_OK_ASYNC(context, read.status(), done);
-          OP_REQUIRES_ASYNC(context, (*read)[0] == 0,
+          int64_t is_outside = 0, is_not_finite = 0;
+          std::memcpy(&is_outside, read->data(), sizeof(int64_t));
+          std::memcpy(&is_not_finite, read->data() + sizeof(int64_t), sizeof(int64_t));
+          OP_REQUIRES_ASYNC(context, is_outside == 0,
                             absl::OutOfRangeError("box_index has values outside [0, batch_size)"),
                             done);
           OP_REQUIRES_ASYNC(
-              context, !boxes_matter || (*read)[1] == 0,
+              context, !boxes_matter || is_not_finite == 0,
               absl::InvalidArgumentError("Boxes contains at least one element that is not finite"),
               done);
           done();
@@ -155,16 +135,16 @@ class BoxKernel : public AsyncOpKernel {
     }
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * boxes, BufferOf(*call.boxes));
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * box_index, BufferOf(*call.box_index));
-    TF_ASSIGN_OR_RETURN(
-        std::vector<OwnedBuffer> flags,
-        RunDeviceProgram(*context, absl::StrCat("check_boxes ", call.num_boxes, " ", call.batch),
-                         [&] { return BuildValueCheck(call.num_boxes, call.batch); },
-                         {boxes, box_index}));
+    FfiAttributes batch;
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> verdict,
+                        Launch(*context, "onexpu.crop_and_resize_check", {boxes, box_index},
+                               {{tensorflow::DT_INT64, TensorShape({2}), kOnexpuMemoryPinnedHost}},
+                               batch.Add("batch", call.batch).Build()));
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> results,
         Launch(*context, call.handler, operands, {call.result}, attributes_.attrs()));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, call.result.shape, std::move(results.front())));
-    return std::move(flags.front());
+    return std::move(verdict.front());
   }
 
   std::atomic<uint64_t>& executions_;

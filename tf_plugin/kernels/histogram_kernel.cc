@@ -2,6 +2,7 @@
 //
 // TensorFlow divides in 64-bit floats, which not every device has. Here the host finds out at which
 // value each bin begins, by TensorFlow's formula, and the device compares.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -65,39 +66,46 @@ absl::Status CheckRange(T low, T high) {
                    static_cast<double>(low), ", ", static_cast<double>(high), "]'"));
 }
 
-// `high` - `low`. That of integers cannot overflow.
+// `low` + `distance`, about.
 template <typename T>
-double Distance(T low, T high) {
-  if constexpr (std::is_integral_v<T>) {
-    return static_cast<double>(static_cast<uint64_t>(high) - static_cast<uint64_t>(low));
-  } else {
-    return static_cast<double>(high) - static_cast<double>(low);
-  }
+T Beyond(T low, double distance) {
+  const double value = static_cast<double>(low) + distance;
+  return value < static_cast<double>(Greatest<T>()) ? static_cast<T>(value) : Greatest<T>();
+}
+
+// `end` - `begin`, which may be more than 2^63.
+uint64_t Between(int64_t begin, int64_t end) {
+  return static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
 }
 
 // The least value of each bin but the first. The bin of a value grows with it, so a search finds
-// them.
+// them: mostly a short one, around where they would be if numbers were exact.
 template <typename T>
 absl::StatusOr<std::vector<T>> BinEdges(const Tensor& range, int32_t bins) {
   const T low = range.vec<T>()(0), high = range.vec<T>()(1);
   TF_RETURN_IF_ERROR(CheckRange(low, high));
-  const double step = Distance(low, high) / bins;
-  const auto is_below = [&](T value, int32_t bin) { return Distance(low, value) / step < bin; };
+  const double origin = static_cast<double>(low);
+  const double step = static_cast<double>(high) / bins - origin / bins;
+  const auto is_below = [&](T value, int32_t bin) {
+    return (static_cast<double>(value) - origin) / step < bin;
+  };
+  constexpr int64_t kReach = 16;
   std::vector<T> edges;
   edges.reserve(bins - 1);
   int64_t begin = Ordered<T>::Of(low);
   for (int32_t bin = 1; bin < bins; ++bin) {
     int64_t end = Ordered<T>::Of(Greatest<T>());
-    while (begin < end) {
-      // Their distance may be more than 2^63.
-      const uint64_t half = (static_cast<uint64_t>(end) - static_cast<uint64_t>(begin)) / 2;
-      const int64_t middle = begin + static_cast<int64_t>(half);
+    const auto cut = [&](int64_t middle) {
       if (is_below(Ordered<T>::At(middle), bin)) {
         begin = middle + 1;
       } else {
         end = middle;
       }
-    }
+    };
+    const int64_t near = std::clamp(Ordered<T>::Of(Beyond(low, step * bin)), begin, end);
+    if (Between(begin, near) > kReach) cut(near - kReach);
+    if (near < end && Between(near, end) > kReach) cut(near + kReach);
+    while (begin < end) cut(begin + static_cast<int64_t>(Between(begin, end) / 2));
     edges.push_back(Ordered<T>::At(begin));
   }
   return edges;

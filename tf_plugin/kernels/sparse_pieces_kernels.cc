@@ -139,38 +139,45 @@ class SparseSplitKernel final : public DynamicShapeKernel {
       return std::vector<OwnedBuffer>();
     }
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * coordinates, BufferOf(indices));
-    TF_ASSIGN_OR_RETURN(PJRT_Buffer * elements, BufferOf(values));
+    const TensorShape elements({values.NumElements()});
+    const ResultType types[] = {
+        {tensorflow::DT_INT32, elements}, {tensorflow::DT_UINT32, elements}, NumbersType(pieces_)};
     FfiAttributes attributes;
     attributes.Add("dimension", dimension).Add("extent", extent);
-    return Launch(*context, "onexpu.sparse_split", {coordinates, elements},
-                  ElementTypes(indices, values, NumbersType(pieces_)), attributes.Build());
+    return Launch(*context, "onexpu.sparse_split", {coordinates}, types, attributes.Build());
   }
 
+  // `results`: the piece of each element, and their order.
   absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
                       absl::Span<const int64_t> numbers) override {
-    const int64_t rank = context->input(1).dim_size(1);
-    int64_t first = 0;
-    for (int i = 0; i < pieces_; ++i) {
-      const int64_t count = numbers[i];
-      TF_RETURN_IF_ERROR(
-          OutputRows(context, i, results[0].get(), first, TensorShape({count, rank})));
-      TF_RETURN_IF_ERROR(
-          OutputRows(context, pieces_ + i, results[1].get(), first, TensorShape({count})));
-      first += count;
+    const Tensor& indices = context->input(1);
+    const Tensor& values = context->input(2);
+    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
+                        HostVector(context->input(3), "Input shape"));
+    int64_t dimension = context->input(0).scalar<int64_t>()();
+    if (dimension < 0) dimension += static_cast<int64_t>(shape.size());
+    std::vector<ResultType> types;
+    for (const int64_t count : numbers) {
+      types.push_back({indices.dtype(), TensorShape({count, indices.dim_size(1)})});
+      types.push_back({values.dtype(), TensorShape({count})});
+    }
+    TF_ASSIGN_OR_RETURN(PJRT_Buffer * coordinates, BufferOf(indices));
+    TF_ASSIGN_OR_RETURN(PJRT_Buffer * elements, BufferOf(values));
+    FfiAttributes attributes;
+    attributes.Add("dimension", dimension).Add("extent", shape[dimension]);
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> made,
+                        Launch(*context, "onexpu.sparse_split_elements",
+                               {coordinates, elements, results[0].get(), results[1].get()}, types,
+                               attributes.Build()));
+    for (int i = 0; i < 2 * pieces_; ++i) {
+      const int output = i % 2 * pieces_ + i / 2;
+      if (numbers[i / 2] == 0) {
+        TF_RETURN_IF_ERROR(OutputUninitialized(context, output, types[i].shape));
+      } else {
+        TF_RETURN_IF_ERROR(SetOutput(context, output, types[i].shape, std::move(made[i])));
+      }
     }
     return absl::OkStatus();
-  }
-
-  static absl::Status OutputRows(OpKernelContext* context, int index, PJRT_Buffer* rows,
-                                 int64_t first, const TensorShape& shape) {
-    if (shape.num_elements() == 0) return OutputUninitialized(context, index, shape);
-    FfiAttributes attributes;
-    attributes.Add("first", first);
-    TF_ASSIGN_OR_RETURN(
-        std::vector<OwnedBuffer> copy,
-        Launch(*context, "onexpu.copy_rows", {rows},
-               {ResultType{context->expected_output_dtype(index), shape}}, attributes.Build()));
-    return SetOutput(context, index, shape, std::move(copy.front()));
   }
 
   int pieces_ = 0;

@@ -137,6 +137,21 @@ def test_coordinates_out_of_order_are_refused(indices: list[list[int]]) -> None:
         matrix(given)
 
 
+@pytest.mark.parametrize(
+    "wrong", [(3, 100), (3, 5000), (3, -1), (2, 200), (9, 200)], ids=["late", "outside", "negative", "row before", "no row"]
+)
+def test_one_wrong_element_in_a_long_row(wrong: tuple[int, int]) -> None:
+    indices = np.stack([np.full(1000, 3), np.arange(1000) * 2], 1)
+    given = {"indices": np.int64(indices), "values": np.ones([1000], np.float32), "dense_shape": np.int64([5, 2000])}
+    with tf.device("/XPU:0"):
+        np.testing.assert_array_equal(
+            csr.csr_sparse_matrix_components(matrix(given), index=0, type=np.float32).col_inds, indices[:, 1]
+        )
+        given["indices"][500] = wrong
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            matrix(given)
+
+
 def test_conversions_refused() -> None:
     given, full = sparse((5, 6)), numbers((5, 6), np.float32)
     both.check_refused(lambda: csr.dense_to_csr_sparse_matrix(full[0], np.int64([[1]])))

@@ -40,6 +40,30 @@ def test_edges_and_their_neighbours() -> None:
     check(values, np.array([low, high]), nbins)
 
 
+@pytest.mark.parametrize("nbins", [1, 2, 33, 1000])
+@pytest.mark.parametrize("limits", [(-0.3, 0.7), (1000.0, 1000.125), (0.0, 1e38), (-3e38, 1e38)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_values_at_edges(dtype: Any, limits: tuple[float, float], nbins: int) -> None:
+    """Among others and the infinities, in long walks of many values at a time."""
+    random = np.random.RandomState(nbins)
+    low, high = np.array(limits, dtype).astype(np.float64)
+    width = (high - low) / nbins
+    edges = (low + width * np.arange(nbins + 1)).astype(dtype)
+    near = [edges, np.nextafter(edges, dtype(np.inf)), np.nextafter(edges, dtype(-np.inf))]
+    between = (low + width * random.uniform(-0.1, nbins + 0.1, 9000)).astype(dtype)
+    values = np.concatenate([*near, between, np.array([np.inf, -np.inf, 0.0, -0.0] * 9, dtype)])
+    check(tf.constant(random.permutation(values)), tf.constant(limits, dtype), nbins)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_many_integers(dtype: Any) -> None:
+    limits = np.iinfo(dtype)
+    values = np.random.RandomState(0).randint(limits.min, limits.max, 9001, dtype)
+    values[::7] = np.arange(len(values[::7])) - 9
+    check(values, np.array([-5, 700], dtype), 101)
+    check(values, np.array([0, limits.max], dtype), 7)
+
+
 def test_more_bins_than_numbers_between() -> None:
     values = np.float32(1) + np.arange(20, dtype=np.float32) * np.finfo(np.float32).eps
     check(values, values[[0, -1]], 1000)
@@ -64,6 +88,7 @@ def test_any_shape() -> None:
     ("values", "value_range", "nbins"),
     [
         ([np.nan, 1.0], [0.0, 1.0], 3),
+        ([0.5] * 11 + [np.nan] + [0.5] * 11, [0.0, 1.0], 3),
         ([0.5], [1.0, 1.0], 3),
         ([0.5], [0.0, 1.0], 0),
         ([0.5], [0.0, 1.0], -1),

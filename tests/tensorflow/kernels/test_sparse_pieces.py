@@ -78,6 +78,13 @@ def test_splits(axis: int, pieces: int) -> None:
     exactly(lambda: R.SparseSplit(split_dim=tf.constant(axis, tf.int64), **given, num_split=pieces))
 
 
+@pytest.mark.parametrize("pieces", [64, 65, 200])
+def test_splits_into_many(pieces: int) -> None:
+    """As many as a walk counts at once, and more."""
+    given = sparse(3000, (20, 250))
+    exactly(lambda: R.SparseSplit(split_dim=tf.constant(1, tf.int64), **given, num_split=pieces))
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_split_of_few(count: int) -> None:
     given = sparse(count, (5, 6))
