@@ -53,7 +53,11 @@ def _case(name: str, dtype: str, backward: bool, _) -> Case:
         device = jax.devices(platform)[0]
         operands = [jax.device_put(jnp.asarray(a, dtype), device) for a in make()]
         step = _step(function, differentiable, backward)
-        return lambda: jax.block_until_ready(step(*operands))
+
+        def run() -> None:
+            jax.block_until_ready(step(*operands))
+
+        return run
 
     contenders = {
         "xpu": contender("xpu", getattr(kernels, name)),
