@@ -39,7 +39,6 @@ struct KernelCall {
   // none.
   std::vector<int64_t> in_place;
   std::atomic<const sycl::kernel*> built{nullptr};  // for the context of the first launch
-  std::atomic<size_t> num_arguments{0};
 
   absl::Status ParseSizes(absl::Span<const int64_t> global_size,
                           absl::Span<const int64_t> local_size);

@@ -14,7 +14,7 @@ import numpy as np
 
 from onexpu import _signature
 from onexpu._errors import SyclCompileError
-from onexpu._shapes import Array, Like, Operand, resolve
+from onexpu._shapes import Array, Like, Operand, is_function, resolve
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 Range = int | Sequence[int] | Callable[..., Any]
@@ -61,7 +61,7 @@ class Launch:
         The outputs', then those of scratch memory.
     num_outputs : int
     in_place : tuple of int
-        Of each result the input whose memory the kernel changes into it, or -1.
+        Of each result the input whose memory the kernel changes into it, or -1; empty for none.
     global_size, local_size : tuple
         Work-items, slowest dimension first; an empty local size leaves it to the device.
     scalars : bytes
@@ -112,9 +112,11 @@ class Definition:
         self.outputs = dict(outputs)
         self.scratch = dict(scratch)
         self._results = self.outputs | self.scratch
-        self._in_place = tuple(
-            self.inputs.index(name) if name in self.inputs else -1 for name in self._results
-        )
+        self._in_place: tuple[int, ...] = ()
+        if not self.outputs.keys().isdisjoint(self.inputs):
+            self._in_place = tuple(
+                self.inputs.index(name) if name in self.inputs else -1 for name in self._results
+            )
         self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
@@ -201,7 +203,7 @@ class Definition:
             is_size = parameter.name not in attributes
             dtype = parameter.dtype
             given = attributes.get(parameter.name)
-            from_shapes = given if callable(given) and not isinstance(given, type) else None
+            from_shapes = given if is_function(given) else None
             if dtype is None and given is not None and from_shapes is None:
                 dtype = dtype_name(given)
             if is_size and (dtype != "uint64" or parameter is not self._signature.scalars[-1]):

@@ -32,7 +32,7 @@ def _compiled_call(name: str, launch: Launch) -> _Call:
     sizes: dict[str, Any] = {"global_size": np.array(launch.global_size, np.int64)}
     if launch.local_size:
         sizes["local_size"] = np.array(launch.local_size, np.int64)
-    if any(x >= 0 for x in launch.in_place):
+    if launch.in_place:
         sizes["in_place"] = np.array(launch.in_place, np.int64)
     if launch.scalars:
         sizes["scalars"] = np.frombuffer(launch.scalars, np.uint8)

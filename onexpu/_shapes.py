@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +37,11 @@ class Operand:
     def size(self) -> Any:
         """The number of elements."""
         return math.prod(self.shape)
+
+
+def is_function(value: Any) -> bool:
+    """Whether it is to be called with operands: dtypes are no functions, though types are callable."""
+    return callable(value) and not isinstance(value, type)
 
 
 Shape = Sequence[Any] | Callable[..., Sequence[Any]]
@@ -83,13 +86,9 @@ def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
     >>> onexpu.like("x", dtype="float32").dtype
     'float32'
     """
-    known = dtype is None or _is_function(dtype)
+    known = dtype is None or is_function(dtype)
     return Like(input, dtype if known else dtype_name(dtype), shape)
 
-
-def _is_function(dtype: Any) -> bool:
-    """Whether it is no dtype: numpy's and JAX's types are callable, too."""
-    return isinstance(dtype, types.FunctionType | functools.partial)
 
 
 def array(shape: Shape, dtype: Any) -> Array:
@@ -125,7 +124,7 @@ def resolve(
         operand = next(o for o in operands if o.name == specification.input)
         shape = operand.shape if specification.shape is None else specification.shape
         dtype = specification.dtype or operand.dtype
-        if _is_function(dtype):
+        if is_function(dtype):
             dtype = dtype_name(dtype(operand.dtype))
     if callable(shape):
         shape = shape(*operands)

@@ -58,7 +58,7 @@ def _run(operands: Sequence[tf.Tensor], launch: Launch) -> Sequence[tf.Tensor]:
         "kernel": launch.kernel.key,
         "scalars": launch.scalars,
         "local_size": list(launch.local_size),
-        "in_place": list(launch.in_place) if any(x >= 0 for x in launch.in_place) else [],
+        "in_place": list(launch.in_place),
         "output_types": [tf.as_dtype(dtype) for _, dtype in launch.results],
     }
     sizes = [*launch.global_size, *(d for shape, _ in launch.results for d in shape)]

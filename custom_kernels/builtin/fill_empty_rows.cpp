@@ -3,15 +3,12 @@
 // Elements are sorted by their rows, stably. A row begins behind the elements and the empty rows
 // before it. Numbers of elements are less than 2^32.
 
+#include "custom_kernels/builtin/bits128.hpp"
 #include "custom_kernels/builtin/complex.hpp"
 
 struct FillSizes {
   std::int64_t elements, rows, chunk;
   std::int64_t rank;
-};
-
-struct Bits128 {
-  std::uint64_t low, high;
 };
 
 // What is in no row comes last.

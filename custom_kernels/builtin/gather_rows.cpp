@@ -1,13 +1,11 @@
 // Rows picked by their places. Kernel source: built by sycl_kernels, see BUILD.
 
+#include "custom_kernels/builtin/bits128.hpp"
+
 struct GatherSizes {
   std::int64_t rows, columns;
   std::int64_t chunk, piece;  // rows and columns of a work-item
   std::int64_t pieces;        // of a row
-};
-
-struct Bits128 {
-  std::uint64_t low, high;
 };
 
 // A work-item per chunk of rows of the result and piece of a row.

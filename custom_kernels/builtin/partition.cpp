@@ -1,8 +1,6 @@
 // Rows by the partition that each belongs to. Kernel source: built by sycl_kernels, see BUILD.
 
-struct Bits128 {
-  std::uint64_t low, high;
-};
+#include "custom_kernels/builtin/bits128.hpp"
 
 // Addresses of the rows of some partitions side by side.
 struct Destinations {

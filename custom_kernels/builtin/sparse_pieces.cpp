@@ -1,15 +1,13 @@
 // Slices of sparse tensors of coordinates, and joining them. Kernel source: built by sycl_kernels,
 // see BUILD.
 
+#include "custom_kernels/builtin/bits128.hpp"
+
 struct PieceSizes {
   std::int64_t elements, chunk;
   std::int32_t rank, dimension;
   std::int64_t offset;               // to be added in that dimension
   std::int64_t start[16], size[16];  // of a slice
-};
-
-struct Bits128 {
-  std::uint64_t low, high;
 };
 
 namespace {

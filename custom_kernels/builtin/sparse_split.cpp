@@ -1,8 +1,6 @@
 // Equal pieces of sparse tensors of coordinates. Kernel source: built by sycl_kernels, see BUILD.
 
-struct Bits128 {
-  std::uint64_t low, high;
-};
+#include "custom_kernels/builtin/bits128.hpp"
 
 struct SplitSizes {
   std::int64_t elements, pieces, chunk;

@@ -5,16 +5,14 @@
 // is zero depends on its bits alone: `mask` leaves out the signs of floating-point numbers, so one
 // kernel serves all types of a size.
 
+#include "custom_kernels/builtin/bits128.hpp"
+
 struct WhereSizes {
   std::int64_t elements, chunk;
   std::uint64_t mask;
   std::int32_t rank;
   std::int32_t padding;
   std::int64_t dimensions[8];
-};
-
-struct Bits128 {
-  std::uint64_t low, high;
 };
 
 namespace {

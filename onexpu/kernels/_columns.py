@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from onexpu._kernel import sycl_kernel
-from onexpu._shapes import like
-from onexpu.kernels._teams import has_cpu_schedules
+from onexpu._shapes import Like, Operand, like
+from onexpu.kernels._teams import all_rows, columns, has_cpu_schedules, wide
 
 _SOURCE = """
 // A work-item per some columns: rows are added in their order.
@@ -45,9 +45,12 @@ def column_sums(partial: Any, shared: Any) -> Any:
     return _column_sums(partial, shared)
 
 
-def partial_rows(rows: Any) -> Any:
-    """Into how many sums gradients add up `rows` at first: one for each team."""
-    most = 64 if has_cpu_schedules() else 512
-    if isinstance(rows, int):
-        return max(min(rows, most), 1)
-    return most
+def teams(x: Operand, *_: Operand) -> Any:
+    """How many teams share the rows of `x`, each with a sum of its own, where these are summed up."""
+    rows, most = all_rows(x), 64 if has_cpu_schedules() else 512
+    return max(min(rows, most), 1) if isinstance(rows, int) else most
+
+
+def partial_sums() -> Like:
+    """Describes the teams' sums over the rows of `x`."""
+    return like("x", dtype=wide, shape=lambda x, *_: (teams(x), columns(x)))

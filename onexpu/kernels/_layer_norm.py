@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from onexpu._shapes import Operand, like
-from onexpu.kernels._columns import column_sums, partial_rows
-from onexpu.kernels._teams import FLOATING, TeamKernel, wide
+from onexpu._shapes import like
+from onexpu.kernels._columns import column_sums, partial_sums, teams
+from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
 template <typename C>
@@ -117,42 +116,26 @@ ONEXPU_KERNEL void layer_norm_gradient_together(const T* x, const T* weight, con
 """
 
 
-def _rows(x: Operand, *_: Operand) -> Any:
-    return math.prod(x.shape[:-1])
-
-
-def _columns(x: Operand, *_: Operand) -> Any:
-    return x.shape[-1]
-
-
-def _teams(x: Operand, *_: Operand) -> Any:
-    return partial_rows(_rows(x))
-
-
-def _partial_shape(x: Operand, *_: Operand) -> tuple[Any, Any]:
-    return _teams(x), _columns(x)
-
-
 _forward = TeamKernel(
     _SOURCE,
     "layer_norm",
-    rows=_rows,
+    rows=all_rows,
     inputs=["x", "weight", "bias"],
     outputs={"y": like("x")},
-    attributes={"epsilon": float, "columns": _columns},
+    attributes={"epsilon": float, "columns": columns},
     dtypes=FLOATING,
 )
 _backward = TeamKernel(
     _SOURCE,
     "layer_norm_gradient",
-    rows=_teams,
+    rows=teams,
     inputs=["x", "weight", "dy"],
     outputs={
         "dx": like("x"),
-        "weight_sums": like("x", dtype=wide, shape=_partial_shape),
-        "bias_sums": like("x", dtype=wide, shape=_partial_shape),
+        "weight_sums": partial_sums(),
+        "bias_sums": partial_sums(),
     },
-    attributes={"epsilon": float, "rows": _rows, "columns": _columns, "teams": _teams},
+    attributes={"epsilon": float, "rows": all_rows, "columns": columns, "teams": teams},
     dtypes=FLOATING,
 )
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from onexpu._shapes import Operand, like
-from onexpu.kernels._columns import column_sums, partial_rows
-from onexpu.kernels._teams import FLOATING, TeamKernel, wide
+from onexpu._shapes import like
+from onexpu.kernels._columns import column_sums, partial_sums, teams
+from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
 template <bool is_group, typename T>
@@ -94,37 +93,25 @@ ONEXPU_KERNEL void rms_norm_gradient_together(const T* x, const T* weight, const
 """
 
 
-def _rows(x: Operand, *_: Operand) -> Any:
-    return math.prod(x.shape[:-1])
-
-
-def _columns(x: Operand, *_: Operand) -> Any:
-    return x.shape[-1]
-
-
-def _teams(x: Operand, *_: Operand) -> Any:
-    return partial_rows(_rows(x))
-
-
 _forward = TeamKernel(
     _SOURCE,
     "rms_norm",
-    rows=_rows,
+    rows=all_rows,
     inputs=["x", "weight"],
     outputs={"y": like("x")},
-    attributes={"epsilon": float, "columns": _columns},
+    attributes={"epsilon": float, "columns": columns},
     dtypes=FLOATING,
 )
 _backward = TeamKernel(
     _SOURCE,
     "rms_norm_gradient",
-    rows=_teams,
+    rows=teams,
     inputs=["x", "weight", "dy"],
     outputs={
         "dx": like("x"),
-        "partial": like("x", dtype=wide, shape=lambda x, *_: (_teams(x), x.shape[-1])),
+        "partial": partial_sums(),
     },
-    attributes={"epsilon": float, "rows": _rows, "columns": _columns, "teams": _teams},
+    attributes={"epsilon": float, "rows": all_rows, "columns": columns, "teams": teams},
     dtypes=FLOATING,
 )
 

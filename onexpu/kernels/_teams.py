@@ -15,6 +15,7 @@ Where elements have no rows, blocks of `BLOCK` of them are rows: `block_rows`.
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -58,8 +59,11 @@ struct Team {
   }
   template <typename T>
   T sum(T value) const {
-    if constexpr (!is_group) return value;
-    return sycl::reduce_over_group(onexpu::item().get_group(), value, sycl::plus<T>());
+    if constexpr (is_group) {
+      return sycl::reduce_over_group(onexpu::item().get_group(), value, sycl::plus<T>());
+    } else {
+      return value;
+    }
   }
   // The sum over what for_columns gives to `function`: vectors of T.
   template <typename T, typename Function>
@@ -83,6 +87,16 @@ struct Team {
 def block_rows(x: Operand, *_: Operand) -> Any:
     """How many blocks the elements of `x` are."""
     return -(-x.size // BLOCK)
+
+
+def all_rows(x: Operand, *_: Operand) -> Any:
+    """How many rows `x` has: its last dimension is a row's."""
+    return math.prod(x.shape[:-1])
+
+
+def columns(x: Operand, *_: Operand) -> Any:
+    """How many columns a row of `x` has."""
+    return x.shape[-1]
 
 
 def wide(dtype: str) -> str:

@@ -127,14 +127,11 @@ def test_tensorflow(case: Case, mode: str, cpu) -> None:
     operands = case.operands()
     run = call
     if mode != "eager":
-        signature = [tf.TensorSpec(s, tf.float32) for s in case.shapes]
-        if "unknown" in mode and not (case.name == "swiglu" or len(case.shapes[0]) == 2):
-            signature[0] = tf.TensorSpec([None, *case.shapes[0][1:]], tf.float32)
-        elif "unknown" in mode:
-            signature[:] = [
-                tf.TensorSpec([None, *s[1:]], tf.float32) if len(s) > 1 else tf.TensorSpec(s, tf.float32)
-                for s in case.shapes
-            ]
+        # The batch size: what operands of the first one's rank begin with.
+        unknown = "unknown" in mode
+        signature = [
+            tf.TensorSpec([None, *s[1:]] if unknown and len(s) == len(case.shapes[0]) else s, tf.float32) for s in case.shapes
+        ]
         run = tf.function(call, input_signature=signature, jit_compile="jit" in mode)
     with tf.device("/XPU:0"):
         found = [t.numpy() for t in run(*map(tf.constant, operands))]

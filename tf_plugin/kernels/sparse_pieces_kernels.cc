@@ -102,6 +102,12 @@ class SparseSplitKernel final : public DynamicShapeKernel {
   }
 
  private:
+  // Valid once Start has checked it.
+  static int64_t Dimension(OpKernelContext* context, int64_t rank) {
+    const int64_t axis = context->input(0).scalar<int64_t>()();
+    return axis < 0 ? axis + rank : axis;
+  }
+
   absl::StatusOr<std::vector<OwnedBuffer>> Start(OpKernelContext* context) override {
     const Tensor& axis = context->input(0);
     const Tensor& indices = context->input(1);
@@ -114,12 +120,11 @@ class SparseSplitKernel final : public DynamicShapeKernel {
       return absl::InvalidArgumentError(
           absl::StrCat("Input axis should be a scalar, got shape ", axis.shape().DebugString()));
     }
-    int64_t dimension = axis.scalar<int64_t>()();
-    if (dimension < -rank || dimension >= rank) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Input axis should be in range [", -rank, ", ", rank, "), got ", dimension));
+    const int64_t dimension = Dimension(context, rank);
+    if (dimension < 0 || dimension >= rank) {
+      return absl::InvalidArgumentError(absl::StrCat("Input axis should be in range [", -rank, ", ",
+                                                     rank, "), got ", axis.scalar<int64_t>()()));
     }
-    if (dimension < 0) dimension += rank;
     const int64_t extent = shape[dimension];
     if (pieces_ < 1 || pieces_ > extent) {
       return absl::InvalidArgumentError(
@@ -154,8 +159,7 @@ class SparseSplitKernel final : public DynamicShapeKernel {
     const Tensor& values = context->input(2);
     TF_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
                         HostVector(context->input(3), "Input shape"));
-    int64_t dimension = context->input(0).scalar<int64_t>()();
-    if (dimension < 0) dimension += static_cast<int64_t>(shape.size());
+    const int64_t dimension = Dimension(context, static_cast<int64_t>(shape.size()));
     std::vector<ResultType> types;
     for (const int64_t count : numbers) {
       types.push_back({indices.dtype(), TensorShape({count, indices.dim_size(1)})});
