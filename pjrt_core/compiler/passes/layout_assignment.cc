@@ -14,10 +14,13 @@
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
+#include "xla/service/hlo.pb.h"
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
@@ -66,6 +69,14 @@ std::optional<xla::Layout> LayoutForTransposes(const xla::HloInstruction& produc
   }
   return xla::LayoutUtil::MakeLayout(
       std::vector<int64_t>(transpose->dimensions().rbegin(), transpose->dimensions().rend()));
+}
+
+// A handler knows shapes, not layouts; JAX states those of its calls, TensorFlow does not.
+bool IsUnconstrainedHandlerCall(const xla::HloInstruction& instruction) {
+  const auto* call = xla::DynCast<xla::HloCustomCallInstruction>(&instruction);
+  return call != nullptr && !call->layout_constrained() &&
+         call->api_version() == xla::CustomCallApiVersion::API_VERSION_TYPED_FFI &&
+         !IsLibraryCall(instruction);
 }
 
 }  // namespace
@@ -150,8 +161,20 @@ absl::Status LayoutAssignment::ConstrainToLines(const xla::HloInstruction* fft) 
   return SetInstructionLayout(WithLayout(fft->shape(), layout), fft);
 }
 
+absl::Status LayoutAssignment::ConstrainToDefaults(const xla::HloInstruction* call) {
+  const auto by_rows = [](xla::Shape shape) {
+    xla::LayoutUtil::SetToDefaultLayout(&shape);
+    return shape;
+  };
+  for (int64_t i = 0; i < call->operand_count(); ++i) {
+    ONEXPU_RETURN_IF_ERROR(SetOperandLayout(by_rows(call->operand(i)->shape()), call, i));
+  }
+  return SetInstructionLayout(by_rows(call->shape()), call);
+}
+
 absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constraints) {
   for (const xla::HloInstruction* call : constraints->computation()->instructions()) {
+    if (IsUnconstrainedHandlerCall(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToDefaults(call));
     if (IsByColumns(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToColumns(call));
     if (IsMatmul(*call)) {
       ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));

@@ -24,6 +24,8 @@ class LayoutAssignment : public xla::LayoutAssignment {
   absl::Status AddBackendConstraints(LayoutConstraints* constraints) override;
 
  private:
+  // By rows.
+  absl::Status ConstrainToDefaults(const xla::HloInstruction* call);
   absl::Status ConstrainToColumns(const xla::HloInstruction* call);
   // A product that is only transposed is written where the transpose would put it.
   absl::Status ConstrainToTranspose(const xla::HloInstruction* product);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -30,6 +31,12 @@ Epilogue ReadEpilogue(const CallSettings& settings) {
 }
 
 }  // namespace
+
+bool IsLibraryCall(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == xla::HloOpcode::kCustomCall &&
+         (absl::StartsWith(instruction.custom_call_target(), "onednn-") ||
+          absl::StartsWith(instruction.custom_call_target(), "onemkl-"));
+}
 
 bool IsMatmul(const xla::HloInstruction& instruction) {
   return HasTarget(instruction, kMatmulTarget);

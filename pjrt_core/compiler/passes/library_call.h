@@ -47,6 +47,8 @@ struct ConvolutionConfig {
 // The operand that is the addend, if there is one.
 inline constexpr int64_t kAddendOperand = 2;
 
+// Whether the compiler made the call, of oneDNN or of oneMKL (mkl_call.h).
+bool IsLibraryCall(const xla::HloInstruction& instruction);
 bool IsMatmul(const xla::HloInstruction& instruction);
 bool IsConvolutionCall(const xla::HloInstruction& instruction);
 
