@@ -12,8 +12,20 @@
 namespace onexpu {
 namespace {
 
+// SPIR-V that kernels came with, and what is built from it.
+struct OwnedSpirv {
+  explicit OwnedSpirv(absl::Span<const uint8_t> spirv)
+      : bytes(spirv.begin(), spirv.end()), build(bytes) {}
+
+  const std::vector<uint8_t> bytes;
+  SpirvBuild build;
+};
+
 struct Registry {
   absl::Mutex mutex;
+  // By its bytes, in which the keys lie.
+  absl::flat_hash_map<absl::string_view, std::shared_ptr<OwnedSpirv>> modules
+      ABSL_GUARDED_BY(mutex);
   absl::flat_hash_map<std::string, std::unique_ptr<RegisteredKernel>> kernels
       ABSL_GUARDED_BY(mutex);
 };
@@ -23,8 +35,12 @@ Registry& ProcessRegistry() {
   return *registry;
 }
 
+absl::string_view Text(absl::Span<const uint8_t> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 bool SameKernel(const RegisteredKernel& a, const RegisteredKernel& b) {
-  return a.spirv == b.spirv && a.scalar_sizes == b.scalar_sizes &&
+  return a.module->spirv() == b.module->spirv() && a.scalar_sizes == b.scalar_sizes &&
          a.module->entry_point() == b.module->entry_point();
 }
 
@@ -51,12 +67,17 @@ absl::Status RegisterKernel(absl::string_view key, absl::string_view entry_point
   }
   auto kernel = std::make_unique<RegisteredKernel>();
   kernel->key = std::string(key);
-  kernel->spirv.assign(spirv.begin(), spirv.end());
   kernel->scalar_sizes.assign(scalar_sizes.begin(), scalar_sizes.end());
-  kernel->module = std::make_unique<SpirvModule>(kernel->spirv, std::string(entry_point));
 
   Registry& registry = ProcessRegistry();
   absl::MutexLock lock(&registry.mutex);
+  auto known = registry.modules.find(Text(spirv));
+  if (known == registry.modules.end()) {
+    auto owned = std::make_shared<OwnedSpirv>(spirv);
+    known = registry.modules.emplace(Text(owned->bytes), owned).first;
+  }
+  kernel->module = std::make_unique<SpirvModule>(
+      std::shared_ptr<SpirvBuild>(known->second, &known->second->build), std::string(entry_point));
   std::unique_ptr<RegisteredKernel>& entry = registry.kernels[kernel->key];
   if (entry == nullptr) {
     entry = std::move(kernel);
@@ -72,9 +93,12 @@ absl::StatusOr<RegisteredKernel*> FindKernel(absl::string_view key) {
   absl::MutexLock lock(&registry.mutex);
   auto found = registry.kernels.find(key);
   if (found != registry.kernels.end()) return found->second.get();
-  return absl::NotFoundError(absl::StrCat(
-      "onexpu: no kernel '", key, "' is registered in this process: create the onexpu.sycl_kernel ",
-      "that the program was made with before loading it"));
+  return absl::NotFoundError(
+      absl::StrCat("onexpu: no kernel '", key,
+                   "' is registered in this process. The program was made with it in ",
+                   "another one: before loading the program, define the same onexpu.sycl_kernel "
+                   "here and compile ",
+                   "it for the types in angle brackets, as in kernel.spirv('float32')"));
 }
 
 }  // namespace onexpu

@@ -22,9 +22,8 @@ namespace onexpu {
 
 struct RegisteredKernel {
   std::string key;
-  std::vector<uint8_t> spirv;
-  std::vector<uint32_t> scalar_sizes;  // bytes, in the order of the kernel's scalar arguments
-  std::unique_ptr<SpirvModule> module;
+  std::vector<uint32_t> scalar_sizes;   // bytes, in the order of the kernel's scalar arguments
+  std::unique_ptr<SpirvModule> module;  // kernels of the same SPIR-V are built together
 };
 
 // INVALID_ARGUMENT unless `spirv` is a SPIR-V module with that entry point; ALREADY_EXISTS when the

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "custom_kernels/fault_note.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_registry.h"
 #include "sycl/sycl.hpp"
@@ -22,7 +23,40 @@
 namespace onexpu {
 namespace {
 
+// Context of an execution: where the event of the last command goes, or null (kLastCommandType in
+// pjrt_core/thunks/ffi_context.h).
+struct LastCommand {
+  static xla::ffi::TypeId id;
+};
+xla::ffi::TypeId LastCommand::id = {0};
+
+}  // namespace
+}  // namespace onexpu
+
+template <>
+struct xla::ffi::CtxDecoding<onexpu::LastCommand> {
+  using Type = std::optional<sycl::event>*;
+
+  static std::optional<Type> Decode(const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* context,
+                                    DiagnosticEngine& diagnostic) {
+    XLA_FFI_ExecutionContext_Get_Args args = {};
+    args.struct_size = XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE;
+    args.ctx = context;
+    args.type_id = &onexpu::LastCommand::id;
+    if (XLA_FFI_Error* const error = api->XLA_FFI_ExecutionContext_Get(&args); error != nullptr) {
+      diagnostic.Emit(internal::GetErrorMessage(api, error));
+      internal::DestroyError(api, error);
+      return std::nullopt;
+    }
+    return static_cast<Type>(args.data);
+  }
+};
+
+namespace onexpu {
+namespace {
+
 namespace ffi = ::xla::ffi;
+namespace syclexp = sycl::ext::oneapi::experimental;
 
 std::atomic<uint64_t> launches{0};
 
@@ -38,6 +72,8 @@ struct KernelCall {
   // Of each result the operand whose memory it takes over, or -1: one pointer for both. Empty:
   // none.
   std::vector<int64_t> in_place;
+  std::vector<int64_t> zeroed;  // results that are zeros before the kernel runs
+  std::atomic<bool> is_on_cpu{false};
   std::atomic<const sycl::kernel*> built{nullptr};  // for the context of the first launch
 
   absl::Status ParseSizes(absl::Span<const int64_t> global_size,
@@ -137,6 +173,14 @@ absl::StatusOr<std::unique_ptr<KernelCall>> MakeKernelCall(const ffi::Dictionary
     }
     call->in_place.assign(value->begin(), value->end());
   }
+  if (attributes.contains("zeroed")) {
+    ffi::ErrorOr<ffi::Span<const int64_t>> value =
+        attributes.get<ffi::Span<const int64_t>>("zeroed");
+    if (!value.has_value()) {
+      return absl::InvalidArgumentError("onexpu: zeroed must be an array of i64");
+    }
+    call->zeroed.assign(value->begin(), value->end());
+  }
   size_t expected = 0;
   for (uint32_t size : call->kernel->scalar_sizes) expected += size;
   if (expected != call->scalars.size()) {
@@ -169,6 +213,18 @@ absl::Status CheckInPlace(const KernelCall& call, ffi::RemainingArgs operands,
       "onexpu: kernel '", call.kernel->key, "': in_place [", absl::StrJoin(call.in_place, ", "),
       "] must name for each of ", results.size(), " results -1 or one of ", operands.size(),
       " operands, of the result's size and for one result"));
+}
+
+absl::Status CheckZeroed(const KernelCall& call, ffi::RemainingRets results) {
+  for (const int64_t result : call.zeroed) {
+    if (result >= 0 && static_cast<size_t>(result) < results.size() && !call.IsInPlace(result)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: kernel '", call.kernel->key, "': zeroed [", absl::StrJoin(call.zeroed, ", "),
+        "] must name some of ", results.size(), " results, and none in place"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status CheckLaunch(const KernelCall& call, const sycl::kernel& kernel, size_t num_arguments,
@@ -208,8 +264,16 @@ void Launch(sycl::handler& handler, const KernelCall& call, const sycl::kernel& 
   }
 }
 
-absl::Status Submit(sycl::queue& queue, const KernelCall& call, const sycl::kernel& kernel,
-                    ffi::RemainingArgs operands, ffi::RemainingRets results) {
+void SetToZero(sycl::queue& queue, const KernelCall& call, ffi::RemainingRets results) {
+  for (const int64_t zeroed : call.zeroed) {
+    ffi::Result<ffi::AnyBuffer> result = *results.get<ffi::AnyBuffer>(zeroed);
+    syclexp::memset(queue, result->untyped_data(), 0, result->size_bytes());
+  }
+}
+
+absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command,
+                    const KernelCall& call, const sycl::kernel& kernel, ffi::RemainingArgs operands,
+                    ffi::RemainingRets results) {
   absl::InlinedVector<void*, 16> pointers;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ffi::AnyBuffer operand = *operands.get<ffi::AnyBuffer>(i);
@@ -220,7 +284,7 @@ absl::Status Submit(sycl::queue& queue, const KernelCall& call, const sycl::kern
     void* const destination = (*results.get<ffi::AnyBuffer>(*result))->untyped_data();
     // A caller that could not give the operand away.
     if (destination != operand.untyped_data()) {
-      queue.memcpy(destination, operand.untyped_data(), operand.size_bytes());
+      syclexp::memcpy(queue, destination, operand.untyped_data(), operand.size_bytes());
     }
     pointers.back() = destination;
   }
@@ -228,26 +292,41 @@ absl::Status Submit(sycl::queue& queue, const KernelCall& call, const sycl::kern
     if (call.IsInPlace(i)) continue;
     pointers.push_back((*results.get<ffi::AnyBuffer>(i))->untyped_data());
   }
-  queue.submit([&](sycl::handler& handler) {
+  SetToZero(queue, call, results);
+  if (call.is_on_cpu.load(std::memory_order_relaxed)) {
+    NoteLaunch(call.kernel->key.c_str(), call.global, call.local, call.dimensions);
+  }
+  const auto group = [&](sycl::handler& handler) {
     int index = 0;
     for (void* const pointer : pointers) handler.set_arg(index++, pointer);
     const uint8_t* scalar = call.scalars.data();
     for (uint32_t size : call.kernel->scalar_sizes) {
-      handler.set_arg(index++, sycl::ext::oneapi::experimental::raw_kernel_arg(scalar, size));
+      handler.set_arg(index++, syclexp::raw_kernel_arg(scalar, size));
       scalar += size;
     }
     if (call.dimensions == 1) Launch<1>(handler, call, kernel);
     if (call.dimensions == 2) Launch<2>(handler, call, kernel);
     if (call.dimensions == 3) Launch<3>(handler, call, kernel);
-  });
+  };
+  // Without an event, unless somebody asks: the queue is in order, and an event costs some
+  // microseconds.
+  if (last_command == nullptr) {
+    syclexp::submit(queue, group);
+  } else {
+    *last_command = queue.submit(group);
+  }
   CountKernelLaunch();
   return absl::OkStatus();
 }
 
-absl::Status ExecuteCall(sycl::queue& queue, KernelCall& call, ffi::RemainingArgs operands,
+absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_command,
+                         KernelCall& call, ffi::RemainingArgs operands,
                          ffi::RemainingRets results) {
   for (int i = 0; i < call.dimensions; ++i) {
-    if (call.global[i] == 0) return absl::OkStatus();
+    if (call.global[i] != 0) continue;
+    absl::Status zeroed = CheckZeroed(call, results);
+    if (zeroed.ok()) SetToZero(queue, call, results);
+    return zeroed;
   }
   const sycl::kernel* kernel = call.built.load(std::memory_order_acquire);
   if (kernel == nullptr) {
@@ -255,19 +334,24 @@ absl::Status ExecuteCall(sycl::queue& queue, KernelCall& call, ffi::RemainingArg
     if (!built.ok()) return built.status();
     absl::Status places = CheckInPlace(call, operands, results);
     if (!places.ok()) return places;
+    absl::Status zeroed = CheckZeroed(call, results);
+    if (!zeroed.ok()) return zeroed;
     size_t num_arguments = operands.size() + results.size() + call.kernel->scalar_sizes.size();
     for (size_t i = 0; i < results.size(); ++i) num_arguments -= call.IsInPlace(i);
     absl::Status check = CheckLaunch(call, **built, num_arguments, queue);
     if (!check.ok()) return check;
     kernel = *built;
+    const bool is_on_cpu = queue.get_device().is_cpu();
+    if (is_on_cpu) NoteFaults();
+    call.is_on_cpu.store(is_on_cpu, std::memory_order_relaxed);
     call.built.store(kernel, std::memory_order_release);
   }
-  return Submit(queue, call, *kernel, operands, results);
+  return Submit(queue, last_command, call, *kernel, operands, results);
 }
 
-ffi::Error Execute(sycl::queue* queue, KernelCall* call, ffi::RemainingArgs operands,
-                   ffi::RemainingRets results) {
-  return ToFfiError(ExecuteCall(*queue, *call, operands, results));
+ffi::Error Execute(sycl::queue* queue, std::optional<sycl::event>* last_command, KernelCall* call,
+                   ffi::RemainingArgs operands, ffi::RemainingRets results) {
+  return ToFfiError(ExecuteCall(*queue, last_command, *call, operands, results));
 }
 
 XLA_FFI_DEFINE_HANDLER(kInstantiate, Instantiate,
@@ -275,6 +359,7 @@ XLA_FFI_DEFINE_HANDLER(kInstantiate, Instantiate,
 XLA_FFI_DEFINE_HANDLER(kExecute, Execute,
                        ffi::Ffi::Bind()
                            .Ctx<ffi::PlatformStream<sycl::queue*>>()
+                           .Ctx<LastCommand>()
                            .Ctx<ffi::State<KernelCall>>()
                            .RemainingArgs()
                            .RemainingRets());
@@ -286,6 +371,9 @@ void CountKernelLaunch() { launches.fetch_add(1, std::memory_order_relaxed); }
 uint64_t KernelLaunches() { return launches.load(std::memory_order_relaxed); }
 
 absl::Status RegisterKernelTargetTypes(const XLA_FFI_Api* api) {
+  absl::Status registered = StatusFromFfi(
+      api, ffi::Ffi::RegisterTypeId(api, "onexpu.last_command", &LastCommand::id, nullptr));
+  if (!registered.ok()) return registered;
   return StatusFromFfi(
       api, ffi::Ffi::RegisterTypeId(api, "onexpu.kernel_call", &KernelCall::id, &kKernelCallType));
 }

@@ -11,18 +11,29 @@ namespace {
 // From the SPIR-V specification.
 constexpr uint32_t kMagic = 0x07230203;
 constexpr size_t kHeaderWords = 5;
+constexpr uint32_t kOpExtension = 10;
+constexpr uint32_t kOpMemoryModel = 14;
 constexpr uint32_t kOpEntryPoint = 15;
+constexpr uint32_t kOpCapability = 17;
 constexpr uint32_t kOpFunctionEnd = 56;
 constexpr uint32_t kKernelModel = 6;
+
+uint32_t Word(absl::Span<const uint8_t> spirv, size_t index) {
+  uint32_t value;
+  std::memcpy(&value, spirv.data() + 4 * index, sizeof(value));
+  return value;
+}
+
+// A literal string in the words from `index` up to `end`.
+std::string Text(absl::Span<const uint8_t> spirv, size_t index, size_t end) {
+  const char* text = reinterpret_cast<const char*>(spirv.data() + 4 * index);
+  return std::string(text, strnlen(text, 4 * (end - index)));
+}
 
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8_t> spirv) {
-  auto word = [&](size_t index) {
-    uint32_t value;
-    std::memcpy(&value, spirv.data() + 4 * index, sizeof(value));
-    return value;
-  };
+  const auto word = [&](size_t index) { return Word(spirv, index); };
   const size_t words = spirv.size() / 4;
   if (spirv.size() % 4 != 0 || words < kHeaderWords || word(0) != kMagic) {
     return absl::InvalidArgumentError("onexpu: these bytes are no SPIR-V module");
@@ -38,8 +49,7 @@ absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8
           absl::StrCat("onexpu: the SPIR-V module is damaged at word ", position));
     }
     if (last_opcode == kOpEntryPoint && length > 3 && word(position + 1) == kKernelModel) {
-      const char* name = reinterpret_cast<const char*>(spirv.data() + 4 * (position + 3));
-      names.emplace_back(name, strnlen(name, 4 * (length - 3)));
+      names.push_back(Text(spirv, position + 3, position + length));
     }
     position += length;
   }
@@ -48,6 +58,29 @@ absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8
   }
   if (names.empty()) return absl::InvalidArgumentError("onexpu: the SPIR-V module has no kernel");
   return names;
+}
+
+SpirvNeeds ReadSpirvNeeds(absl::Span<const uint8_t> spirv) {
+  SpirvNeeds needs;
+  const uint32_t version = Word(spirv, 1);
+  needs.major_version = version >> 16 & 0xff;
+  needs.minor_version = version >> 8 & 0xff;
+  const size_t words = spirv.size() / 4;
+  for (size_t position = kHeaderWords; position < words;) {
+    const uint32_t length = Word(spirv, position) >> 16;
+    const uint32_t opcode = Word(spirv, position) & 0xffff;
+    if (length < 2) break;
+    if (opcode == kOpCapability) needs.capabilities.push_back(Word(spirv, position + 1));
+    if (opcode == kOpExtension) {
+      needs.extensions.push_back(Text(spirv, position + 1, position + length));
+    }
+    if (opcode == kOpMemoryModel) {
+      needs.addressing_model = Word(spirv, position + 1);
+      break;  // what follows needs no more
+    }
+    position += length;
+  }
+  return needs;
 }
 
 }  // namespace onexpu

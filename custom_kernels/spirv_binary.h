@@ -16,6 +16,17 @@ namespace onexpu {
 // driver (some accept it).
 absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8_t> spirv);
 
+// What a module needs of a device.
+struct SpirvNeeds {
+  uint32_t major_version = 0, minor_version = 0;
+  uint32_t addressing_model = 0;
+  std::vector<uint32_t> capabilities;
+  std::vector<std::string> extensions;
+};
+
+// Of a module that SpirvEntryPoints accepts.
+SpirvNeeds ReadSpirvNeeds(absl::Span<const uint8_t> spirv);
+
 }  // namespace onexpu
 
 #endif  // CUSTOM_KERNELS_SPIRV_BINARY_H_

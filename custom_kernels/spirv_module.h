@@ -1,4 +1,4 @@
-// A SPIR-V module and the kernels that are built from it, once per SYCL context.
+// SPIR-V modules and the kernels that are built from them, once per SYCL context.
 //
 // Shared; thread-safe. Kernels are built when first asked for, and kept as long as the module.
 #ifndef CUSTOM_KERNELS_SPIRV_MODULE_H_
@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,20 +20,52 @@
 
 namespace onexpu {
 
+// The kernels of a module that is built, by their entry points; keeps it. May throw what SYCL
+// throws.
+using BuiltKernels = std::function<absl::StatusOr<sycl::kernel>(const std::string& entry_point)>;
+
+// Builds a module for the device of a queue.
+using SpirvBuilder = absl::StatusOr<BuiltKernels> (*)(const sycl::queue& queue,
+                                                      absl::Span<const uint8_t> spirv);
+
+// Who builds from now on. The core sets one that keeps native binaries on disk; without it SYCL
+// builds, in every process anew.
+void SetSpirvBuilder(SpirvBuilder builder);
+
+// A module as a device builds it: all of its kernels at once.
+class SpirvBuild {
+ public:
+  // `spirv` must outlive this (what is embedded in the library does).
+  explicit SpirvBuild(absl::Span<const uint8_t> spirv) : spirv_(spirv) {}
+
+  absl::Span<const uint8_t> spirv() const { return spirv_; }
+
+  // The pointer stays valid as long as this. UNIMPLEMENTED for what the device lacks, INTERNAL with
+  // its compiler's words for what it refuses.
+  absl::StatusOr<const BuiltKernels*> For(const sycl::queue& queue);
+
+ private:
+  absl::Span<const uint8_t> spirv_;
+  absl::Mutex mutex_;
+  std::vector<std::pair<sycl::context, const BuiltKernels*>> built_ ABSL_GUARDED_BY(mutex_);
+};
+
 class SpirvModule {
  public:
-  // `spirv` must outlive the module (what is embedded in the library does).
   SpirvModule(absl::Span<const uint8_t> spirv, std::string entry_point)
-      : spirv_(spirv), entry_point_(std::move(entry_point)) {}
+      : SpirvModule(std::make_shared<SpirvBuild>(spirv), std::move(entry_point)) {}
+  // A kernel of several in one module.
+  SpirvModule(std::shared_ptr<SpirvBuild> build, std::string entry_point)
+      : build_(std::move(build)), entry_point_(std::move(entry_point)) {}
 
   const std::string& entry_point() const { return entry_point_; }
-  absl::Span<const uint8_t> spirv() const { return spirv_; }
+  absl::Span<const uint8_t> spirv() const { return build_->spirv(); }
 
   // The pointer stays valid as long as the module.
   absl::StatusOr<const sycl::kernel*> Kernel(const sycl::queue& queue);
 
  private:
-  absl::Span<const uint8_t> spirv_;
+  std::shared_ptr<SpirvBuild> build_;
   std::string entry_point_;
   absl::Mutex mutex_;
   std::vector<std::pair<sycl::context, const sycl::kernel*>> kernels_ ABSL_GUARDED_BY(mutex_);

@@ -90,7 +90,7 @@ absl::Status CreateErrorBuffer(PJRT_Client_CreateErrorBuffer_Args& args) {
   return absl::OkStatus();
 }
 
-// `stream` is of no use here: work on foreign queues has to be complete before the view is made.
+// `stream` is the address of a sycl::queue: what it has been given so far is waited for.
 absl::Status CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.client, "client"));
   ONEXPU_ASSIGN_OR_RETURN(ArrayShape shape,
@@ -101,9 +101,9 @@ absl::Status CreateViewOfDeviceBuffer(PJRT_Client_CreateViewOfDeviceBuffer_Args&
     on_delete = [callback = args.on_delete_callback, pointer = args.device_buffer_ptr,
                  user = args.on_delete_callback_arg] { callback(pointer, user); };
   }
-  ONEXPU_ASSIGN_OR_RETURN(
-      std::shared_ptr<Buffer> buffer,
-      Buffer::View(args.device_buffer_ptr, shape, memory, std::move(on_delete)));
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> buffer,
+                          Buffer::View(args.device_buffer_ptr, shape, memory, std::move(on_delete),
+                                       ForeignWork{.queue = reinterpret_cast<void*>(args.stream)}));
   args.buffer = new PJRT_Buffer(args.client, std::move(buffer));
   return absl::OkStatus();
 }

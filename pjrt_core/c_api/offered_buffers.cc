@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::c_api {
 
@@ -13,15 +14,15 @@ OfferedBuffers& OfferedBuffers::Get() {
 }
 
 absl::StatusOr<int64_t> OfferedBuffers::Offer(const void* address) {
-  std::shared_ptr<Buffer> live = Buffer::FindLive(address);
-  if (live == nullptr) {
-    return absl::NotFoundError(absl::StrCat("onexpu: no live buffer of this core starts at 0x",
-                                            absl::Hex(reinterpret_cast<uintptr_t>(address))));
-  }
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> live, Buffer::RequireLive(address));
+  return Offer(std::move(live));
+}
+
+int64_t OfferedBuffers::Offer(std::shared_ptr<Buffer> buffer) {
   absl::MutexLock lock(&mutex_);
   auto slot = std::find(slots_.begin(), slots_.end(), nullptr);
   if (slot == slots_.end()) slot = slots_.insert(slots_.end(), nullptr);
-  *slot = std::move(live);
+  *slot = std::move(buffer);
   return slot - slots_.begin();
 }
 

@@ -25,6 +25,8 @@ class OfferedBuffers {
   // Keeps the live buffer that starts at `address` until it is taken. Gives the lowest free slot.
   // NOT_FOUND when no live buffer starts there.
   absl::StatusOr<int64_t> Offer(const void* address);
+  // The same for a buffer that is at hand.
+  int64_t Offer(std::shared_ptr<Buffer> buffer);
 
   // Empties the slot. NOT_FOUND when nothing is offered there.
   absl::StatusOr<std::shared_ptr<Buffer>> Take(int64_t slot);

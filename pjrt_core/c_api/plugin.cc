@@ -1,15 +1,21 @@
 #include "pjrt_core/c_api/plugin.h"
 
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "custom_kernels/builtin_kernels.h"
+#include "custom_kernels/spirv_module.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/named_value.h"
 #include "pjrt_core/runtime/ffi_registry.h"
+#include "pjrt_core/runtime/kernel_library.h"
 
 #ifndef ONEXPU_VERSION
 #define ONEXPU_VERSION "0.1.0"
@@ -57,11 +63,29 @@ absl::Status Attributes(PJRT_Plugin_Attributes_Args& args) {
   return absl::OkStatus();
 }
 
+// Handlers' kernels are built where those of Programs are: on another day, from the disk.
+absl::StatusOr<BuiltKernels> BuildByKernelLibrary(const sycl::queue& queue,
+                                                  absl::Span<const uint8_t> spirv) {
+  const std::shared_ptr<KernelLibrary> library =
+      KernelLibrary::Find(queue.get_device(), queue.get_context());
+  if (library == nullptr) {
+    return absl::FailedPreconditionError(
+        "onexpu: a kernel for a queue that is no device's of onexpu");
+  }
+  absl::StatusOr<std::shared_ptr<const KernelModule>> module = library->Load(spirv);
+  if (!module.ok()) return module.status();
+  return [module = *std::move(module)](const std::string& entry_point) {
+    return module->Kernel(entry_point);
+  };
+}
+
 }  // namespace
 
 absl::Status RegisterBuiltinHandlers() {
-  static const absl::Status* const status =
-      new absl::Status(RegisterBuiltinKernels(ProcessFfiApi()));
+  static const absl::Status* const status = [] {
+    SetSpirvBuilder(BuildByKernelLibrary);
+    return new absl::Status(RegisterBuiltinKernels(ProcessFfiApi()));
+  }();
   return *status;
 }
 

@@ -46,6 +46,13 @@ enum class HostBufferSemantics {
   kMutableZeroCopy,
 };
 
+// Work of other SYCL code that makes the contents of a view (foreign_queue.h).
+struct ForeignWork {
+  void* queue = nullptr;  // null: the contents are there
+  // What to come after; without them whatever the queue has been given so far is waited for.
+  std::optional<absl::Span<void* const>> events;
+};
+
 class Buffer : public std::enable_shared_from_this<Buffer> {
  public:
   // `byte_strides` empty: dense row-major. The result has `shape.minor_to_major` as device layout.
@@ -61,10 +68,12 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
                                                                MemorySpace* memory);
 
   // Memory of somebody else, readable by the device (the SYCL context must know it:
-  // INVALID_ARGUMENT otherwise). `on_delete` runs when the last user is done with it.
+  // INVALID_ARGUMENT otherwise). `on_delete` runs when the last user is done with it; not if this
+  // fails.
   static absl::StatusOr<std::shared_ptr<Buffer>> View(void* device_memory, const ArrayShape& shape,
                                                       MemorySpace* memory,
-                                                      absl::AnyInvocable<void()> on_delete);
+                                                      absl::AnyInvocable<void()> on_delete,
+                                                      const ForeignWork& work = {});
 
   // A buffer that is an error: for results of failed work. Every use gives `status`.
   static std::shared_ptr<Buffer> Poisoned(absl::Status status, const ArrayShape& shape,
@@ -111,7 +120,12 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   virtual absl::Status ReleaseExternalReference() = 0;
 
   // Live buffers by start address, for hand-over between frameworks: the newest live one, or null.
-  static std::shared_ptr<Buffer> FindLive(const void* address);
+  // Of `num_bytes`, if given: a view of the first bytes of another starts there, too.
+  static std::shared_ptr<Buffer> FindLive(const void* address,
+                                          std::optional<int64_t> num_bytes = std::nullopt);
+  // NOT_FOUND instead of null.
+  static absl::StatusOr<std::shared_ptr<Buffer>> RequireLive(
+      const void* address, std::optional<int64_t> num_bytes = std::nullopt);
 };
 
 }  // namespace onexpu

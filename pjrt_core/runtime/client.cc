@@ -35,7 +35,7 @@ std::string Builder() {
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
-// A context wants each of its devices once.
+// The CPU device may be there several times.
 std::vector<sycl::device> Distinct(const std::vector<sycl::device>& devices) {
   std::vector<sycl::device> distinct;
   for (const sycl::device& device : devices) {
@@ -57,7 +57,9 @@ class ProcessClient final : public Client {
                             DiscoverDevices(num_cpu_devices.value_or(wanted.num_cpu_devices)));
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
-      const sycl::context context(Distinct(found));
+      // Memory is of a context. Other SYCL code of the process (dpctl, a library of the user's)
+      // uses the platform's default one unless it is told otherwise: so both can use one memory.
+      const sycl::context context = found.front().get_platform().khr_get_default_context();
       for (const sycl::device& device : Distinct(found)) {
         client->kernels_[device] =
             KernelLibrary::Create(device, context, CacheDirectory(), Builder());

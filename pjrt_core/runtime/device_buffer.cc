@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/foreign_queue.h"
 #include "pjrt_core/runtime/fork_guard.h"
 #include "pjrt_core/runtime/host_layout.h"
 #include "pjrt_core/runtime/live_buffers.h"
@@ -19,6 +20,24 @@ namespace {
 std::string ShapeText(const ArrayShape& shape) {
   return absl::StrCat(program::ElementTypeName(shape.element_type), "[",
                       absl::StrJoin(shape.dimensions, ","), "]");
+}
+
+// Whether the device can read what somebody else has allocated.
+absl::Status CheckReadable(const void* memory, const SyclDevice& device) {
+  sycl::usm::alloc kind = sycl::usm::alloc::unknown;
+  bool is_elsewhere = false;
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
+    kind = sycl::get_pointer_type(memory, device.context());
+    is_elsewhere = kind == sycl::usm::alloc::device &&
+                   sycl::get_pointer_device(memory, device.context()) != device.sycl_device();
+    return absl::OkStatus();
+  }));
+  if (kind != sycl::usm::alloc::unknown && !is_elsewhere) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "onexpu: the memory at 0x", absl::Hex(reinterpret_cast<uintptr_t>(memory)),
+      is_elsewhere ? " is of another device of " : " is no USM allocation of ", "SYCL context ",
+      DescribeContextOf(device), ", which is that of ", device.debug_string(),
+      ": the device cannot read it. Allocate it there, or copy it"));
 }
 
 }  // namespace
@@ -247,22 +266,15 @@ absl::StatusOr<std::shared_ptr<Buffer>> Buffer::Uninitialized(const ArrayShape& 
 
 absl::StatusOr<std::shared_ptr<Buffer>> Buffer::View(void* device_memory, const ArrayShape& shape,
                                                      MemorySpace* memory,
-                                                     absl::AnyInvocable<void()> on_delete) {
+                                                     absl::AnyInvocable<void()> on_delete,
+                                                     const ForeignWork& work) {
   ONEXPU_RETURN_IF_ERROR(CheckNotForked());
   auto& device = *static_cast<SyclDevice*>(memory->device());
-  sycl::usm::alloc kind = sycl::usm::alloc::unknown;
-  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-    kind = sycl::get_pointer_type(device_memory, device.context());
-    return absl::OkStatus();
-  }));
-  if (kind == sycl::usm::alloc::unknown && shape.num_bytes() > 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: a view of memory that is no USM allocation of the SYCL context of ",
-                     device.debug_string(),
-                     ": the device cannot read it. Allocate it with the same context, or "
-                     "copy it"));
-  }
   Definition definition{{}, Event::Completed(absl::OkStatus()), 0};
+  if (work.queue != nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(definition, DefineByForeignWork(work, device));
+  }
+  if (shape.num_bytes() > 0) ONEXPU_RETURN_IF_ERROR(CheckReadable(device_memory, device));
   auto external = std::make_shared<DeviceMemory>(
       device_memory, static_cast<size_t>(shape.num_bytes()), std::move(on_delete));
   return std::make_shared<DeviceBuffer>(

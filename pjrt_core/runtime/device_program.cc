@@ -390,7 +390,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .throttle = blocking_ ? &throttle : nullptr,
                                      .rendezvous = rendezvous.get(),
                                      .trace = trace.has_value() ? &*trace : nullptr,
-                                     .only_command = thunks_.is_one_kernel() ? &last : nullptr};
+                                     .only_command = thunks_.is_one_command() ? &last : nullptr};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

@@ -72,9 +72,20 @@ class BundleModule final : public KernelModule {
   sycl::kernel_bundle<sycl::bundle_state::executable> bundle_;
 };
 
+// Of all clients: handlers know their queue alone.
+struct Libraries {
+  absl::Mutex mutex;
+  std::vector<std::weak_ptr<KernelLibrary>> all ABSL_GUARDED_BY(mutex);
+};
+
+Libraries& ProcessLibraries() {
+  static Libraries* const libraries = new Libraries;
+  return *libraries;
+}
+
 }  // namespace
 
-std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
+std::shared_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
                                                      const std::string& cache_directory,
                                                      std::string builder) {
@@ -83,9 +94,27 @@ std::unique_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                  device.get_info<sycl::info::device::name>(), "\n",
                                  device.get_info<sycl::info::device::driver_version>(), "\n",
                                  device.get_info<sycl::info::device::max_compute_units>());
-  return std::unique_ptr<KernelLibrary>(
+  std::shared_ptr<KernelLibrary> library(
       new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key)),
                         context.get_backend() == sycl::backend::opencl ? std::move(builder) : ""));
+  Libraries& libraries = ProcessLibraries();
+  absl::MutexLock lock(&libraries.mutex);
+  std::erase_if(libraries.all, [](const auto& known) { return known.expired(); });
+  libraries.all.push_back(library);
+  return library;
+}
+
+std::shared_ptr<KernelLibrary> KernelLibrary::Find(const sycl::device& device,
+                                                   const sycl::context& context) {
+  Libraries& libraries = ProcessLibraries();
+  absl::MutexLock lock(&libraries.mutex);
+  for (const std::weak_ptr<KernelLibrary>& known : libraries.all) {
+    std::shared_ptr<KernelLibrary> library = known.lock();
+    if (library != nullptr && library->device_ == device && library->context_ == context) {
+      return library;
+    }
+  }
+  return nullptr;
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(

@@ -48,10 +48,14 @@ class KernelLibrary {
 
   // `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
   // process.
-  static std::unique_ptr<KernelLibrary> Create(const sycl::device& device,
+  static std::shared_ptr<KernelLibrary> Create(const sycl::device& device,
                                                const sycl::context& context,
                                                const std::string& cache_directory,
                                                std::string builder);
+
+  // The one that a client of this process has for the device in this context, or none.
+  static std::shared_ptr<KernelLibrary> Find(const sycl::device& device,
+                                             const sycl::context& context);
 
   // INTERNAL with the device compiler's log when the module does not build.
   absl::StatusOr<std::shared_ptr<const KernelModule>> Load(absl::Span<const uint8_t> spirv);

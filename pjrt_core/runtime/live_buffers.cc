@@ -45,7 +45,7 @@ void UnlistLiveBuffer(const void* address, const Buffer* buffer) {
   if (listed.empty()) table.buffers.erase(found);
 }
 
-std::shared_ptr<Buffer> FindLiveBuffer(const void* address) {
+std::shared_ptr<Buffer> FindLiveBuffer(const void* address, std::optional<int64_t> num_bytes) {
   Table& table = TheTable();
   // Released after the lock: it may be the last owner, whose destructor comes back here.
   absl::InlinedVector<std::shared_ptr<Buffer>, 2> candidates;
@@ -60,7 +60,10 @@ std::shared_ptr<Buffer> FindLiveBuffer(const void* address) {
     }
   }
   for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
-    if (!(*candidate)->IsDeleted()) return *candidate;
+    if ((*candidate)->IsDeleted()) continue;
+    if (!num_bytes.has_value() || (*candidate)->shape().num_bytes() == *num_bytes) {
+      return *candidate;
+    }
   }
   return nullptr;
 }

@@ -2,7 +2,9 @@
 #ifndef PJRT_CORE_RUNTIME_LIVE_BUFFERS_H_
 #define PJRT_CORE_RUNTIME_LIVE_BUFFERS_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "pjrt_core/runtime/buffer.h"
 
@@ -12,8 +14,8 @@ namespace onexpu {
 // was not.
 void ListLiveBuffer(const void* address, const std::shared_ptr<Buffer>& buffer);
 void UnlistLiveBuffer(const void* address, const Buffer* buffer);
-// The one that was listed last and lives, or null.
-std::shared_ptr<Buffer> FindLiveBuffer(const void* address);
+// The one (of that size) that was listed last and lives, or null.
+std::shared_ptr<Buffer> FindLiveBuffer(const void* address, std::optional<int64_t> num_bytes);
 
 }  // namespace onexpu
 

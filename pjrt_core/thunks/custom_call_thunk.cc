@@ -70,7 +70,8 @@ absl::Status CustomCallThunk::Execute(const ExecuteContext& context) {
                                  .device = context.device,
                                  .statistics = context.statistics,
                                  .user_data = context.ffi_user_data,
-                                 .run_id = context.run_id};
+                                 .run_id = context.run_id,
+                                 .last_command = context.only_command};
   return Annotate(site_->Call(operands, results, invocation), site_->handler());
 }
 

@@ -186,6 +186,7 @@ absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocatio
   context.device = invocation.device;
   context.user_data = invocation.user_data;
   context.run_id = invocation.run_id;
+  context.last_command = invocation.last_command;
   context.instantiated = &state_;
   ONEXPU_RETURN_IF_ERROR(frame.Run(XLA_FFI_ExecutionStage_PREPARE, handler_->prepare, context));
   ONEXPU_RETURN_IF_ERROR(
@@ -222,7 +223,9 @@ absl::Status FfiCallSite::CallThroughHost(Frame& frame, absl::Span<void* const> 
     return absl::OkStatus();
   }));
   frame.SetAddresses(frame.host_operands(), frame.host_results());
-  ONEXPU_RETURN_IF_ERROR(RunStages(frame, invocation));
+  FfiInvocation on_host = invocation;
+  on_host.last_command = nullptr;  // copies come after it
+  ONEXPU_RETURN_IF_ERROR(RunStages(frame, on_host));
   return CatchLibraryErrors([&]() -> absl::Status {
     for (size_t i = 0; i < results_.size(); ++i) {
       const size_t bytes = ByteSize(results_[i]);

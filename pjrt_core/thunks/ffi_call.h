@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -36,6 +37,8 @@ struct FfiInvocation {
   Statistics& statistics;
   const FfiUserData* user_data = nullptr;
   int64_t run_id = 0;
+  // Takes the event of the handler's last command, if the handler gives it; may be null.
+  std::optional<sycl::event>* last_command = nullptr;
 };
 
 class FfiCallSite {

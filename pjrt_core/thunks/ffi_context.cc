@@ -89,7 +89,17 @@ XLA_FFI_Error* StreamGet(XLA_FFI_Stream_Get_Args* args) {
   return nullptr;
 }
 
+int64_t LastCommandType() {
+  static const int64_t id =
+      HandlerRegistry::Process().RegisterType(kLastCommandType, 0, nullptr).value();
+  return id;
+}
+
 XLA_FFI_Error* ExecutionContextGet(XLA_FFI_ExecutionContext_Get_Args* args) {
+  if (args->type_id->type_id == LastCommandType()) {
+    args->data = args->ctx->last_command;
+    return nullptr;
+  }
   const FfiUserData* user_data = args->ctx->user_data;
   if (user_data != nullptr) {
     auto found = user_data->find(args->type_id->type_id);

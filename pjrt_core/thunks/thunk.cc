@@ -52,7 +52,8 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
     result.thunks_.push_back(std::move(created));
   }
   result.blocks_ = result.blocks_ || result.commands_ > kManyCommands;
-  result.is_one_kernel_ = result.size() == 1 && result.thunks_.front()->kind() == "kernel";
+  result.is_one_command_ = result.size() == 1 && (result.thunks_.front()->kind() == "kernel" ||
+                                                  result.thunks_.front()->kind() == "custom_call");
   return result;
 }
 

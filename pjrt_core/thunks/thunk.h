@@ -60,7 +60,8 @@ struct ExecuteContext {
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
   Rendezvous* rendezvous = nullptr;     // null for a device that runs alone
   RunTrace* trace = nullptr;            // null unless somebody profiles
-  // Takes the event of the one command that the run is; null for other runs.
+  // Takes the event of the one command that the run is, or of the last one of its one handler; null
+  // for other runs.
   std::optional<sycl::event>* only_command = nullptr;
 };
 
@@ -123,15 +124,15 @@ class ThunkSequence {
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool blocks() const { return blocks_; }
   size_t size() const { return thunks_.size(); }
-  // Whether Execute submits one kernel, and nothing else.
-  bool is_one_kernel() const { return is_one_kernel_; }
+  // Whether Execute submits one kernel, or calls one handler, and nothing else.
+  bool is_one_command() const { return is_one_command_; }
   int64_t commands() const { return commands_; }
 
  private:
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
   bool blocks_ = false;
-  bool is_one_kernel_ = false;
+  bool is_one_command_ = false;
   int64_t commands_ = 0;
 };
 

@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
 
 const EmbeddedKernel& Sample() { return WhereKernels().front(); }
 
@@ -43,6 +44,21 @@ TEST(SpirvBinaryTest, AnInstructionOfNoLengthIsNoticed) {
   std::vector<uint8_t> bytes = SampleBytes();
   bytes[22] = bytes[23] = 0;  // the length of the first instruction
   EXPECT_EQ(SpirvEntryPoints(bytes).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(SpirvBinaryTest, SaysWhatAModuleNeeds) {
+  const SpirvNeeds needs = ReadSpirvNeeds(SampleBytes());
+  EXPECT_EQ(needs.major_version, 1);
+  EXPECT_EQ(needs.addressing_model, 2);                              // Physical64
+  EXPECT_THAT(needs.capabilities, IsSupersetOf({4u, 5u, 6u, 11u}));  // Addresses to Int64
+}
+
+TEST(KernelRegistryTest, KernelsOfOneModuleAreBuiltTogether) {
+  const std::vector<uint8_t> bytes = SampleBytes();
+  ASSERT_TRUE(RegisterKernel("first", Sample().entry_point, bytes, {8}).ok());
+  ASSERT_TRUE(RegisterKernel("second", Sample().entry_point, bytes, {4}).ok());
+  EXPECT_EQ((*FindKernel("first"))->module->spirv().data(),
+            (*FindKernel("second"))->module->spirv().data());
 }
 
 TEST(KernelRegistryTest, TheSameKernelTwiceIsFineAnotherUnderItsKeyIsNot) {

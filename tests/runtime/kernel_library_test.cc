@@ -22,7 +22,7 @@ class KernelLibraryTest : public ::testing::Test {
   KernelLibraryTest() { std::filesystem::remove_all(directory_); }
   ~KernelLibraryTest() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<KernelLibrary> NewLibrary(const std::string& builder = "") {
+  std::shared_ptr<KernelLibrary> NewLibrary(const std::string& builder = "") {
     return KernelLibrary::Create(device_, context_, directory_, builder);
   }
   std::vector<std::string> Entries() const {
@@ -47,6 +47,14 @@ TEST_F(KernelLibraryTest, BuildsOncePerProcess) {
   EXPECT_EQ(library->counts().shared, 1);
   EXPECT_TRUE(first->Kernel("add").ok());
   EXPECT_EQ(first->Kernel("nothing").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(KernelLibraryTest, IsFoundByDeviceAndContextWhileSomebodyHoldsIt) {
+  auto library = NewLibrary();
+  EXPECT_EQ(KernelLibrary::Find(device_, context_), library);
+  EXPECT_EQ(KernelLibrary::Find(device_, sycl::context(device_)), nullptr);
+  library.reset();
+  EXPECT_EQ(KernelLibrary::Find(device_, context_), nullptr);
 }
 
 TEST_F(KernelLibraryTest, TakesTheNativeBinaryFromDisk) {

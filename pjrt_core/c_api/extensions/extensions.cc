@@ -3,8 +3,9 @@
 namespace onexpu::c_api {
 
 PJRT_Extension_Base* ExtensionChain() {
-  static PJRT_Extension_Base* const chain = FfiExtension(
-      LayoutsExtension(MemoryDescriptionsExtension(ProfilerExtension(LaunchExtension(nullptr)))));
+  static PJRT_Extension_Base* const chain =
+      FfiExtension(LayoutsExtension(MemoryDescriptionsExtension(
+          ProfilerExtension(LaunchExtension(SyclSharingExtension(nullptr))))));
   return chain;
 }
 

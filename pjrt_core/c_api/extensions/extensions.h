@@ -1,5 +1,5 @@
-// The chain of PJRT extensions: FFI, layouts, memory descriptions, the profiler, and our own
-// launch extension.
+// The chain of PJRT extensions: FFI, layouts, memory descriptions, the profiler, and our own for
+// launches and for sharing with other SYCL code.
 #ifndef PJRT_CORE_C_API_EXTENSIONS_EXTENSIONS_H_
 #define PJRT_CORE_C_API_EXTENSIONS_EXTENSIONS_H_
 
@@ -16,6 +16,7 @@ PJRT_Extension_Base* LayoutsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* MemoryDescriptionsExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* ProfilerExtension(PJRT_Extension_Base* next);
 PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next);
+PJRT_Extension_Base* SyclSharingExtension(PJRT_Extension_Base* next);
 
 }  // namespace onexpu::c_api
 

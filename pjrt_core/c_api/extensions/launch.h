@@ -92,6 +92,7 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //   in_place: array<i64>      for each result the operand whose memory the kernel changes into it,
 //                             or -1 (may be absent). A result that the caller put elsewhere gets a
 //                             copy of the operand first.
+//   zeroed: array<i64>        results that are set to zero before the kernel runs (may be absent)
 // Arguments of the entry point: every operand pointer, every result pointer but those in place, then
 // the scalars.
 typedef struct OnexpuRegisterKernelArgs {
