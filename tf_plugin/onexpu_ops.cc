@@ -47,17 +47,26 @@ absl::Status ShapesFromInputs(InferenceContext* context) {
 
 // A registered SPIR-V kernel (onexpu.sycl_kernel). `kernel` is its key, `scalars` are its scalar
 // arguments, packed. Sizes are work-items in 1 to 3 dimensions, slowest first; an empty local_size
-// leaves it to the device. `in_place` has for each output the input whose memory the kernel changes
-// into it, or -1; empty for none.
+// leaves it to the device. Nodes of graphs bring the module along (`spirv`, `entry_point`, and the
+// bytes of each scalar), so that a saved graph runs where nobody has defined the kernel. Or an FFI
+// handler of a library (onexpu.load_library): `handler` is a serialised NameAttrList, the target
+// with attributes that are tensors; `kernel` is empty then. `in_place` has for each output the
+// input whose memory the kernel changes into it, or -1; empty for none.
 OpDefBuilder KernelOp() {
   OpDefBuilder op("OnexpuKernel");
   op.Input("inputs: input_types")
       .Output("outputs: output_types")
       .Attr("kernel: string")
+      .Attr("kernel_name: string = ''")
+      .Attr("spirv: string = ''")
+      .Attr("entry_point: string = ''")
+      .Attr("scalar_sizes: list(int) >= 0 = []")
+      .Attr("handler: string = ''")
       .Attr("scalars: string = ''")
-      .Attr("global_size: list(int) >= 1")
+      .Attr("global_size: list(int) >= 0")
       .Attr("local_size: list(int) >= 0 = []")
       .Attr("in_place: list(int) >= 0 = []")
+      .Attr("zeroed: list(int) >= 0 = []")
       .Attr("input_types: list(type) >= 0")
       .Attr("output_types: list(type) >= 1")
       .Attr("output_shapes: list(shape) >= 1")
@@ -65,8 +74,9 @@ OpDefBuilder KernelOp() {
   return op;
 }
 
-// The same with shapes and sizes that are known when it runs, not when the graph is made; and with
-// integers, of so many bytes, that go into `scalars` at these offsets.
+// The same with shapes and sizes that are known when it runs, not when the graph is made; with
+// integers, of so many bytes, that go into `scalars` at these offsets; and with conditions on the
+// operands' shapes (shape_conditions.h), which have these names and were declared so.
 OpDefBuilder DynamicKernelOp() {
   OpDefBuilder op("OnexpuDynamicKernel");
   op.Input("inputs: input_types")
@@ -75,15 +85,44 @@ OpDefBuilder DynamicKernelOp() {
       .Input("scalar_values: int64")
       .Output("outputs: output_types")
       .Attr("kernel: string")
+      .Attr("kernel_name: string = ''")
+      .Attr("spirv: string = ''")
+      .Attr("entry_point: string = ''")
+      .Attr("scalar_sizes: list(int) >= 0 = []")
+      .Attr("handler: string = ''")
       .Attr("scalars: string = ''")
       .Attr("local_size: list(int) >= 0 = []")
       .Attr("in_place: list(int) >= 0 = []")
+      .Attr("zeroed: list(int) >= 0 = []")
       .Attr("input_types: list(type) >= 0")
       .Attr("output_types: list(type) >= 1")
       .Attr("num_outputs: int >= 1")
       .Attr("scalar_offsets: list(int) >= 0 = []")
       .Attr("scalar_widths: list(int) >= 0 = []")
+      .Attr("operand_names: list(string) >= 0 = []")
+      .Attr("operand_shapes: list(string) >= 0 = []")
+      .Attr("shape_conditions: list(int) >= 0 = []")
       .SetShapeFn(ShapesFromInputs);
+  return op;
+}
+
+// The leading rows of a tensor, as many as `count` says, over the same memory. `kernel_name` is for
+// errors: a kernel that has counted its rows itself.
+OpDefBuilder LeadingRowsOp() {
+  OpDefBuilder op("OnexpuLeadingRows");
+  op.Input("tensor: T")
+      .Input("count: Tcount")
+      .Output("rows: T")
+      .Attr("T: type")
+      .Attr("Tcount: {int32, int64, uint32, uint64}")
+      .Attr("kernel_name: string = ''")
+      .SetShapeFn([](InferenceContext* context) {
+        ShapeHandle shape;
+        TF_RETURN_IF_ERROR(context->WithRankAtLeast(context->input(0), 1, &shape));
+        TF_RETURN_IF_ERROR(context->ReplaceDim(shape, 0, context->UnknownDim(), &shape));
+        context->set_output(0, shape);
+        return absl::OkStatus();
+      });
   return op;
 }
 
@@ -144,6 +183,7 @@ absl::Status RegisterOps() {
   }
   Register(KernelOp());
   Register(DynamicKernelOp());
+  Register(LeadingRowsOp());
   Register(ImportOp());
   Register(AddressOp("OnexpuBufferAddress"));
   Register(AddressOp("OnexpuExport"));

@@ -98,6 +98,23 @@ PJRT_Client* CoreClient() {
   return client;
 }
 
+std::vector<PJRT_Device*> Devices() {
+  PJRT_Client_AddressableDevices_Args args{};
+  args.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
+  args.client = CoreClient();
+  ThrowIfError(Core().PJRT_Client_AddressableDevices(&args));
+  return {args.addressable_devices, args.addressable_devices + args.num_addressable_devices};
+}
+
+PJRT_Device* DeviceAt(int index) {
+  const std::vector<PJRT_Device*> devices = Devices();
+  if (index < 0 || static_cast<size_t>(index) >= devices.size()) {
+    throw py::index_error("onexpu: there is no xpu device " + std::to_string(index) +
+                          "; there are " + std::to_string(devices.size()));
+  }
+  return devices[index];
+}
+
 void ThrowIfError(PJRT_Error* error) { ThrowIfErrorOf(Core(), error); }
 
 }  // namespace onexpu::native

@@ -6,6 +6,8 @@
 #ifndef ONEXPU_NATIVE_CORE_H_
 #define ONEXPU_NATIVE_CORE_H_
 
+#include <vector>
+
 #include "pjrt_core/c_api/extensions/launch.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
@@ -22,6 +24,10 @@ const PJRT_Extension_Base* FindExtension(const PJRT_Api& api, int type);
 // This module's own handle of the process's client, made at the first call and kept: to be asked
 // about devices and memory.
 PJRT_Client* CoreClient();
+
+// Of that client, by number. DeviceAt throws IndexError.
+std::vector<PJRT_Device*> Devices();
+PJRT_Device* DeviceAt(int index);
 
 // Takes the error over; null is success. INVALID_ARGUMENT becomes ValueError, UNIMPLEMENTED
 // NotImplementedError, RESOURCE_EXHAUSTED MemoryError, NOT_FOUND LookupError, the rest

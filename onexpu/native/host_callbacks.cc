@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "onexpu/native/core.h"
+#include "onexpu/native/element_types.h"
+#include "onexpu/native/retired.h"
 #include "pybind11/numpy.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
@@ -93,37 +95,6 @@ class Gate {
   int inside_ = 0;
 };
 
-// Objects that a thread without the interpreter's lock has let go. The main thread drops them when
-// it comes by; those that are left at the end of the process are left to it. Thread-safe.
-class Retired {
- public:
-  static Retired& Get() {
-    static Retired* const retired = new Retired;
-    return *retired;
-  }
-
-  void Add(py::object object) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      objects_.push_back(object.release());
-    }
-    Py_AddPendingCall([](void*) { return Get().Drop(), 0; }, nullptr);
-  }
-
- private:
-  void Drop() {
-    std::vector<py::handle> objects;
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      objects.swap(objects_);
-    }
-    for (py::handle object : objects) object.dec_ref();
-  }
-
-  std::mutex mutex_;
-  std::vector<py::handle> objects_;
-};
-
 // A loaded program's reference to its function. Destroyed on any thread.
 struct BoundFunction {
   static ffi::TypeId id;
@@ -169,59 +140,14 @@ ffi::ErrorOr<std::unique_ptr<BoundFunction>> Instantiate(uint64_t number) {
   return std::make_unique<BoundFunction>(std::move(function));
 }
 
-// What numpy, or ml_dtypes for those that numpy lacks, calls the element types.
-const char* NumpyName(ffi::DataType type) {
-  static constexpr std::pair<ffi::DataType, const char*> kNames[] = {
-      {ffi::DataType::PRED, "bool"},
-      {ffi::DataType::S8, "int8"},
-      {ffi::DataType::S16, "int16"},
-      {ffi::DataType::S32, "int32"},
-      {ffi::DataType::S64, "int64"},
-      {ffi::DataType::U8, "uint8"},
-      {ffi::DataType::U16, "uint16"},
-      {ffi::DataType::U32, "uint32"},
-      {ffi::DataType::U64, "uint64"},
-      {ffi::DataType::F16, "float16"},
-      {ffi::DataType::F32, "float32"},
-      {ffi::DataType::F64, "float64"},
-      {ffi::DataType::BF16, "bfloat16"},
-      {ffi::DataType::C64, "complex64"},
-      {ffi::DataType::C128, "complex128"},
-      {ffi::DataType::F8E5M2, "float8_e5m2"},
-      {ffi::DataType::F8E4M3FN, "float8_e4m3fn"},
-      {ffi::DataType::F8E4M3B11FNUZ, "float8_e4m3b11fnuz"},
-      {ffi::DataType::F8E5M2FNUZ, "float8_e5m2fnuz"},
-      {ffi::DataType::F8E4M3FNUZ, "float8_e4m3fnuz"},
-      {ffi::DataType::F8E4M3, "float8_e4m3"},
-      {ffi::DataType::F8E3M4, "float8_e3m4"},
-      {ffi::DataType::F8E8M0FNU, "float8_e8m0fnu"},
-      {ffi::DataType::F4E2M1FN, "float4_e2m1fn"},
-      {ffi::DataType::S2, "int2"},
-      {ffi::DataType::U2, "uint2"},
-      {ffi::DataType::S4, "int4"},
-      {ffi::DataType::U4, "uint4"},
-  };
-  for (const auto& [known, name] : kNames) {
-    if (known == type) return name;
-  }
-  throw py::type_error("onexpu: callbacks take no arrays of element type " +
-                       std::to_string(static_cast<int>(type)));
-}
-
-py::dtype ToDtype(ffi::DataType type) {
-  const char* name = NumpyName(type);
-  const py::module_ ml_dtypes = py::module_::import("ml_dtypes");
-  if (py::hasattr(ml_dtypes, name)) return py::dtype::from_args(ml_dtypes.attr(name));
-  return py::dtype(std::string(name));
-}
-
 bool IsToken(const ffi::AnyBuffer& buffer) { return buffer.element_type() == ffi::DataType::TOKEN; }
 
 // A copy: the function may keep the array longer than the staging memory lives.
 py::array ToArray(const ffi::AnyBuffer& buffer) {
   const auto dimensions = buffer.dimensions();
   const std::vector<py::ssize_t> shape(dimensions.begin(), dimensions.end());
-  py::array array(ToDtype(buffer.element_type()), shape);
+  const ElementType& type = ElementTypeOf(static_cast<XLA_FFI_DataType>(buffer.element_type()));
+  py::array array(type.ToDtype(), shape);
   std::memcpy(array.mutable_data(), buffer.untyped_data(), array.nbytes());
   return array;
 }

@@ -44,14 +44,6 @@ py::dict ReadStatistics() {
   return result;
 }
 
-std::vector<PJRT_Device*> Devices() {
-  PJRT_Client_AddressableDevices_Args args{};
-  args.struct_size = PJRT_Client_AddressableDevices_Args_STRUCT_SIZE;
-  args.client = CoreClient();
-  ThrowIfError(Core().PJRT_Client_AddressableDevices(&args));
-  return {args.addressable_devices, args.addressable_devices + args.num_addressable_devices};
-}
-
 py::object ToPython(const PJRT_NamedValue& value) {
   switch (value.type) {
     case PJRT_NamedValue_kString:
@@ -101,14 +93,9 @@ py::list DescribeDevices() {
 }
 
 py::dict MemoryStats(int index) {
-  const std::vector<PJRT_Device*> devices = Devices();
-  if (index < 0 || static_cast<size_t>(index) >= devices.size()) {
-    throw py::index_error("onexpu: there is no xpu device " + std::to_string(index) +
-                          "; there are " + std::to_string(devices.size()));
-  }
   PJRT_Device_MemoryStats_Args args{};
   args.struct_size = PJRT_Device_MemoryStats_Args_STRUCT_SIZE;
-  args.device = devices[index];
+  args.device = DeviceAt(index);
   ThrowIfError(Core().PJRT_Device_MemoryStats(&args));
   py::dict result;
   result["bytes_in_use"] = args.bytes_in_use;

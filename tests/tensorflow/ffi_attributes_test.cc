@@ -48,6 +48,28 @@ TEST(FfiAttributesTest, SortedByNameWithTheirValues) {
   EXPECT_EQ(std::memcmp(zeta.data, "\0x", 2), 0);
 }
 
+TEST(FfiAttributesTest, NumbersOfAnyType) {
+  FfiAttributes attributes;
+  const double values[] = {0.5, -2.0};
+  const int16_t small = -3;
+  attributes
+      .AddArray("values", XLA_FFI_DataType_F64, 2,
+                absl::string_view(reinterpret_cast<const char*>(values), sizeof(values)))
+      .AddScalar("small", XLA_FFI_DataType_S16,
+                 absl::string_view(reinterpret_cast<const char*>(&small), sizeof(small)));
+  const XLA_FFI_Attrs& built = attributes.Build();
+  ASSERT_EQ(built.size, 2);
+  ASSERT_EQ(built.types[0], XLA_FFI_AttrType_SCALAR);
+  const auto& scalar = *static_cast<XLA_FFI_Scalar*>(built.attrs[0]);
+  EXPECT_EQ(scalar.dtype, XLA_FFI_DataType_S16);
+  EXPECT_EQ(*static_cast<const int16_t*>(scalar.value), -3);
+  ASSERT_EQ(built.types[1], XLA_FFI_AttrType_ARRAY);
+  const auto& array = *static_cast<XLA_FFI_Array*>(built.attrs[1]);
+  EXPECT_EQ(array.dtype, XLA_FFI_DataType_F64);
+  ASSERT_EQ(array.size, 2u);
+  EXPECT_EQ(std::memcmp(array.data, values, sizeof(values)), 0);
+}
+
 TEST(FfiAttributesTest, TheLastValueOfANameCounts) {
   FfiAttributes attributes;
   attributes.Add("method", "nearest").Add("method", "bilinear");

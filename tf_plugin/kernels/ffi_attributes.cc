@@ -1,8 +1,19 @@
 #include "tf_plugin/kernels/ffi_attributes.h"
 
+#include <cstring>
 #include <utility>
 
 namespace onexpu::tf_plugin {
+namespace {
+
+// Memory that numbers of any type may be read from.
+std::vector<int64_t> AlignedCopy(absl::string_view bytes) {
+  std::vector<int64_t> copy(bytes.size() / sizeof(int64_t) + 1);
+  std::memcpy(copy.data(), bytes.data(), bytes.size());
+  return copy;
+}
+
+}  // namespace
 
 template <typename T>
 FfiAttributes::Entry& FfiAttributes::AddEntry(absl::string_view name, XLA_FFI_AttrType type,
@@ -46,6 +57,20 @@ FfiAttributes& FfiAttributes::AddBytes(absl::string_view name, absl::string_view
   Entry& entry = AddEntry(name, XLA_FFI_AttrType_ARRAY, std::string(bytes));
   auto& stored = std::get<std::string>(entry.storage);
   entry.value = XLA_FFI_Array{XLA_FFI_DataType_U8, stored.size(), stored.data()};
+  return *this;
+}
+
+FfiAttributes& FfiAttributes::AddScalar(absl::string_view name, XLA_FFI_DataType type,
+                                        absl::string_view bytes) {
+  Entry& entry = AddEntry(name, XLA_FFI_AttrType_SCALAR, AlignedCopy(bytes));
+  entry.value = XLA_FFI_Scalar{type, std::get<std::vector<int64_t>>(entry.storage).data()};
+  return *this;
+}
+
+FfiAttributes& FfiAttributes::AddArray(absl::string_view name, XLA_FFI_DataType type, size_t size,
+                                       absl::string_view bytes) {
+  Entry& entry = AddEntry(name, XLA_FFI_AttrType_ARRAY, AlignedCopy(bytes));
+  entry.value = XLA_FFI_Array{type, size, std::get<std::vector<int64_t>>(entry.storage).data()};
   return *this;
 }
 

@@ -27,6 +27,10 @@ class FfiAttributes {
   FfiAttributes& Add(absl::string_view name, float value);
   FfiAttributes& Add(absl::string_view name, absl::Span<const int64_t> values);
   FfiAttributes& AddBytes(absl::string_view name, absl::string_view bytes);
+  // Of any type: `bytes` are those of a number, or of `size` of them.
+  FfiAttributes& AddScalar(absl::string_view name, XLA_FFI_DataType type, absl::string_view bytes);
+  FfiAttributes& AddArray(absl::string_view name, XLA_FFI_DataType type, size_t size,
+                          absl::string_view bytes);
 
   // Lays the pointers out; valid until the next Add. Afterwards attrs() may be read by any thread.
   const XLA_FFI_Attrs& Build();
