@@ -49,6 +49,7 @@ class BuildWithBazel(build_py):
         venv = _wheels_environment()
         bazel.build(layout.targets(), venv)
         self._add_libraries(pathlib.Path(self.build_lib), venv)
+        self._add_headers(pathlib.Path(self.build_lib))
 
     def _add_libraries(self, destination: pathlib.Path, venv: pathlib.Path) -> None:
         bazel_bin = bazel.bin_directory()
@@ -66,10 +67,23 @@ class BuildWithBazel(build_py):
         ):
             built[destination / layout.LIBRARY_DIR / library.name] = library
         for target, source in built.items():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.unlink(missing_ok=True)  # Bazel's outputs are read-only, and so are their copies.
-            shutil.copyfile(source, target)
-            target.chmod(0o755)
+            _copy(source, target, mode=0o755)
+
+    def _add_headers(self, destination: pathlib.Path) -> None:
+        """Copies what is no part of a Python package."""
+        for directory in layout.SOURCE_DIRECTORIES:
+            if (ROOT / directory.source / "__init__.py").exists():
+                continue
+            for file in layout.source_files(ROOT, directory):
+                source = ROOT / directory.source / file
+                _copy(source, destination / directory.destination / file, mode=0o644)
+
+
+def _copy(source: pathlib.Path, target: pathlib.Path, *, mode: int) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)  # Bazel's outputs are read-only, and so are their copies.
+    shutil.copyfile(source, target)
+    target.chmod(mode)
 
 
 class BinaryDistribution(Distribution):

@@ -1,6 +1,6 @@
 """Lays the built product into an environment's site-packages, for development.
 
-Built files are copied, because their search paths start at $ORIGIN. Python sources are symbolic links,
+Built files are copied, because their search paths start at $ORIGIN. Sources are symbolic links,
 one per file, so that an edit shows at once. Every file is replaced atomically: a process that starts
 meanwhile sees the old file or the new one.
 """
@@ -66,7 +66,7 @@ class DevelopmentInstall:
         """Lays `parts` (see layout.PARTS), and describes the install for pip."""
         changed = self._lay_artifacts(parts)
         if "python" in parts:
-            changed += self._link_python()
+            changed += self._link_sources()
         changed += self._lay_system_libraries()
         if (self._site_packages / "jax_plugins" / "onexpu" / "__init__.py").exists():
             # Not earlier: JAX warns of an advertised plugin that it cannot import.
@@ -100,12 +100,12 @@ class DevelopmentInstall:
             raise report.SetupError(message)
         report.step(f"skipped: {message}")
 
-    def _link_python(self) -> int:
+    def _link_sources(self) -> int:
         changed = 0
-        for package in layout.PYTHON_PACKAGES:
-            source, destination = ROOT / package.source, self._site_packages / package.destination
-            files = layout.python_files(ROOT, package)
-            for file in files:
+        for directory in layout.SOURCE_DIRECTORIES:
+            source = ROOT / directory.source
+            destination = self._site_packages / directory.destination
+            for file in layout.source_files(ROOT, directory):
                 changed += _replace(destination / file, link_to=source / file)
             changed += _remove_dead_links(destination)
         return changed
@@ -150,7 +150,9 @@ class DevelopmentInstall:
         for artifact in layout.ARTIFACTS:
             if (self._site_packages / artifact.destination).exists():
                 yield self._site_packages / artifact.destination
-        roots = [self._site_packages / package.destination for package in layout.PYTHON_PACKAGES]
+        roots = [
+            self._site_packages / directory.destination for directory in layout.SOURCE_DIRECTORIES
+        ]
         for root in (*roots, info):
             for path in root.rglob("*"):
                 if path.is_symlink() or path.is_file():

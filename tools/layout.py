@@ -54,8 +54,8 @@ class ArtifactGroup:
 
 
 @dataclasses.dataclass(frozen=True)
-class PythonPackage:
-    """A directory of Python sources.
+class SourceDirectory:
+    """A directory of files that are installed as they are.
 
     Attributes
     ----------
@@ -63,10 +63,13 @@ class PythonPackage:
         The directory in the tree.
     destination : str
         The directory below site-packages.
+    patterns : tuple of str
+        Which of its files belong to it; those of a Python package by default.
     """
 
     source: str
     destination: str
+    patterns: tuple[str, ...] = ("*.py", "*.pyi", "py.typed")
 
 
 ARTIFACTS = (
@@ -98,9 +101,12 @@ ARTIFACTS = (
 # None today: the built-in kernels are embedded in the plugin.
 ARTIFACT_GROUPS: tuple[ArtifactGroup, ...] = ()
 
-PYTHON_PACKAGES = (
-    PythonPackage("onexpu", "onexpu"),
-    PythonPackage("pjrt_core/jax_plugin", "jax_plugins/onexpu"),
+SOURCE_DIRECTORIES = (
+    SourceDirectory("onexpu", "onexpu"),
+    SourceDirectory("pjrt_core/jax_plugin", "jax_plugins/onexpu"),
+    # What packages with kernels in C++ are built with.
+    SourceDirectory("custom_kernels/include", "onexpu/include", ("*.h",)),
+    SourceDirectory("custom_kernels/cmake", "onexpu/cmake", ("*.cmake",)),
 )
 
 PARTS = ("compiler", "core", "tf", "python")
@@ -111,13 +117,11 @@ def targets(parts: Collection[str] = PARTS) -> list[str]:
     return [item.target for item in (*ARTIFACTS, *ARTIFACT_GROUPS) if item.part in parts]
 
 
-def python_files(root: pathlib.Path, package: PythonPackage) -> list[pathlib.Path]:
-    """Returns the package's sources, relative to its directory."""
-    source = root / package.source
+def source_files(root: pathlib.Path, directory: SourceDirectory) -> list[pathlib.Path]:
+    """Returns the files of a source directory, relative to it."""
+    source = root / directory.source
     return sorted(
-        path.relative_to(source)
-        for pattern in ("*.py", "*.pyi", "py.typed")
-        for path in source.rglob(pattern)
+        path.relative_to(source) for pattern in directory.patterns for path in source.rglob(pattern)
     )
 
 

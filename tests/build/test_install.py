@@ -93,10 +93,10 @@ def test_python_sources_are_links_and_dead_ones_go(
     dead.symlink_to(ROOT / "onexpu" / "gone.py")
     _lay(site_packages, bazel_bin)
     assert not dead.is_symlink()
-    for package in layout.PYTHON_PACKAGES:
-        for file in layout.python_files(ROOT, package):
-            link = site_packages / package.destination / file
-            assert link.readlink() == ROOT / package.source / file
+    for directory in layout.SOURCE_DIRECTORIES:
+        for file in layout.source_files(ROOT, directory):
+            link = site_packages / directory.destination / file
+            assert link.readlink() == ROOT / directory.source / file
 
 
 def test_pip_could_remove_it_without_touching_the_sources(

@@ -69,9 +69,9 @@ def test_carries_everything(wheel: pathlib.Path) -> None:
     assert {artifact.destination for artifact in layout.ARTIFACTS} <= names
     for group in layout.ARTIFACT_GROUPS:
         assert any(name.startswith(f"{group.directory}/") for name in names)
-    for package in layout.PYTHON_PACKAGES:
-        for file in layout.python_files(ROOT, package):
-            assert f"{package.destination}/{file}" in names
+    for directory in layout.SOURCE_DIRECTORIES:
+        for file in layout.source_files(ROOT, directory):
+            assert f"{directory.destination}/{file}" in names
     assert any(name.startswith(f"{layout.LIBRARY_DIR}/libabsl_") for name in names)
     assert not [name for name in names if name.startswith(("tests/", "tools/"))]
 

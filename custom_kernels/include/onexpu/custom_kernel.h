@@ -1,0 +1,131 @@
+// Custom kernels in C++, for JAX and TensorFlow at once.
+//
+//   #include <onexpu/custom_kernel.h>
+//   namespace ffi = xla::ffi;
+//
+//   ffi::Error Twice(sycl::queue& queue, ffi::Buffer<ffi::F32> x, ffi::ResultBuffer<ffi::F32> y,
+//                    float factor) { ... submit to the queue, do not wait ... }
+//   ONEXPU_REGISTER_KERNEL(twice, Twice,
+//                          onexpu::Bind().Arg<ffi::Buffer<ffi::F32>>().Ret<ffi::Buffer<ffi::F32>>()
+//                                        .Attr<float>("factor"));
+//
+// Compiled into a shared library that links libsycl, and loaded by onexpu.load_library(path).
+//
+// A handler is an XLA FFI handler (xla/ffi/api/ffi.h of jaxlib, which documents buffers, attributes
+// and errors). It is called by one thread at a time for one device, by several for several. The
+// queue is in order: what it submits there runs after whatever defines its operands and before
+// whoever reads its results. Buffers are USM device memory, row-major; the host must not touch
+// them. What it throws (SYCL, oneDNN and oneMKL do) becomes the error of the call, as a returned
+// one does.
+#ifndef ONEXPU_CUSTOM_KERNEL_H_
+#define ONEXPU_CUSTOM_KERNEL_H_
+
+#include <functional>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "kernel_library.h"
+#include "sycl/sycl.hpp"
+#include "xla/ffi/api/ffi.h"
+
+// Hidden, so that every library has its own: two of them may be in one process.
+#define ONEXPU_HIDDEN __attribute__((visibility("hidden")))
+
+namespace onexpu ONEXPU_HIDDEN {
+
+// Ctx<onexpu::Queue>() binds the parameter `sycl::queue& queue`. A handler for platform xpu that is
+// written without this header has it as ffi::PlatformStream<sycl::queue*>.
+struct Queue {};
+
+// The binding to start with.
+inline auto Bind() { return ::xla::ffi::Ffi::Bind().Ctx<Queue>(); }
+
+// onexpu::InvalidArgument("x has ", rank, " dimensions, not 2"): an error for the caller to mend.
+template <typename... Parts>
+::xla::ffi::Error InvalidArgument(const Parts&... parts) {
+  std::ostringstream message;
+  (message << ... << parts);
+  return ::xla::ffi::Error::InvalidArgument(message.str());
+}
+
+// Work that the queue does not keep in its place by itself: SYCL host tasks, the libraries that
+// compute in them (oneMKL on a CPU device), and whatever goes to another queue. `submit` is given
+// the events to wait for and returns its own, which all that comes after in `queue` waits for:
+//
+//   onexpu::SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {
+//     return oneapi::mkl::blas::row_major::gemm(queue, ..., before);
+//   });
+template <typename Submit>
+void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
+  const std::vector<sycl::event> before = {queue.ext_oneapi_submit_barrier()};
+  queue.ext_oneapi_submit_barrier({std::forward<Submit>(submit)(before)});
+}
+
+// For a result that takes the place of an operand (an output of the same name in Python):
+// afterwards the result holds what the operand held. They share their memory already unless
+// somebody else still holds the operand.
+template <typename Operand, typename Result>
+void BringInPlace(sycl::queue& queue, const Operand& operand, Result result) {
+  if (result->untyped_data() == operand.untyped_data()) return;
+  queue.memcpy(result->untyped_data(), operand.untyped_data(), operand.size_bytes());
+}
+
+namespace internal {
+
+inline const OnexpuLibraryKernel*& FirstKernel() {
+  static const OnexpuLibraryKernel* first = nullptr;
+  return first;
+}
+
+// At namespace scope, by ONEXPU_REGISTER_KERNEL.
+class Registration {
+ public:
+  Registration(const char* name, XLA_FFI_Handler* execute) : kernel_{FirstKernel(), name, execute} {
+    FirstKernel() = &kernel_;
+  }
+
+ private:
+  OnexpuLibraryKernel kernel_;
+};
+
+inline const OnexpuKernelLibrary* Library() {
+  static const OnexpuKernelLibrary library = {ONEXPU_KERNEL_ABI_VERSION, __LIBSYCL_MAJOR_VERSION,
+                                              FirstKernel()};
+  return &library;
+}
+
+}  // namespace internal
+}  // namespace onexpu ONEXPU_HIDDEN
+
+// Defines a handler of `function` with a binding (commas may stand in it), and puts it into the
+// library's table under `name`, an identifier. At namespace scope; any number in a library.
+#define ONEXPU_REGISTER_KERNEL(name, function, ...)                               \
+  static XLA_FFI_Error* onexpu_handler_##name(XLA_FFI_CallFrame* frame) {         \
+    static auto* const handler = (__VA_ARGS__).To(function).release();            \
+    return handler->Call(frame);                                                  \
+  }                                                                               \
+  static const ::onexpu::internal::Registration onexpu_registration_##name(#name, \
+                                                                           onexpu_handler_##name)
+
+// What onexpu.load_library asks for. In every source that includes this, and once in the library.
+extern "C" __attribute__((visibility("default"), used)) inline const OnexpuKernelLibrary*
+onexpu_kernel_library() {
+  return ::onexpu::internal::Library();
+}
+
+template <>
+struct xla::ffi::CtxDecoding<::onexpu::Queue> {
+  using Type = std::reference_wrapper<::sycl::queue>;
+
+  static std::optional<Type> Decode(const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* context,
+                                    DiagnosticEngine& diagnostic) {
+    const auto queue =
+        CtxDecoding<PlatformStream<::sycl::queue*>>::Decode(api, context, diagnostic);
+    if (!queue.has_value()) return std::nullopt;
+    return std::ref(**queue);
+  }
+};
+
+#endif  // ONEXPU_CUSTOM_KERNEL_H_

@@ -1,0 +1,99 @@
+"""Device code for kernels in C++: SYCL compiled to SPIR-V, as a header to include."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+
+from onexpu._source import compile_source
+
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+
+
+def _header(source: str, kernels: Sequence[tuple[str, str]], spirv: bytes) -> str:
+    """Returns the text of the header for pairs of a name and an entry point."""
+    numbers = textwrap.fill(", ".join(map(str, spirv)), width=100, initial_indent="    ",
+                            subsequent_indent="    ")
+    lines = [
+        f"// The kernels of {source} as SPIR-V. Written by onexpu.embed_kernels; do not edit.",
+        "#pragma once",
+        "",
+        "#include <onexpu/spirv_kernel.h>",
+        "",
+        "namespace {",
+        "",
+        f"alignas(4) constexpr unsigned char {kernels[0][0]}_module[] = {{",
+        numbers + "};",
+        "",
+    ]
+    for name, entry_point in kernels:
+        lines.append(
+            f"onexpu::SpirvKernel {name}({kernels[0][0]}_module, sizeof({kernels[0][0]}_module),\n"
+            f'    "{entry_point}");'
+        )
+    return "\n".join([*lines, "", "}  // namespace", ""])
+
+
+def embed_kernels(
+    source: str | pathlib.Path,
+    kernels: Mapping[str, str],
+    output: str | pathlib.Path,
+    *,
+    options: Sequence[str] = (),
+) -> None:
+    """Compiles SYCL device code to SPIR-V and writes it as a C++ header. It needs no compiler.
+
+    Parameters
+    ----------
+    source : path
+        A file of free-function kernels, as `sycl_kernel` takes them.
+    kernels : mapping
+        From the name of each kernel in C++, an identifier, to the kernel as the source names it,
+        templates spelled out: ``{"twice_f32": "twice<float>"}``.
+    output : path
+        The header. It defines an ``onexpu::SpirvKernel`` for each name (onexpu/spirv_kernel.h) and
+        is included by one source. Left alone when nothing changes, so that nothing is rebuilt.
+    options : sequence of str, optional
+        For the compiler: ``-D``, ``-I``, ``-O``, …
+
+    Raises
+    ------
+    SyclCompileError
+        The source does not compile; lines and columns are those of the file.
+    ValueError
+        No kernels, or a name that is no identifier.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, onexpu
+    >>> directory = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (directory / "twice.cpp").write_text('''
+    ...     template <typename T>
+    ...     ONEXPU_KERNEL void twice(const T* x, T* y) {
+    ...       y[onexpu::global_id()] = x[onexpu::global_id()] * T(2);
+    ...     }''')
+    >>> onexpu.embed_kernels(directory / "twice.cpp", {"twice_f32": "twice<float>"},
+    ...                      directory / "twice.h")
+    >>> "onexpu::SpirvKernel twice_f32(" in (directory / "twice.h").read_text()
+    True
+    """
+    source, output = pathlib.Path(source), pathlib.Path(output)
+    wrong = [name for name in kernels if not _IDENTIFIER.fullmatch(name)]
+    if wrong or not kernels:
+        raise ValueError(
+            f"onexpu: {source} embeds no kernels" if not kernels
+            else f"onexpu: {', '.join(wrong)}: names of embedded kernels are identifiers of C++"
+        )
+    spirv, entry_points = compile_source(
+        str(source),
+        source.read_text(),
+        [f"-I{source.parent.absolute()}", *options],
+        list(kernels.values()),
+    )
+    text = _header(source.name, list(zip(kernels, entry_points, strict=True)), spirv)
+    if output.exists() and output.read_text() == text:
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text)

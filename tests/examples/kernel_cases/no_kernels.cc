@@ -1,0 +1,1 @@
+#include <onexpu/custom_kernel.h>
