@@ -12,29 +12,51 @@ import pkgutil
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 from onexpu import kernels
+from onexpu._dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._doctor import doctor
+from onexpu._dpctl import dpctl_queue, to_dpctl, to_dpnp
+from onexpu._embed import embed_kernels
 from onexpu._errors import SyclCompileError
 from onexpu._interop import buffer_address, to_jax, to_tensor
-from onexpu._kernel import SyclKernel, sycl_kernel
-from onexpu._library import library_directory
+from onexpu._kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
+from onexpu._kernel_library import KernelLibrary, load_library
+from onexpu._library import cmake_directory, include_directory, library_directory
+from onexpu._lowered import LoweredKernel, lowered
 from onexpu._placement import placement_report
 from onexpu._shapes import Operand, array, like
+from onexpu._spirv_kernel import spirv_kernel
 from onexpu._statistics import memory_info, reset_statistics, transfer_statistics
 
 __all__ = [
+    "DLPackArray",
+    "KernelLibrary",
+    "LoweredKernel",
     "Operand",
     "SyclCompileError",
     "SyclKernel",
+    "SyclModule",
     "array",
     "buffer_address",
+    "cmake_directory",
     "doctor",
+    "dpctl_queue",
+    "embed_kernels",
+    "from_dlpack",
+    "include_directory",
     "kernels",
     "library_directory",
     "like",
+    "load_library",
+    "lowered",
     "memory_info",
     "placement_report",
     "reset_statistics",
+    "spirv_kernel",
     "sycl_kernel",
+    "sycl_module",
+    "to_dlpack",
+    "to_dpctl",
+    "to_dpnp",
     "to_jax",
     "to_tensor",
     "transfer_statistics",

@@ -1,13 +1,65 @@
-"""``python -m onexpu`` prints the doctor's report."""
+"""``python -m onexpu``: the doctor's report; the options are for those who build kernels in C++."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 
-import rich.console
+import onexpu
 
-from onexpu import doctor
 
-report = doctor()
-rich.console.Console().print(report)
-sys.exit(0 if report.ok else 1)
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m onexpu", description="Without arguments: what is installed and found."
+    )
+    parser.add_argument(
+        "--cmake-dir", action="store_true", help="print the directory of onexpuConfig.cmake"
+    )
+    parser.add_argument(
+        "--include-dir", action="store_true", help="print that of onexpu/custom_kernel.h"
+    )
+    commands = parser.add_subparsers(dest="command")
+    embed = commands.add_parser(
+        "embed", help="compile the kernels of a SYCL source to SPIR-V, as a C++ header"
+    )
+    embed.add_argument("source")
+    embed.add_argument("header")
+    embed.add_argument("kernels", nargs="+", metavar="NAME=KERNEL")
+    return parser.parse_args()
+
+
+def _embed(arguments: argparse.Namespace) -> int:
+    try:
+        onexpu.embed_kernels(
+            arguments.source,
+            dict(pair.partition("=")[::2] for pair in arguments.kernels),
+            arguments.header,
+        )
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _doctor() -> int:
+    import rich.console
+
+    report = onexpu.doctor()
+    rich.console.Console().print(report)
+    return 0 if report.ok else 1
+
+
+def main() -> int:
+    """Runs the command line; returns the exit status."""
+    arguments = _parse()
+    if arguments.command == "embed":
+        return _embed(arguments)
+    if arguments.cmake_dir:
+        print(onexpu.cmake_directory())
+    if arguments.include_dir:
+        print(onexpu.include_directory())
+    return 0 if arguments.cmake_dir or arguments.include_dir else _doctor()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

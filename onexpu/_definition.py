@@ -4,80 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import os
-import subprocess
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from onexpu import _signature
-from onexpu._errors import SyclCompileError
-from onexpu._shapes import Array, Like, Operand, is_function, resolve
+from onexpu._launch import CompiledKernel, KernelLaunch, Result
+from onexpu._operands import NUMBERS, OperandsDefinition
+from onexpu._shapes import Array, Like, Operand, is_function
+from onexpu._signature import Signature
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
+# Level Zero counts work-groups with 32 bits; where the device chooses, they are this wide at most.
+_MOST_GROUPS, _CHOSEN = 2**32 - 1, 1024
+_MOST_ITEMS = 2**63 - 1
+
 Range = int | Sequence[int] | Callable[..., Any]
-_NUMBERS = (int, float, complex, np.generic)
-
-
-def _validate(spirv: bytes) -> None:
-    """Runs ``spirv-val`` on a module when ``ONEXPU_VERIFY_SPIRV`` is 1, as the compiler does with its own."""
-    if os.environ.get("ONEXPU_VERIFY_SPIRV") != "1":
-        return
-    done = subprocess.run(["spirv-val", "-"], input=spirv, capture_output=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(
-            f"onexpu: spirv-val refuses a compiled kernel: {done.stderr.decode(errors='replace')}"
-        )
-
-
-
-@dataclasses.dataclass(frozen=True)
-class CompiledKernel:
-    """A kernel for certain element types, compiled and known to the core.
-
-    Attributes
-    ----------
-    key : str
-        Under which the core knows it.
-    spirv : bytes
-    entry_point : str
-    """
-
-    key: str
-    spirv: bytes
-    entry_point: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Launch:
-    """One call of a kernel, worked out.
-
-    Attributes
-    ----------
-    kernel : CompiledKernel
-    results : tuple of (shape, dtype)
-        The outputs', then those of scratch memory.
-    num_outputs : int
-    in_place : tuple of int
-        Of each result the input whose memory the kernel changes into it, or -1; empty for none.
-    global_size, local_size : tuple
-        Work-items, slowest dimension first; an empty local size leaves it to the device.
-    scalars : bytes
-        Packed scalar arguments.
-    late_scalars : tuple of (offset, width, value)
-        Where in `scalars` integers of so many bytes go that are not known yet: tensors.
-    """
-
-    kernel: CompiledKernel
-    results: tuple[tuple[tuple[Any, ...], str], ...]
-    num_outputs: int
-    in_place: tuple[int, ...]
-    global_size: tuple[Any, ...]
-    local_size: tuple[int, ...]
-    scalars: bytes
-    late_scalars: tuple[tuple[int, int, Any], ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,15 +32,24 @@ class _Scalar:
     from_shapes: Callable[..., Any] | None  # of the inputs; else callers give it
 
 
-class Definition:
-    """The parameters of `onexpu.sycl_kernel`, checked.
+class Code(Protocol):
+    """Where the SPIR-V of a kernel comes from."""
+
+    def module(self, types: tuple[str, ...]) -> tuple[bytes, str]:
+        """Returns the module and the entry point for what the template parameters stand for."""
+
+
+class Definition(OperandsDefinition):
+    """The parameters of `onexpu.sycl_kernel`, checked; or of `onexpu.spirv_kernel`.
 
     Thread-safe. Compiles once per combination of element types.
     """
 
     def __init__(
         self,
-        source: str,
+        code: Code,
+        signature: Signature,
+        name: str,
         inputs: Sequence[str],
         outputs: Mapping[str, Like | Array],
         scratch: Mapping[str, Like | Array],
@@ -104,26 +57,16 @@ class Definition:
         dtypes: Mapping[str, Sequence[Any]],
         range: Range | None,
         local_size: Range | None,
-        name: str | None,
-        options: Sequence[str],
+        shapes: Mapping[str, str],
+        vmap: str,
     ) -> None:
-        self.source = source
-        self.inputs = tuple(inputs)
-        self.outputs = dict(outputs)
-        self.scratch = dict(scratch)
-        self._results = self.outputs | self.scratch
-        self._in_place: tuple[int, ...] = ()
-        if not self.outputs.keys().isdisjoint(self.inputs):
-            self._in_place = tuple(
-                self.inputs.index(name) if name in self.inputs else -1 for name in self._results
-            )
+        super().__init__(name, inputs, outputs, scratch, shapes, vmap)
+        self.code = code
+        self._signature = signature
         self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
-        self._options = list(options)
-        self._signature = self._find(name)
-        self.name = name or self._signature.name
-        self._check_outputs()
+        self._check_signature()
         self._scalars = self._read_scalars(attributes)
         self.attributes = tuple(
             s.name for s in self._scalars if not s.is_size and s.from_shapes is None
@@ -133,48 +76,8 @@ class Definition:
 
     # -- The definition ------------------------------------------------------------------------
 
-    def _find(self, name: str | None) -> _signature.Signature:
-        kernels = _signature.find_kernels(self.source)
-        if not kernels:
-            raise ValueError(
-                "onexpu: the source defines no kernel: `ONEXPU_KERNEL void name(parameters) "
-                "{ ... }`"
-            )
-        if name is None:
-            if len(kernels) > 1:
-                found = ", ".join(k.name for k in kernels)
-                raise ValueError(
-                    f"onexpu: the source defines several kernels; name= chooses one of {found}"
-                )
-            return kernels[0]
-        for kernel in kernels:
-            if kernel.name == name.rpartition("::")[2]:
-                return kernel
-        found = ", ".join(k.name for k in kernels)
-        raise ValueError(f"onexpu: the source defines no kernel '{name}'; it defines {found}")
-
-    def _check_outputs(self) -> None:
-        if not self.outputs:
-            raise ValueError(f"onexpu: kernel '{self.name}' has no outputs")
-        names = [*self.inputs, *(name for name in self.outputs if name not in self.inputs)]
-        names += self.scratch
-        if len(set(names)) != len(names):
-            raise ValueError(
-                f"onexpu: kernel '{self.name}' has two operands of one name: {', '.join(names)}"
-            )
-        for output, specification in self._results.items():
-            if not isinstance(specification, Like | Array):
-                raise TypeError(
-                    f"onexpu: output '{output}' of kernel '{self.name}' is described by "
-                    "onexpu.like or "
-                    f"onexpu.array, not by {specification!r}"
-                )
-            if isinstance(specification, Like) and specification.input not in self.inputs:
-                raise ValueError(
-                    f"onexpu: output '{output}' of kernel '{self.name}' is like "
-                    f"'{specification.input}', "
-                    f"which is no input"
-                )
+    def _check_signature(self) -> None:
+        names = self.operands
         pointers = self._signature.pointers
         if len(pointers) != len(names) or self._signature.parameters[: len(names)] != pointers:
             raise ValueError(
@@ -234,7 +137,7 @@ class Definition:
 
     # -- A call --------------------------------------------------------------------------------
 
-    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Launch:
+    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> KernelLaunch:
         """Works out a call: checks it, compiles when the element types are new.
 
         Raises
@@ -246,7 +149,8 @@ class Definition:
         SyclCompileError
             The source does not compile.
         """
-        results = tuple(self._result(name, operands) for name in self._results)
+        unchecked = self.check_shapes(operands)
+        results = self.results(operands)
         types = self._template_types(operands, results)
         kernel = self.compile(types)
         global_size = self._sizes("range", self._range, operands)
@@ -254,41 +158,25 @@ class Definition:
             global_size = (Operand("", *results[0]).size,)
         local_size = self._sizes("local_size", self._local_size, operands)
         self._check_launch(global_size, local_size, results)
-        return Launch(
-            kernel,
-            results,
-            len(self.outputs),
-            self._in_place,
-            global_size,
-            local_size,
-            *self._pack(operands, attributes, global_size),
+        scalars, late_scalars = self._pack(operands, attributes, global_size)
+        return KernelLaunch(
+            name=self.name,
+            target="onexpu.kernel",
+            results=results,
+            num_outputs=len(self.outputs),
+            in_place=self._in_place,
+            unchecked=unchecked,
+            rows=self._rows,
+            zeroed=self._zeroed,
+            kernel=kernel,
+            global_size=global_size,
+            local_size=local_size,
+            scalars=scalars,
+            late_scalars=late_scalars,
         )
 
-    def check_arity(self, count: int) -> None:
-        """Raises TypeError when a call has the wrong number of operands."""
-        if count != len(self.inputs):
-            raise TypeError(
-                f"onexpu: kernel '{self.name}' takes {len(self.inputs)} operands "
-                f"({', '.join(self.inputs)}), got {count}"
-            )
-
-    def _result(self, name: str, operands: Sequence[Operand]) -> tuple[tuple[Any, ...], str]:
-        shape, dtype = resolve(self._results[name], operands)
-        for dimension in shape:
-            if isinstance(dimension, int | np.integer) and dimension < 0:
-                raise ValueError(
-                    f"onexpu: output '{name}' of kernel '{self.name}' has the shape {shape}"
-                )
-        for operand in operands:
-            if operand.name == name and (operand.shape, operand.dtype) != (shape, dtype):
-                raise ValueError(
-                    f"onexpu: kernel '{self.name}' changes '{name}' in place, but the input is "
-                    f"{operand.dtype}{list(operand.shape)} and the output {dtype}{list(shape)}"
-                )
-        return shape, dtype
-
     def _template_types(
-        self, operands: Sequence[Operand], results: Sequence[tuple[tuple[Any, ...], str]]
+        self, operands: Sequence[Operand], results: Sequence[Result]
     ) -> tuple[str, ...]:
         """Checks element types against the parameters; returns what the template parameters "
         "stand for."""
@@ -320,12 +208,11 @@ class Definition:
                     f"{parameter.dtype} ({parameter.element}*)"
                 )
         for template, (name, dtype) in types.items():
-            allowed = self.dtypes.get(template)
-            if allowed is not None and dtype not in allowed:
+            if not self._allows(template, dtype):
                 raise TypeError(
                     f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; {template} "
                     "is one of "
-                    f"{', '.join(allowed)}"
+                    f"{', '.join(self.dtypes[template])}"
                 )
         missing = [t for t in self._signature.template_parameters if t not in types]
         if missing:
@@ -355,7 +242,7 @@ class Definition:
         self,
         global_size: tuple[Any, ...],
         local_size: tuple[Any, ...],
-        results: Sequence[tuple[tuple[Any, ...], str]],
+        results: Sequence[Result],
     ) -> None:
         if not all(isinstance(v, int) for v in (*global_size, *local_size)):
             return  # known when the graph runs; the core checks then
@@ -366,7 +253,17 @@ class Definition:
             raise ValueError(f"onexpu: {text}: both need the same number of dimensions")
         if any(g % v for g, v in zip(global_size, local_size, strict=False)):
             raise ValueError(f"onexpu: {text}: the range must be a multiple of the local size")
-        sizes = [Operand("", *result).size for result in results]
+        groups = [g // v for g, v in zip(global_size, local_size or [_CHOSEN] * 3, strict=False)]
+        if max(groups) > _MOST_GROUPS or math.prod(global_size) > _MOST_ITEMS:
+            raise ValueError(
+                f"onexpu: {text}: a device has at most {_MOST_GROUPS} work-groups in a dimension, "
+                f"and {_MOST_ITEMS} work-items"
+            )
+        sizes = [
+            Operand("", *result).size
+            for i, result in enumerate(results[: len(self.outputs)])
+            if i not in self._zeroed
+        ]
         if 0 in global_size and any(sizes):
             raise ValueError(f"onexpu: {text}: a range of zero leaves the outputs undefined")
 
@@ -376,15 +273,7 @@ class Definition:
         attributes: Mapping[str, Any],
         global_size: tuple[Any, ...],
     ) -> tuple[bytes, tuple[tuple[int, int, Any], ...]]:
-        expected = set(self.attributes)
-        if set(attributes) != expected:
-            missing, unknown = expected - set(attributes), set(attributes) - expected
-            word, names = ("lacks", missing) if missing else ("got", unknown)
-            problem = f"{word} {', '.join(sorted(names))}"
-            raise TypeError(
-                f"onexpu: kernel '{self.name}' has the attributes "
-                f"({', '.join(self.attributes)}); the call {problem}"
-            )
+        self.check_names(self.attributes, attributes)
         packed, late = b"", []
         for scalar in self._scalars:
             if scalar.is_size:
@@ -393,37 +282,32 @@ class Definition:
                 value = scalar.from_shapes(*operands)
             else:
                 value = attributes[scalar.name]
-            if not isinstance(value, _NUMBERS):  # known when the graph runs
+            if not isinstance(value, NUMBERS):  # known when the graph runs
                 width = numpy_dtype(scalar.dtype).itemsize
                 late.append((len(packed), width, value))
                 value = 0
-            packed += self._pack_one(scalar, value)
+            packed += self.number(scalar.name, scalar.dtype, value).tobytes()
         return packed, tuple(late)
 
-    def check_values(self, attributes: Mapping[str, Any]) -> None:
-        """Raises TypeError for an attribute that is no number that is known now."""
-        for name, value in attributes.items():
-            if not isinstance(value, _NUMBERS):
-                raise TypeError(
-                    f"onexpu: '{name}' of kernel '{self.name}' is a number that is known when the "
-                    f"kernel is called, not {type(value).__name__}; pass values of the computation "
-                    "as operands"
-                )
-
-    def _pack_one(self, scalar: _Scalar, value: Any) -> bytes:
-        dtype = numpy_dtype(scalar.dtype)
-        if dtype.kind in "iub" and isinstance(value, float | np.floating) and value != int(value):
-            raise TypeError(
-                f"onexpu: '{scalar.name}' of kernel '{self.name}' is a {scalar.dtype}, not {value}"
-            )
-        if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
-            raise ValueError(
-                f"onexpu: {scalar.name}={value} of kernel '{self.name}' does not fit into "
-                f"{scalar.dtype}"
-            )
-        return np.asarray(value).astype(dtype).tobytes()
+    def _allows(self, template: str, dtype: str) -> bool:
+        return template not in self.dtypes or dtype in self.dtypes[template]
 
     # -- Compilation ---------------------------------------------------------------------------
+
+    def check_types(self, types: tuple[str, ...]) -> None:
+        """Raises TypeError for what template parameters cannot stand for, all together."""
+        templates = self._signature.template_parameters
+        if len(types) != len(templates):
+            raise TypeError(
+                f"onexpu: kernel '{self.name}' has {len(templates)} template parameters "
+                f"({', '.join(templates) or 'none'}), not {len(types)}"
+            )
+        for template, dtype in zip(templates, types, strict=True):
+            if dtype not in CPP_NAMES or not self._allows(template, dtype):
+                raise TypeError(
+                    f"onexpu: {template} of kernel '{self.name}' is one of "
+                    f"{', '.join(self.dtypes.get(template, CPP_NAMES))}, not {dtype}"
+                )
 
     def compile(self, types: tuple[str, ...]) -> CompiledKernel:
         """Returns the kernel for the element types of its template parameters, compiled and "
@@ -437,21 +321,9 @@ class Definition:
     def _compile(self, types: tuple[str, ...]) -> CompiledKernel:
         from onexpu import _native
 
-        instance = self.name
-        if types:
-            instance += f"<{', '.join(CPP_NAMES[t] for t in types)}>"
-        preamble = _native.kernel_preamble(f"{self.name}.cpp")
-        if any(t.startswith("complex") for t in types):
-            preamble = "#include <complex>\n" + preamble
-        try:
-            spirv, entry_points = _native.compile_sycl(
-                preamble + self.source, self._options, [instance]
-            )
-        except ValueError as error:
-            raise SyclCompileError(self.name, str(error)) from None
-        _validate(spirv)
-        sizes = [numpy_dtype(s.dtype).itemsize for s in self._scalars]
-        digest = hashlib.sha256(spirv + entry_points[0].encode() + repr(sizes).encode()).hexdigest()
+        spirv, entry_point = self.code.module(types)
+        sizes = tuple(numpy_dtype(s.dtype).itemsize for s in self._scalars)
+        digest = hashlib.sha256(spirv + entry_point.encode() + repr(sizes).encode()).hexdigest()
         key = f"{self.name}{'<' + ','.join(types) + '>' if types else ''}-{digest[:24]}"
-        _native.register_kernel(key, entry_points[0], spirv, sizes)
-        return CompiledKernel(key, spirv, entry_points[0])
+        _native.register_kernel(key, entry_point, spirv, sizes)
+        return CompiledKernel(key, spirv, entry_point, sizes)

@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onexpu._definition import Definition, Range
+from onexpu._launch import KernelDefinition
 from onexpu._shapes import Array, Like, Operand
+from onexpu._source import Source, SourceKernel
 
 # (inputs, outputs, output cotangents, **attributes) -> input cotangents
 Gradient = Callable[..., Sequence[Any]]
+# (axis size, in batched, *operands, **attributes) -> (outputs, out batched)
+VmapRule = Callable[..., tuple[Any, Any]]
+
+
+@functools.cache
+def _is_tensor_type(type_: type) -> bool:
+    tensorflow = sys.modules["tensorflow"]
+    return issubclass(type_, tensorflow.Tensor | tensorflow.Variable)
+
+
+def _any_tensor(inputs: Sequence[Any]) -> bool:
+    """Whether an input is TensorFlow's, who need not be there."""
+    return "tensorflow" in sys.modules and any(map(_is_tensor_type, map(type, inputs)))
+
+
+def _any_usm_array(inputs: Sequence[Any]) -> bool:
+    from onexpu._dpctl import has_usm_arrays
+
+    return has_usm_arrays(inputs)
 
 
 class SyclKernel:
@@ -25,11 +47,12 @@ class SyclKernel:
     # TensorFlow's AutoGraph leaves what carries this name as it is.
     autograph_info__: Mapping[str, Any] = types.MappingProxyType({})
 
-    def __init__(self, definition: Definition) -> None:
+    def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
         self._gradient: Gradient | None = None
-        self._jax: Any = None
-        self._tensorflow: Any = None
+        self._vmap_rule: VmapRule | None = None
+        # Calls that were checked, by the inputs' types and the attributes.
+        self._known_calls: dict[tuple[Any, ...], Callable[..., Sequence[Any]]] = {}
 
     @property
     def name(self) -> str:
@@ -47,9 +70,8 @@ class SyclKernel:
         Parameters
         ----------
         *inputs : array-like
-            One for each input: JAX arrays and traced values, or TensorFlow tensors. numpy arrays go
-            to JAX unless
-            another input is a tensor.
+            One for each input: JAX arrays and traced values, TensorFlow tensors, or arrays of dpnp
+            and dpctl. numpy arrays go to JAX unless another input is a tensor.
         **attributes : number
             One for each attribute, known when the call is made.
 
@@ -67,16 +89,33 @@ class SyclKernel:
         SyclCompileError
             The source does not compile; at the first call with new element types.
         """
-        self._definition.check_arity(len(inputs))
-        self._definition.check_values(attributes)
-        tensorflow = sys.modules.get("tensorflow")
-        if tensorflow is not None and any(
-            isinstance(x, tensorflow.Tensor | tensorflow.Variable) for x in inputs
-        ):
-            outputs = self._tensorflow_calls()(inputs, attributes)
-        else:
-            outputs = self._jax_calls()(inputs, attributes)
+        key = (*map(type, inputs), *attributes.items())
+        try:
+            call = self._known_calls.get(key)
+        except TypeError:  # an array for an attribute, which is refused below
+            call = None
+        outputs = self._first_call(key, inputs, attributes) if call is None else call(*inputs)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _first_call(
+        self, key: tuple[Any, ...], inputs: Sequence[Any], attributes: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        definition = self._definition
+        definition.check_arity(len(inputs))
+        definition.check_values(attributes)
+        if _any_tensor(inputs):
+            return self._tensorflow_calls(inputs, attributes)
+        if "dpctl" in sys.modules and _any_usm_array(inputs):
+            return self._dpctl_calls(inputs, attributes)
+        call = self._jax_calls.of(attributes)
+        if self._jax_calls.takes_as_they_are(inputs):
+            self._known_calls[key] = call
+        return self._jax_calls(inputs, attributes)
+
+    def _forget_calls(self) -> None:
+        self._known_calls.clear()
+        for name in ("_jax_calls", "_tensorflow_calls"):
+            self.__dict__.pop(name, None)
 
     def defgradient(self, gradient: Gradient) -> Gradient:
         """Defines the gradient, for JAX and TensorFlow at once. Usable as a decorator.
@@ -96,7 +135,7 @@ class SyclKernel:
             `gradient`.
         """
         self._gradient = gradient
-        self._jax = self._tensorflow = None
+        self._forget_calls()
         return gradient
 
     def gradient(
@@ -117,6 +156,35 @@ class SyclKernel:
             )
         return result
 
+    def defvmap(self, rule: VmapRule) -> VmapRule:
+        """Defines what ``jax.vmap`` makes of the kernel. Usable as a decorator.
+
+        Parameters
+        ----------
+        rule : callable
+            ``rule(axis_size, in_batched, *inputs, **attributes)``: of each input a bool says
+            whether it is batched, with the batch as its first dimension. It returns the outputs,
+            and for each whether it is batched, as rules of ``jax.custom_batching.custom_vmap`` do.
+
+        Returns
+        -------
+        callable
+            `rule`.
+        """
+        self._vmap_rule = rule
+        self._forget_calls()
+        return rule
+
+    @property
+    def vmap_rule(self) -> VmapRule | None:
+        """What `defvmap` got."""
+        return self._vmap_rule
+
+    @property
+    def definition(self) -> KernelDefinition:
+        """What the kernel was made of."""
+        return self._definition
+
     @property
     def has_gradient(self) -> bool:
         """Whether `defgradient` was called."""
@@ -124,6 +192,16 @@ class SyclKernel:
 
     def spirv(self, *dtypes: Any) -> bytes:
         """Returns the SPIR-V module for the types of the template parameters, in their order.
+
+        The kernel is known to this process then: a program that was made with it elsewhere can be
+        loaded (``jax.export``).
+
+        Raises
+        ------
+        TypeError
+            Another number of types, or one that the parameter cannot be.
+        SyclCompileError
+            The source does not compile.
 
         Examples
         --------
@@ -136,21 +214,115 @@ class SyclKernel:
         """
         from onexpu._types import dtype_name
 
-        return self._definition.compile(tuple(dtype_name(d) for d in dtypes)).spirv
+        types = tuple(dtype_name(d) for d in dtypes)
+        self._definition.check_types(types)
+        return self._definition.compile(types).spirv
 
+    @functools.cached_property
     def _jax_calls(self) -> Any:
-        if self._jax is None:
-            from onexpu._jax import JaxCalls
+        from onexpu._jax import JaxCalls
 
-            self._jax = JaxCalls(self, self._definition)
-        return self._jax
+        return JaxCalls(self, self._definition)
 
+    @functools.cached_property
+    def _dpctl_calls(self) -> Any:
+        from onexpu._dpctl import DpctlCalls
+
+        return DpctlCalls(self._definition)
+
+    @functools.cached_property
     def _tensorflow_calls(self) -> Any:
-        if self._tensorflow is None:
-            from onexpu._tensorflow import TensorFlowCalls
+        from onexpu._tensorflow import TensorFlowCalls
 
-            self._tensorflow = TensorFlowCalls(self, self._definition)
-        return self._tensorflow
+        return TensorFlowCalls(self, self._definition)
+
+
+class SyclModule:
+    """A SYCL source with several kernels, compiled together. Made by `sycl_module`."""
+
+    def __init__(self, source: str, *, options: Sequence[str] = ()) -> None:
+        self._source = Source(source, options)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The kernels that the source defines."""
+        return tuple(kernel.name for kernel in self._source.kernels)
+
+    def kernel(
+        self,
+        name: str | None,
+        inputs: Sequence[str],
+        outputs: Mapping[str, Like | Array],
+        attributes: Mapping[str, Any] | None = None,
+        dtypes: Mapping[str, Sequence[Any]] | None = None,
+        range: Range | None = None,
+        *,
+        scratch: Mapping[str, Like | Array] | None = None,
+        local_size: Range | None = None,
+        shapes: Mapping[str, str] | None = None,
+        vmap: str = "sequential",
+    ) -> SyclKernel:
+        """Makes one of the kernels; parameters are those of `sycl_kernel`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            The source has no such kernel, or its parameters do not fit the other arguments.
+        """
+        name, signature = self._source.find(name)
+        definition = Definition(
+            code=SourceKernel(self._source, name, dtypes or {}),
+            signature=signature,
+            name=name,
+            inputs=inputs,
+            outputs=outputs,
+            scratch=scratch or {},
+            attributes=attributes or {},
+            dtypes=dtypes or {},
+            range=range,
+            local_size=local_size,
+            shapes=shapes or {},
+            vmap=vmap,
+        )
+        return SyclKernel(definition)
+
+
+def sycl_module(source: str, *, options: Sequence[str] = ()) -> SyclModule:
+    """Reads SYCL source with several kernels, to be compiled once for all of them.
+
+    Kernels that have template parameters of the same names are compiled together when the first of
+    them is called, for its types.
+
+    Parameters
+    ----------
+    source, options
+        See `sycl_kernel`.
+
+    Returns
+    -------
+    SyclModule
+
+    Raises
+    ------
+    ValueError
+        The source defines no kernel.
+
+    Examples
+    --------
+    >>> import jax.numpy as jnp, onexpu
+    >>> module = onexpu.sycl_module('''
+    ... ONEXPU_KERNEL void twice(const float* x, float* y) {
+    ...   y[onexpu::global_id()] = 2 * x[onexpu::global_id()];
+    ... }
+    ... ONEXPU_KERNEL void negate(const float* x, float* y) {
+    ...   y[onexpu::global_id()] = -x[onexpu::global_id()];
+    ... }
+    ... ''')
+    >>> twice, negate = (module.kernel(name, ["x"], {"y": onexpu.like("x")}) for name in module.names)
+    >>> negate(twice(jnp.arange(3.0)))
+    Array([-0., -2., -4.], dtype=float32)
+    """
+    return SyclModule(source, options=options)
 
 
 def sycl_kernel(
@@ -165,6 +337,8 @@ def sycl_kernel(
     name: str | None = None,
     local_size: Range | None = None,
     options: Sequence[str] = (),
+    shapes: Mapping[str, str] | None = None,
+    vmap: str = "sequential",
 ) -> SyclKernel:
     """Makes a kernel from SYCL C++ source. It needs no compiler: the SYCL runtime brings one.
 
@@ -207,6 +381,16 @@ def sycl_kernel(
         Work-items of a work-group. By default the device chooses.
     options : sequence of str, optional
         For the compiler: ``-D``, ``-I``, ``-O``, …
+    shapes : mapping, optional
+        From inputs to their shapes, in words of jaxtyping: ``{"x": "*rows columns", "weight":
+        "columns"}``. A word is a name (the same size wherever it stands), ``2*name``, ``name+1``,
+        an integer, ``_`` (any size), ``*name`` (any number of dimensions, the same wherever it
+        stands) or ``...`` (any number of any sizes). Calls are checked when they are traced; a
+        TensorFlow graph whose shapes are not known then is checked when it runs.
+    vmap : {"sequential", "leading"}
+        What ``jax.vmap`` makes of the kernel: a launch for each element, or one launch with the
+        batch dimension in front of every input whose declared shape begins with ``*name`` or
+        ``...``, and of every output. A rule of one's own is given to `SyclKernel.defvmap`.
 
     Returns
     -------
@@ -216,8 +400,7 @@ def sycl_kernel(
     ------
     ValueError, TypeError
         The parameters of the kernel do not fit the other arguments. The source is compiled later,
-        by the
-        first call.
+        by the first call.
 
     Examples
     --------
@@ -234,19 +417,18 @@ def sycl_kernel(
     >>> scale(jnp.arange(3.0), factor=2.0)
     Array([0., 2., 4.], dtype=float32)
     """
-    definition = Definition(
-        source=source,
-        inputs=inputs,
-        outputs=outputs,
-        scratch=scratch or {},
-        attributes=attributes or {},
-        dtypes=dtypes or {},
-        range=range,
+    return SyclModule(source, options=options).kernel(
+        name,
+        inputs,
+        outputs,
+        attributes,
+        dtypes,
+        range,
+        scratch=scratch,
         local_size=local_size,
-        name=name,
-        options=options,
+        shapes=shapes,
+        vmap=vmap,
     )
-    return SyclKernel(definition)
 
 
-__all__ = ["Operand", "SyclKernel", "sycl_kernel"]
+__all__ = ["Operand", "SyclKernel", "SyclModule", "sycl_kernel", "sycl_module"]

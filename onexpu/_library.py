@@ -1,4 +1,4 @@
-"""Where the libraries are."""
+"""Where the libraries are, and what packages with kernels of their own are built with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import pathlib
 import sys
 
 import onexpu
+
+
+def _own_directory(name: str) -> pathlib.Path:
+    # Not resolved: a development install links the sources, and keeps the built files to itself.
+    candidates = [pathlib.Path(part).absolute() / name for part in onexpu.__path__]
+    return next((path for path in candidates if path.is_dir()), candidates[0])
 
 
 def library_directory(of: str = "onexpu") -> pathlib.Path:
@@ -26,9 +32,56 @@ def library_directory(of: str = "onexpu") -> pathlib.Path:
     True
     """
     if of == "onexpu":
-        # Not resolved: a development install links the sources, and keeps the libraries to itself.
-        candidates = [pathlib.Path(part).absolute() / "lib" for part in onexpu.__path__]
-        return next((path for path in candidates if path.is_dir()), candidates[0])
+        return _own_directory("lib")
     if of == "oneapi":
         return pathlib.Path(sys.prefix) / "lib"  # where the wheels put them
     raise ValueError(f"onexpu: there are libraries of 'onexpu' and of 'oneapi', not of {of!r}")
+
+
+def include_directory(of: str = "onexpu") -> pathlib.Path:
+    """Returns a directory of headers that kernels in C++ are compiled with.
+
+    Parameters
+    ----------
+    of : {"onexpu", "xla", "oneapi"}
+        ``onexpu/custom_kernel.h``, the headers of XLA FFI that jaxlib brings, or those of SYCL,
+        oneDNN and oneMKL.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> (onexpu.include_directory() / "onexpu" / "custom_kernel.h").exists()
+    True
+    """
+    if of == "onexpu":
+        return _own_directory("include")
+    if of == "xla":
+        import jaxlib
+
+        return pathlib.Path(jaxlib.__path__[0]) / "include"
+    if of == "oneapi":
+        return pathlib.Path(sys.prefix) / "include"
+    raise ValueError(
+        f"onexpu: there are headers of 'onexpu', 'xla' and 'oneapi', not of {of!r}"
+    )
+
+
+def cmake_directory() -> pathlib.Path:
+    """Returns the directory of ``onexpuConfig.cmake``, for ``find_package(onexpu)``.
+
+    Returns
+    -------
+    pathlib.Path
+        What ``python -m onexpu --cmake-dir`` prints.
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> (onexpu.cmake_directory() / "onexpuConfig.cmake").exists()
+    True
+    """
+    return _own_directory("cmake")

@@ -54,6 +54,8 @@ class Like:
     input: str
     dtype: str | Callable[[str], Any] | None = None
     shape: Shape | None = None
+    zeroed: bool = False
+    rows: str | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,9 +64,18 @@ class Array:
 
     shape: Shape
     dtype: str
+    zeroed: bool = False
+    rows: str | None = None
 
 
-def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
+def like(
+    input: str,
+    *,
+    dtype: Any = None,
+    shape: Shape | None = None,
+    zeroed: bool = False,
+    rows: str | None = None,
+) -> Like:
     """Describes a result of a kernel by one of its inputs.
 
     Parameters
@@ -75,6 +86,8 @@ def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
         Another element type than the input's; a callable gets the name of the input's type.
     shape : sequence of int, or callable, optional
         Another shape; a callable gets the inputs as `Operand` and returns it.
+    zeroed, rows
+        See `array`.
 
     Returns
     -------
@@ -87,11 +100,10 @@ def like(input: str, *, dtype: Any = None, shape: Shape | None = None) -> Like:
     'float32'
     """
     known = dtype is None or is_function(dtype)
-    return Like(input, dtype if known else dtype_name(dtype), shape)
+    return Like(input, dtype if known else dtype_name(dtype), shape, zeroed, rows)
 
 
-
-def array(shape: Shape, dtype: Any) -> Array:
+def array(shape: Shape, dtype: Any, *, zeroed: bool = False, rows: str | None = None) -> Array:
     """Describes a result of a kernel by its shape and element type.
 
     Parameters
@@ -100,6 +112,13 @@ def array(shape: Shape, dtype: Any) -> Array:
         A callable gets the inputs as `Operand` and returns it.
     dtype : dtype
         The element type.
+    zeroed : bool, optional
+        Whether the memory is zeros before the kernel runs, as atomic sums want it. Without, it holds
+        anything.
+    rows : str, optional
+        Of an output whose size the kernel finds out: the name of another output, or of scratch
+        memory, of one integer that is zeros at first, and in which the kernel counts how many
+        leading rows it has written. The caller gets those alone; `shape` is how many there may be.
 
     Returns
     -------
@@ -111,7 +130,8 @@ def array(shape: Shape, dtype: Any) -> Array:
     >>> onexpu.array((2, 3), "int32").shape
     (2, 3)
     """
-    return Array(shape if callable(shape) else tuple(shape), dtype_name(dtype))
+    shape = shape if callable(shape) else tuple(shape)
+    return Array(shape, dtype_name(dtype), zeroed, rows)
 
 
 def resolve(

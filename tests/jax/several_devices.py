@@ -18,6 +18,7 @@ from jax._src.dispatch import runtime_tokens
 from jax.experimental import io_callback, serialize_executable
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+import onexpu
 from tests.jax.compare import assert_same
 
 P = PartitionSpec
@@ -451,6 +452,34 @@ def test_shardings_on_which_shardy_ends_the_process() -> None:
         except jax.errors.JaxRuntimeError as error:
             assert "the compiler process" in str(error), error
         assert float(jax.jit(jnp.max)(x)) == np.asarray(x).max()
+
+
+def test_kernels_of_ones_own() -> None:
+    """Under shard_map on each device's rows, with an operand that all have, and the gradient."""
+    scaled = onexpu.sycl_kernel(
+        source="""
+        ONEXPU_KERNEL void scaled(const float* x, const float* w, float* y, size_t columns) {
+          y[onexpu::global_id()] = x[onexpu::global_id()] * w[onexpu::global_id() % columns];
+        }
+        """,
+        inputs=["x", "w"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"columns": lambda x, w: w.shape[0]},
+    )
+    scaled.defgradient(
+        lambda inputs, outputs, slopes: [scaled(slopes[0], inputs[1]), (inputs[0] * slopes[0]).sum(0)]
+    )
+    grid = mesh("xpu")
+    x, w = values((COUNT, 37)), values((37,), seed=1)
+    rows = jax.device_put(x, NamedSharding(grid, P("x")))
+    everywhere = jax.device_put(w, NamedSharding(grid, P()))
+    run = jax.shard_map(scaled, mesh=grid, in_specs=(P("x"), P()), out_specs=P("x"))
+    y = jax.jit(run)(rows, everywhere)
+    assert y.sharding.is_equivalent_to(rows.sharding, 2)
+    np.testing.assert_array_equal(y, x * w)
+    of_rows, of_all = jax.jit(jax.grad(lambda x, w: run(x, w).sum(), argnums=(0, 1)))(rows, everywhere)
+    np.testing.assert_array_equal(of_rows, np.broadcast_to(w, x.shape))
+    assert_same(np.asarray(of_all), x.sum(0), SUM)
 
 
 def test_many_threads_and_overlapping_meshes() -> None:

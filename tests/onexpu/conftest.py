@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import jax
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -56,3 +58,15 @@ def on_xpu():
     """TensorFlow's ops run on the device."""
     with tf.device("/XPU:0"):
         yield
+
+
+@pytest.fixture
+def survivors(xpu):
+    """Buffers from before the error, which have to be there after it, and be of use."""
+    values = np.arange(5, dtype=np.float32)
+    array = jax.device_put(values, xpu)
+    with tf.device("/XPU:0"):
+        tensor = tf.constant(values)
+    yield
+    np.testing.assert_array_equal(jax.jit(lambda x: x * 2)(array), values * 2)
+    np.testing.assert_array_equal(tensor + tensor, values * 2)

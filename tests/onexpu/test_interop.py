@@ -166,28 +166,31 @@ def test_kernels_see_the_same_address(array) -> None:
 
 
 def test_three_threads_never_read_stale_data(xpu) -> None:
-    """A thousand rounds of JAX program, kernel, TensorFlow op and back, each a buffer of its "
-    "own."""
+    """More than a thousand launches of a kernel between programs and ops of both frameworks, each a buffer of its own."""
     kernel = onexpu.sycl_kernel(
         source="ONEXPU_KERNEL void next(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()] + 1; }",
         inputs=["x"],
         outputs={"y": onexpu.like("x")},
     )
-    program = jax.jit(lambda x: x + 1.0)
-    rounds, size = 334, 10_000
+    rounds, size = 150, 10_000
+    in_jax = (lambda x: kernel(jnp.tanh(x) * 0.0 + x), jax.jit(lambda x: kernel(x + 1.0) - 1.0))
+    in_tensorflow = (lambda x: kernel(x + 1.0), tf.function(lambda x: kernel(x + 1.0), jit_compile=True))
+    steps = 6 * rounds
     errors: list[BaseException] = []
 
     def work(start: float) -> None:
         try:
             x = jax.device_put(jnp.full(size, start, jnp.float32), xpu)
             for _ in range(rounds):
-                tensor = onexpu.to_tensor(kernel(program(x)))
-                with tf.device("/XPU:0"):
-                    x = onexpu.to_jax(kernel(tensor + 1.0))
-            np.testing.assert_array_equal(x, np.full(size, start + 4 * rounds))
+                for jax_step, tensorflow_step in zip(in_jax, in_tensorflow, strict=True):
+                    tensor = onexpu.to_tensor(jax_step(x))
+                    with tf.device("/XPU:0"):
+                        x = onexpu.to_jax(tensorflow_step(tensor))
+            np.testing.assert_array_equal(x, np.full(size, start + steps))
         except BaseException as error:
             errors.append(error)
 
+    before = onexpu.transfer_statistics()
     threads = [threading.Thread(target=work, args=(1000.0 * i,)) for i in range(3)]
     for thread in threads:
         thread.start()
@@ -195,3 +198,4 @@ def test_three_threads_never_read_stale_data(xpu) -> None:
         thread.join()
     if errors:
         raise BaseExceptionGroup("threads failed", errors)
+    assert (onexpu.transfer_statistics() - before).kernels_launched >= 3 * 4 * rounds

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import signal
+import subprocess
+import sys
+
 import jax
 import numpy as np
 import pytest
@@ -15,16 +20,7 @@ def define(source: str = "ONEXPU_KERNEL void f(const float* x, float* y) { y[0] 
     return onexpu.sycl_kernel(source, **arguments)
 
 
-@pytest.fixture(autouse=True)
-def survivors(xpu):
-    """Buffers from before the error, which have to be there after it, and be of use."""
-    values = np.arange(5, dtype=np.float32)
-    array = jax.device_put(values, xpu)
-    with tf.device("/XPU:0"):
-        tensor = tf.constant(values)
-    yield
-    np.testing.assert_array_equal(jax.jit(lambda x: x * 2)(array), values * 2)
-    np.testing.assert_array_equal(tensor + tensor, values * 2)
+pytestmark = pytest.mark.usefixtures("survivors")
 
 
 @pytest.fixture
@@ -133,11 +129,71 @@ def test_ranges_that_make_no_sense(x) -> None:
         define(range=(1, 1, 1, 1))(x)
 
 
-def test_a_work_group_that_the_device_does_not_have(x) -> None:
+def every_way(kernel, values: np.ndarray, **attributes):
+    """Calls in both frameworks, eager and compiled, that wait for their results."""
+    array = jax.device_put(values, jax.devices("xpu")[0])
+    yield lambda: jax.block_until_ready(kernel(array, **attributes))
+    yield lambda: jax.block_until_ready(jax.jit(lambda x: kernel(x, **attributes))(array))
+    with tf.device("/XPU:0"):
+        tensor = tf.constant(values)
+        yield lambda: kernel(tensor, **attributes).numpy()
+        for jit_compile in (False, True):
+            run = tf.function(lambda x: kernel(x, **attributes), jit_compile=jit_compile)
+            yield lambda run=run: run(tensor).numpy()
+
+
+ONES = np.ones(8, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "attributes", "values", "error", "message"),
+    [
+        ({}, {}, ONES.astype(np.float16), TypeError, "'x' of kernel 'f' has the type float16; the kernel takes float32"),
+        ({"shapes": {"x": "n"}}, {}, np.ones((2, 4), np.float32), ValueError, r"'x' has the shape \[2, 4\]; it takes \[n\]"),
+        ({}, {"a": 1.0}, ONES, TypeError, "the call got a"),
+        ({"range": 0}, {}, ONES, ValueError, "kernel 'f', range .0., .*a range of zero leaves the outputs undefined"),
+        ({"range": 1 << 43}, {}, ONES, ValueError, r"kernel 'f', range \[8796093022208\], .*at most 4294967295 work-groups"),
+        ({"range": (1 << 32, 1 << 32), "local_size": (1, 2)}, {}, ONES, ValueError, "kernel 'f', range .*work-groups"),
+        ({"range": 8, "local_size": 3}, {}, ONES, ValueError, "kernel 'f', range .*multiple of the local size"),
+        ({"outputs": {"y": onexpu.like("x", shape=lambda x: (x.size - 9,))}}, {}, ONES, ValueError, r"output 'y' of kernel 'f' has the shape \(-1,\)"),
+    ],
+    ids=["dtype", "rank", "attribute", "zero", "large", "groups", "multiple", "output"],
+)
+def test_wrong_calls_in_every_way(overrides, attributes, values, error, message: str) -> None:
+    for call in every_way(define(**overrides), values, **attributes):
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_a_missing_attribute_in_every_way(swish) -> None:
+    for call in every_way(swish, ONES):
+        with pytest.raises(TypeError, match="kernel 'swish' has the attributes .beta.; the call lacks beta"):
+            call()
+
+
+def test_a_syntax_error_in_every_way() -> None:
+    broken = define("ONEXPU_KERNEL void broken(const float* x, float* y) {\n  y[0] = x[0]\n}\n")
+    for call in every_way(broken, ONES):
+        with pytest.raises(onexpu.SyclCompileError, match=r"broken\.cpp:2:14: error: expected ';'"):
+            call()
+
+
+def test_an_output_in_place_of_another_size() -> None:
+    kernel = define(
+        "ONEXPU_KERNEL void f(float* x) { x[0] = 1; }",
+        outputs={"x": onexpu.array((4,), "float32")},
+    )
+    for call in every_way(kernel, ONES):
+        with pytest.raises(ValueError, match=r"changes 'x' in place, but the input is float32\[8\] and the output float32\[4\]"):
+            call()
+
+
+def test_a_work_group_that_the_device_does_not_have() -> None:
     kernel = define(range=1 << 20, local_size=1 << 20)
-    with pytest.raises(Exception, match=r"kernel 'f-.*global size \[1048576\].*at most \d+ work-items") as error:
-        kernel(x).block_until_ready()
-    assert isinstance(error.value, ValueError | RuntimeError)
+    for call in every_way(kernel, ONES):
+        with pytest.raises(Exception, match=r"kernel 'f-.*global size \[1048576\].*at most \d+ work-items") as error:
+            call()
+        assert isinstance(error.value, ValueError | RuntimeError | tf.errors.InvalidArgumentError)
 
 
 def test_a_gradient_of_another_length(x) -> None:
@@ -198,3 +254,48 @@ def test_spirv_that_is_damaged() -> None:
         _native.register_kernel("damaged", "f", spirv[:-4], [])
     with pytest.raises(ValueError, match="has no entry point 'f'"):
         _native.register_kernel("damaged", "f", spirv, [])
+
+
+@pytest.mark.parametrize("range_", [(7,), (6, 4)])
+def test_a_fault_names_the_kernel(range_) -> None:
+    """The process ends as native code does, after one line."""
+    script = f"""
+import jax, jax.numpy as jnp, onexpu
+kernel = onexpu.sycl_kernel(
+    "ONEXPU_KERNEL_ND({len(range_)}) void astray(const float* x, float* y, size_t at) {{"
+    "  y[0] = *reinterpret_cast<const float*>(at); }}",
+    inputs=["x"], outputs={{"y": onexpu.like("x")}}, attributes={{"at": int}}, range={range_},
+    local_size={tuple(2 if n % 2 == 0 else 1 for n in range_)})
+with jax.default_device(jax.devices("xpu")[0]):
+    kernel(jnp.ones(4), at=16).block_until_ready()
+print("survived")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGSEGV, done.stderr
+    assert "survived" not in done.stdout
+    lines = [line for line in done.stderr.splitlines() if line.startswith("onexpu: ")]
+    assert len(lines) == 1
+    sizes = ", ".join(map(str, range_))
+    assert re.fullmatch(
+        rf"onexpu: segmentation fault; the last kernel launched on the CPU device was 'astray-\w+', global size \[{sizes}\], "
+        r"local size \[[12](, 2)?\]",
+        lines[0],
+    )
+
+
+def test_faults_are_left_to_those_who_handle_them() -> None:
+    script = """
+import faulthandler, sys
+import jax, jax.numpy as jnp, onexpu
+faulthandler.enable()
+kernel = onexpu.sycl_kernel(
+    "ONEXPU_KERNEL void fine(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()]; }",
+    inputs=["x"], outputs={"y": onexpu.like("x")})
+kernel(jnp.ones(4, device=jax.devices("xpu")[0])).block_until_ready()
+import os, signal
+os.kill(os.getpid(), signal.SIGSEGV)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == -signal.SIGSEGV
+    assert "last kernel launched on the CPU device was 'fine-" in done.stderr
+    assert "Fatal Python error: Segmentation fault" in done.stderr

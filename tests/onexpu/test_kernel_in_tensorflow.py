@@ -56,6 +56,16 @@ def test_shapes_that_are_not_known_beforehand(swish, x, jit_compile) -> None:
         np.testing.assert_allclose(f(tensor), reference(tensor, 1.0), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("way", ["eager", "function", "jit_compile", "unknown shape"])
+def test_empty_tensors(swish, way: str) -> None:
+    call = lambda x: swish(x, beta=1.0)
+    if way != "eager":
+        shape = [None, 3] if way == "unknown shape" else [0, 3]
+        call = tf.function(call, input_signature=[tf.TensorSpec(shape, tf.float32)], jit_compile=way == "jit_compile")
+    y = call(tf.zeros([0, 3]))
+    assert y.shape == (0, 3) and y.dtype == tf.float32
+
+
 @pytest.mark.parametrize("jit_compile", [None, True, "eager"])
 def test_gradient(swish, x, jit_compile) -> None:
     def gradient(x):

@@ -1,0 +1,226 @@
+"""DLPack: device memory to and from whatever speaks it. kDLOneAPI is its number for SYCL's devices."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from onexpu import _dpctl
+from onexpu._interop import as_jax, as_tensor, check_dense, share
+
+if TYPE_CHECKING:
+    import jax
+    import tensorflow as tf
+
+ONE_API = 14  # kDLOneAPI
+_VERSION = (1, 1)
+_DEVICE_TYPES = {1: "kDLCPU", 2: "kDLCUDA", 3: "kDLCUDAHost", 10: "kDLROCM", ONE_API: "kDLOneAPI"}
+
+
+class DLPackArray:
+    """Device memory that DLPack's consumers take without a copy. Made by `to_dlpack`.
+
+    It keeps the memory as long as it lives, and gives it away any number of times: each array that
+    a consumer makes keeps the memory, too.
+    """
+
+    def __init__(self, buffer: Any, writable: bool) -> None:
+        self._buffer = buffer
+        self._writable = writable
+
+    def __repr__(self) -> str:
+        access = "writable" if self._writable else "read-only"
+        return f"<onexpu.DLPackArray {self._buffer.dtype}{list(self._buffer.shape)}, {access}>"
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Returns (kDLOneAPI, the device's number among SYCL's)."""
+        from onexpu import _native
+
+        return ONE_API, _native.device_ordinal(self._buffer.device)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Returns a capsule.
+
+        Parameters
+        ----------
+        stream : dpctl.SyclQueue, optional
+            Where the consumer will use the memory: what it is given later comes after the work that
+            makes the contents, by an event. Without one there is nothing that could wait but the
+            caller, so the call returns when the contents are there.
+        max_version : tuple of int, optional
+            What the consumer understands. Below (1, 0) DLPack cannot say that memory is read-only.
+        dl_device : tuple of int, optional
+            Where the consumer wants the memory.
+        copy : bool, optional
+            Nothing is ever copied.
+
+        Raises
+        ------
+        BufferError
+            The consumer wants a copy or another device, or cannot be told that the memory is
+            read-only.
+        TypeError
+            `stream` is no queue, or DLPack lacks the element type.
+        ValueError
+            The queue is of another SYCL context.
+        """
+        from onexpu import _native
+
+        if copy:
+            raise BufferError("onexpu: to_dlpack never copies; copy what the consumer makes of it")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(
+                f"onexpu: the memory is on {_describe(*self.__dlpack_device__())} and is not copied "
+                f"to {_describe(*dl_device)}; numpy.asarray(x) copies to the host"
+            )
+        is_versioned = max_version is not None and max_version[0] >= 1
+        if not is_versioned and not self._writable:
+            raise BufferError(
+                "onexpu: the memory is read-only, which DLPack says since version 1.0: the consumer "
+                "has to ask with max_version=(1, 0), or to_dlpack(x, writable=True) lets it write"
+            )
+        if stream is None:
+            self._buffer.block_until_ready()
+        else:
+            self._buffer.order_queue(_dpctl.queue_address(stream))
+        return _native.make_capsule(self._buffer, is_versioned, not self._writable)
+
+
+def _describe(device_type: int, device_id: int) -> str:
+    name = _DEVICE_TYPES.get(int(device_type), f"DLPack's device type {int(device_type)}")
+    return f"{name} {device_id}"
+
+
+def to_dlpack(x: jax.Array | tf.Tensor, *, writable: bool = False) -> DLPackArray:
+    """Gives an array's memory to any consumer of DLPack, without a copy.
+
+    The memory lives until the last of the array, the returned object and what consumers made of it
+    is gone. Donating or deleting the array does not touch it.
+
+    Parameters
+    ----------
+    x : jax.Array, tf.Tensor or tf.Variable
+        On an xpu device. A variable's present value.
+    writable : bool, optional
+        Lets the consumer write. The frameworks take values for constant: nobody may compute with
+        `x` meanwhile, nor with other arrays of its memory.
+
+    Returns
+    -------
+    DLPackArray
+        For ``dpnp.from_dlpack`` and the like; `onexpu.from_dlpack` takes it, too.
+
+    Raises
+    ------
+    ValueError
+        The array is on another platform, or on several devices.
+    TypeError
+        It has no values, or a type that DLPack lacks, or is int32 of TensorFlow, which is on the
+        host.
+    RuntimeError
+        It has been deleted or donated.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, onexpu
+    >>> x = jax.device_put(jnp.arange(4.0), jax.devices("xpu")[0])
+    >>> shared = onexpu.to_dlpack(x)
+    >>> shared
+    <onexpu.DLPackArray float32[4], read-only>
+    >>> onexpu.from_dlpack(shared).unsafe_buffer_pointer() == x.unsafe_buffer_pointer()
+    True
+    """
+    return DLPackArray(share(x, is_written=writable), writable)
+
+
+def from_dlpack(x: Any, framework: str = "jax") -> jax.Array | tf.Tensor:
+    """Takes an array of any producer of DLPack on a SYCL device, without a copy.
+
+    Parameters
+    ----------
+    x : object with ``__dlpack__``, or capsule
+        Row-major, on an xpu device, in the SYCL context of that device: its platform's default one.
+        A capsule is consumed. It does not say on what queue its memory is worked on, so all such
+        work must be in the default queue of dpctl, which is waited for, or be complete.
+    framework : {"jax", "tensorflow"}
+        Whose array is made.
+
+    Returns
+    -------
+    jax.Array or tf.Tensor
+        Neither framework ever writes into the memory. The producer must not while it is in use.
+
+    Raises
+    ------
+    ValueError
+        Another device, another SYCL context, strides, a capsule that was consumed already.
+    TypeError
+        No producer of DLPack, or an element type that the framework lacks (see `to_jax`,
+        `to_tensor`).
+    BufferError
+        The producer cannot give its memory without a copy.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, onexpu
+    >>> x = jax.device_put(jnp.arange(4.0), jax.devices("xpu")[0])
+    >>> onexpu.from_dlpack(onexpu.to_dlpack(x).__dlpack__(max_version=(1, 0)))
+    Array([0., 1., 2., 3.], dtype=float32)
+    """
+    makers = {"jax": as_jax, "tensorflow": as_tensor}
+    if framework not in makers:
+        raise ValueError(f"onexpu: framework is 'jax' or 'tensorflow', not {framework!r}")
+    if _dpctl.is_usm_array(x):  # says more than DLPack can: the queue
+        return makers[framework](_dpctl.view(x))
+    if isinstance(x, DLPackArray):
+        return makers[framework](x._buffer)
+    if not hasattr(x, "__dlpack__"):
+        return makers[framework](_view(x, None))
+    index = _index_of(*x.__dlpack_device__())
+    # Only who has loaded dpctl can give work to one of its queues.
+    queue = _dpctl.dpctl_queue(index) if "dpctl" in sys.modules else None
+    return makers[framework](_view(_ask(x, queue), queue))
+
+
+def _index_of(device_type: int, device_id: int) -> int:
+    """Returns the number of the xpu device."""
+    from onexpu import _native
+
+    ordinals = [_native.device_ordinal(i) for i in range(len(_native.devices()))]
+    if device_type != ONE_API or device_id not in ordinals:
+        ours = ", ".join(f"{i}" for i in sorted(set(ordinals)))
+        raise ValueError(
+            f"onexpu: the memory is on {_describe(device_type, device_id)}; only that of the xpu "
+            f"devices, kDLOneAPI {ours}, can be handed over (jax.device_put copies)"
+        )
+    return ordinals.index(device_id)
+
+
+def _ask(producer: Any, queue: Any) -> Any:
+    """Returns a producer's capsule."""
+    try:
+        return producer.__dlpack__(stream=queue, max_version=_VERSION, copy=False)
+    except TypeError:
+        return producer.__dlpack__(stream=queue)  # of before version 1
+
+
+def _view(capsule: Any, queue: Any) -> Any:
+    """Consumes a capsule."""
+    from onexpu import _native
+
+    tensor = _native.read_capsule(capsule)
+    index = _index_of(tensor.device_type, tensor.device_id)
+    if queue is None and "dpctl" in sys.modules:
+        queue = _dpctl.dpctl_queue(index)
+    check_dense(tensor.address, tensor.dtype, tensor.shape, tensor.strides)
+    address = _dpctl.queue_address(queue) if queue is not None else 0
+    return _native.view_memory(
+        tensor.address, tensor.dtype, tensor.shape, index, capsule, address
+    )

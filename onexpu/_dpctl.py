@@ -1,0 +1,407 @@
+"""dpctl and dpnp: their arrays, memory and queues.
+
+Neither is needed until one of these functions is called.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from onexpu._interop import check_dense, share
+from onexpu._shapes import Operand
+from onexpu._types import numpy_dtype
+
+if TYPE_CHECKING:
+    import dpctl
+    import dpnp
+    import jax
+    import tensorflow as tf
+
+    from onexpu._launch import KernelDefinition, Launch
+
+_INTERFACE = "__sycl_usm_array_interface__"
+
+
+def _dpctl_module() -> Any:
+    from onexpu import _native
+
+    _native.devices()  # the core knows where the CPU device's driver is, dpctl does not
+    try:
+        import dpctl
+        import dpctl.memory
+    except ImportError as error:
+        raise ImportError("onexpu: dpctl is not installed: pip install dpctl") from error
+    return dpctl
+
+
+def _dpnp_module() -> Any:
+    _dpctl_module()
+    try:
+        import dpnp
+        import dpnp.tensor
+    except ImportError as error:
+        raise ImportError(
+            "onexpu: dpnp is not installed, or is of before 0.20, whose arrays were dpctl's: "
+            "pip install 'dpnp>=0.20'"
+        ) from error
+    return dpnp
+
+
+def is_usm_array(x: Any) -> bool:
+    """Whether it is an array or memory as dpctl describes them."""
+    return hasattr(type(x), _INTERFACE)
+
+
+def has_usm_arrays(inputs: Sequence[Any]) -> bool:
+    """Whether a call's inputs are dpnp's, or dpctl's."""
+    return "dpctl" in sys.modules and any(map(is_usm_array, inputs))
+
+
+def queue_address(queue: Any) -> int:
+    """Returns the address of the sycl::queue of a dpctl.SyclQueue."""
+    dpctl = sys.modules.get("dpctl")
+    if dpctl is None or not isinstance(queue, dpctl.SyclQueue):
+        raise TypeError(f"onexpu: a dpctl.SyclQueue is wanted, not {type(queue).__name__}")
+    return queue.addressof_ref()
+
+
+def dpctl_queue(device: int | jax.Device = 0) -> dpctl.SyclQueue:
+    """Returns the queue on which dpctl and dpnp share memory with an xpu device.
+
+    It is the one that they use by default, and is of the device's SYCL context. The device's own
+    work is in queues of its own: what dpnp queues waits for Python's lock now and then, and would
+    hold it up. Hand-overs order the queues by events.
+
+    Parameters
+    ----------
+    device : int or jax.Device, optional
+        The number of the xpu device.
+
+    Returns
+    -------
+    dpctl.SyclQueue
+        The same object at every call.
+
+    Raises
+    ------
+    ImportError
+        dpctl is not installed.
+    IndexError
+        There is no such device.
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> onexpu.dpctl_queue() is onexpu.dpctl_queue(0)
+    True
+    """
+    return _queue(device if isinstance(device, int) else device.local_hardware_id or device.id)
+
+
+@functools.cache
+def _queue(index: int) -> Any:
+    from onexpu import _native
+
+    dpctl = _dpctl_module()
+    queue = dpctl.SyclQueue(_native.new_queue(index))
+    # A part of a device has another default context.
+    default = dpctl.get_device_cached_queue(queue.sycl_device)
+    return default if default.sycl_context == queue.sycl_context else queue
+
+
+def _index_of(queue: Any) -> int:
+    """Returns the number of the first xpu device that the queue's device is."""
+    from onexpu import _native
+
+    indices = range(len(_native.devices()))
+    for index in indices:
+        if dpctl_queue(index).sycl_device == queue.sycl_device:
+            return index
+    ours = ", ".join(f"xpu:{i} ({dpctl_queue(i).sycl_device.name})" for i in indices)
+    raise ValueError(
+        f"onexpu: the array is on {queue.sycl_device.name} ({queue.backend.name}); only memory of "
+        f"{ours} can be handed over"
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Array:
+    """Where an array lies; strides count elements, None is row-major."""
+
+    address: int
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    queue: Any
+    events: list[Any] | None  # of the work that makes it, if all of that is known
+
+
+def _usm_ndarray_of(x: Any) -> Any:
+    """Returns dpnp's inner array, None for what is not dpnp's."""
+    dpnp = sys.modules.get("dpnp")
+    if dpnp is None or not hasattr(dpnp, "tensor"):
+        return None
+    if isinstance(x, dpnp.ndarray):
+        return x.get_array()
+    return x if isinstance(x, dpnp.tensor.usm_ndarray) else None
+
+
+def _describe(x: Any) -> _Array:
+    array = _usm_ndarray_of(x)
+    if array is not None:
+        from dpctl.utils import SequentialOrderManager
+
+        # dpnp waits for its queue when it is asked for the interface. It orders its own work by
+        # these events.
+        events = SequentialOrderManager[array.sycl_queue].submitted_events
+        return _Array(
+            array._pointer, array.dtype, array.shape, array.strides, array.sycl_queue, events
+        )
+    interface = getattr(x, _INTERFACE)
+    dtype = np.dtype(interface["typestr"])
+    address = interface["data"][0] + interface.get("offset", 0) * dtype.itemsize
+    return _Array(
+        address, dtype, tuple(interface["shape"]), interface["strides"], interface["syclobj"], None
+    )
+
+
+def view(x: Any, after: Sequence[dpctl.SyclEvent] | None = None, *, is_ordered: bool = True) -> Any:
+    """Returns an array's memory as a SharedBuffer.
+
+    Its contents come after dpnp's work and the events `after`. Of memory of others not even the
+    events are known: without `after` its queue is waited for. With ``is_ordered=False`` the caller
+    has seen to all that.
+    """
+    from onexpu import _native
+
+    array = _describe(x)
+    queue = queue_address(array.queue)
+    if array.strides is not None:
+        check_dense(array.address, array.dtype.name, array.shape, array.strides)
+    events = list(after or ()) + (array.events or [])
+    if not is_ordered:
+        events = []
+    is_known = not is_ordered or after is not None or array.events is not None
+    return _native.view_memory(
+        array.address,
+        array.dtype.name,
+        array.shape,
+        _index_of(array.queue),
+        x,
+        queue,
+        [event.addressof_ref() for event in events] if is_known else None,
+    )
+
+
+class _Shared:
+    """What dpctl.memory makes itself of; it keeps this."""
+
+    def __init__(self, buffer: Any, num_bytes: int, queue: Any, writable: bool) -> None:
+        self._buffer = buffer
+        self.__sycl_usm_array_interface__ = {
+            "data": (buffer.address, not writable),
+            "shape": (num_bytes,),
+            "strides": None,
+            "typestr": "|u1",
+            "version": 1,
+            "syclobj": queue,
+        }
+
+
+@functools.cache
+def _read_only(kind: type) -> type:
+    """Returns a class of dpctl.memory whose methods do not write."""
+
+    def refuse(self: Any, *arguments: Any, **keywords: Any) -> None:
+        raise ValueError(
+            "onexpu: the memory is read-only, for it belongs to an array of JAX or TensorFlow; "
+            "writable=True shares it for writing"
+        )
+
+    methods = dict.fromkeys(["copy_from_host", "copy_from_device", "memset"], refuse)
+    return type("ReadOnly" + kind.__name__, (kind,), {"__doc__": kind.__doc__, **methods})
+
+
+def _memory(buffer: Any, queue: Any, writable: bool) -> Any:
+    """Returns memory of dpctl that keeps the buffer. What `queue` is given later comes after the contents."""
+    from dpctl import memory
+
+    buffer.order_queue(queue_address(queue))
+    num_bytes = int(np.prod(buffer.shape, dtype=np.int64)) * numpy_dtype(buffer.dtype).itemsize
+    shared = _Shared(buffer, num_bytes, queue, writable)
+    kind = type(memory.as_usm_memory(shared))
+    return (kind if writable else _read_only(kind))(shared)
+
+
+def to_dpctl(
+    x: jax.Array | tf.Tensor, *, writable: bool = False, queue: dpctl.SyclQueue | None = None
+) -> Any:
+    """Hands an array's memory over to dpctl, without a copy.
+
+    dpctl has memory and queues; what has shapes is dpnp's (`to_dpnp`) since dpctl 0.22.
+
+    Parameters
+    ----------
+    x : jax.Array, tf.Tensor or tf.Variable
+        On an xpu device. A variable's present value.
+    writable : bool, optional
+        Lets dpctl's methods write; see `to_dlpack`. Kernels of dpctl get a plain pointer in any
+        case.
+    queue : dpctl.SyclQueue, optional
+        Where the memory will be used, of the device's SYCL context; `dpctl_queue` by default. What
+        it is given later comes after the work that makes the contents.
+
+    Returns
+    -------
+    dpctl.memory.MemoryUSMDevice
+        It shares the memory, which lives as long as one of both. Keep it until work that was queued
+        with it is complete; dpctl does not.
+
+    Raises
+    ------
+    ImportError
+        dpctl is not installed.
+    ValueError
+        The queue is of another SYCL context, or the array has no elements; and as `to_dlpack`.
+    TypeError, RuntimeError
+        As `to_dlpack`.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, numpy as np, onexpu
+    >>> x = jax.device_put(jnp.arange(4.0), jax.devices("xpu")[0])
+    >>> memory = onexpu.to_dpctl(x)
+    >>> np.frombuffer(memory.copy_to_host(), np.float32)
+    array([0., 1., 2., 3.], dtype=float32)
+    """
+    _dpctl_module()
+    buffer = share(x, is_written=writable)
+    if 0 in buffer.shape:
+        raise ValueError(
+            f"onexpu: dpctl has no memory of no bytes, and the array has shape {buffer.shape}"
+        )
+    return _memory(buffer, queue or dpctl_queue(buffer.device), writable)
+
+
+def to_dpnp(
+    x: jax.Array | tf.Tensor, *, writable: bool = False, queue: dpctl.SyclQueue | None = None
+) -> dpnp.ndarray:
+    """Hands an array over to dpnp, without a copy.
+
+    Parameters
+    ----------
+    x, writable, queue
+        See `to_dpctl`. Without ``writable=True`` the array is read-only.
+
+    Returns
+    -------
+    dpnp.ndarray
+        On the queue. ``get_array()`` of it is the ``usm_ndarray``.
+
+    Raises
+    ------
+    ImportError
+        dpnp is not installed.
+    TypeError
+        dpnp lacks the element type, such as bfloat16; and as `to_dlpack`.
+    ValueError, RuntimeError
+        As `to_dlpack`.
+
+    Examples
+    --------
+    >>> import jax, jax.numpy as jnp, onexpu
+    >>> x = jnp.arange(3.0, device=jax.devices("xpu")[0])
+    >>> (onexpu.to_dpnp(x) * 2).asnumpy().tolist()
+    [0.0, 2.0, 4.0]
+    """
+    _dpnp_module()
+    buffer = share(x, is_written=writable)
+    return _to_dpnp(_usm_ndarray(buffer, queue or dpctl_queue(buffer.device), writable))
+
+
+def _usm_ndarray(buffer: Any, queue: Any, writable: bool) -> Any:
+    tensor = _dpnp_module().tensor
+    dtype = numpy_dtype(buffer.dtype)
+    if dtype.kind not in "biufc":
+        raise TypeError(f"onexpu: dpnp has no arrays of type {buffer.dtype}")
+    if 0 in buffer.shape:
+        array = tensor.empty(buffer.shape, dtype=dtype, sycl_queue=queue)
+    else:
+        array = tensor.usm_ndarray(
+            buffer.shape, dtype=dtype, buffer=_memory(buffer, queue, writable)
+        )
+    array.flags.writable = writable
+    return array
+
+
+def _to_dpnp(array: Any) -> Any:
+    return _dpnp_module().asarray(array, copy=False)
+
+
+class DpctlCalls:
+    """Calls of one kernel with arrays of dpnp, of its class or of usm_ndarray.
+
+    The results are of the first input's class and queue. Work that the inputs' queues are given
+    later comes after the kernel, so inputs may be written to.
+    """
+
+    def __init__(self, definition: KernelDefinition) -> None:
+        self._definition = definition
+        self._launches: dict[Any, Launch] = {}  # by signature
+
+    def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
+        """Calls the kernel; see `SyclKernel.__call__`."""
+        from onexpu import _native
+
+        dpnp = _dpnp_module()
+        self._check(inputs, (dpnp.ndarray, dpnp.tensor.usm_ndarray))
+        queues: set[Any] = set()
+        operands = []
+        for x in inputs:
+            operands.append(view(x, is_ordered=x.sycl_queue not in queues))
+            queues.add(x.sycl_queue)
+        launch = self._launch(operands, attributes)
+        device = operands[0].device
+        results = _native.launch(
+            launch.target, operands, launch.results, launch.attributes, device
+        )
+        for queue in queues:
+            results[0].order_queue(queue_address(queue))
+        arrays = [_usm_ndarray(r, inputs[0].sycl_queue, True) for r in results[: launch.num_outputs]]
+        for i, count in enumerate(launch.rows):
+            if count >= 0:
+                counted = _usm_ndarray(results[count], inputs[0].sycl_queue, True)
+                rows = int(dpnp.tensor.asnumpy(counted).reshape(()))
+                if not 0 <= rows <= arrays[i].shape[0]:
+                    raise ValueError(
+                        f"onexpu: kernel '{launch.name}' counted {rows} rows of an output of shape "
+                        f"{arrays[i].shape}"
+                    )
+                arrays[i] = arrays[i][:rows]
+        return list(map(_to_dpnp, arrays)) if isinstance(inputs[0], dpnp.ndarray) else arrays
+
+    def _check(self, inputs: Sequence[Any], kinds: tuple[type, ...]) -> None:
+        for name, x in zip(self._definition.inputs, inputs, strict=True):
+            if not isinstance(x, kinds):
+                raise TypeError(
+                    f"onexpu: kernel '{self._definition.name}' is called with arrays of dpnp, but "
+                    f"'{name}' is {type(x).__module__}.{type(x).__name__}; onexpu.to_dpnp hands "
+                    "arrays of JAX and TensorFlow over"
+                )
+
+    def _launch(self, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Launch:
+        key = (tuple((x.shape, x.dtype) for x in operands), tuple(attributes.items()))
+        launch = self._launches.get(key)
+        if launch is None:
+            described = [
+                Operand(name, x.shape, x.dtype)
+                for name, x in zip(self._definition.inputs, operands, strict=True)
+            ]
+            launch = self._launches[key] = self._definition.launch(described, attributes)
+        return launch
