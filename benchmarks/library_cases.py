@@ -16,7 +16,8 @@ from onexpu.kernels import reference
 TOKENS, WIDTH, HEADS = 4096, 1024, 16
 
 
-def _numbers(*shape: int) -> np.ndarray:
+def numbers(*shape: int) -> np.ndarray:
+    """Returns random numbers of size 1, the same each time."""
     return np.random.default_rng(len(shape)).standard_normal(shape, np.float32)
 
 
@@ -27,14 +28,15 @@ def _angles() -> list[np.ndarray]:
 
 # Operands, and how many of them have gradients.
 _KERNELS: dict[str, tuple[Callable[[], list[np.ndarray]], int]] = {
-    "rms_norm": (lambda: [_numbers(TOKENS, WIDTH), _numbers(WIDTH)], 2),
-    "layer_norm": (lambda: [_numbers(TOKENS, WIDTH), _numbers(WIDTH), _numbers(WIDTH)], 3),
-    "swiglu": (lambda: [_numbers(TOKENS, WIDTH), _numbers(TOKENS, WIDTH)], 2),
-    "rotary_embedding": (lambda: [_numbers(4, TOKENS // 4, HEADS, WIDTH // HEADS), *_angles()], 1),
+    "rms_norm": (lambda: [numbers(TOKENS, WIDTH), numbers(WIDTH)], 2),
+    "layer_norm": (lambda: [numbers(TOKENS, WIDTH), numbers(WIDTH), numbers(WIDTH)], 3),
+    "swiglu": (lambda: [numbers(TOKENS, WIDTH), numbers(TOKENS, WIDTH)], 2),
+    "rotary_embedding": (lambda: [numbers(4, TOKENS // 4, HEADS, WIDTH // HEADS), *_angles()], 1),
 }
 
 
-def _step(function: Callable[..., jax.Array], differentiable: int, backward: bool) -> Callable[..., object]:
+def compiled_step(function: Callable[..., jax.Array], differentiable: int, backward: bool) -> Callable[..., object]:
+    """Returns the function compiled: alone, or with the gradients for its first operands."""
     if not backward:
         return jax.jit(function)
 
@@ -52,7 +54,7 @@ def _case(name: str, dtype: str, backward: bool, _) -> Case:
     def contender(platform: str, function: Callable[..., jax.Array]) -> Run:
         device = jax.devices(platform)[0]
         operands = [jax.device_put(jnp.asarray(a, dtype), device) for a in make()]
-        step = _step(function, differentiable, backward)
+        step = compiled_step(function, differentiable, backward)
 
         def run() -> None:
             jax.block_until_ready(step(*operands))

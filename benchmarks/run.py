@@ -4,7 +4,8 @@
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
 Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py), "kernels"
-(kernel_cases.py), "library" (library_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
+(kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py), "kernel_call_overhead" (overhead_cases.py) and "compilation"
+(compile_cases.py); without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -94,12 +95,19 @@ def picture(rows: list[dict], path: pathlib.Path) -> None:
     figure.savefig(path, dpi=120)
 
 
+def _time(seconds: float) -> str:
+    return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.2f} us"
+
+
 def main() -> None:
+    from attention_cases import ATTENTION_CASES
     from cases import CASES
     from compile_cases import COMPILE_CASES
+    from inference_cases import INFERENCE_CASES
     from kernel_cases import KERNEL_CASES
     from library_cases import LIBRARY_CASES
     from model_cases import MODEL_CASES
+    from overhead_cases import OVERHEAD_CASES
     from tensorflow_cases import TENSORFLOW_CASES
 
     groups = {
@@ -107,7 +115,8 @@ def main() -> None:
         "models": MODEL_CASES,
         "tensorflow": TENSORFLOW_CASES,
         "kernels": KERNEL_CASES,
-        "library": LIBRARY_CASES,
+        "library": LIBRARY_CASES | ATTENTION_CASES | INFERENCE_CASES,
+        "kernel_call_overhead": OVERHEAD_CASES,
         "compilation": COMPILE_CASES,
     }
     cases = {name: case for group in groups.values() for name, case in group.items()}
@@ -145,7 +154,7 @@ def main() -> None:
         )
         table.add_row(
             case.name,
-            f"{samples['xpu'].median * 1e3:.3f} ms",
+            _time(samples["xpu"].median),
             str(ratios.get("XLA:CPU", "")),
             str(ratios.get("TF CPU", "")),
             str(ratios.get("limit", "")),
@@ -153,7 +162,7 @@ def main() -> None:
         )
         # A run takes long: what is known is shown.
         print(
-            f"{name}: {samples['xpu'].median * 1e3:.3f} ms;",
+            f"{name}: {_time(samples['xpu'].median)};",
             ", ".join(f"{other} / xpu {r}" for other, r in ratios.items()),
             file=sys.stderr,
             flush=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onexpu._shapes import like
-from onexpu.kernels._columns import column_sums, partial_sums, teams
+from onexpu.kernels._columns import column_sums, gradient_kernel
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
@@ -47,7 +47,8 @@ inline void layer_norm(const T* x, const T* weight, const T* bias, T* y, float e
 }
 
 // With n the normal x and g = w dy: dx = s (g - mean(g) - n mean(g n)); over rows, dw is the sum of
-// dy n and db that of dy. A team has every `teams`-th row, and sums of its own.
+// dy n and db that of dy. A team has every `teams`-th row of a group, and sums of its own; groups
+// are apart (a batch of vmap).
 template <bool is_group, typename T>
 inline void layer_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
                                 onexpu::wide<T>* weight_sums, onexpu::wide<T>* bias_sums,
@@ -56,11 +57,16 @@ inline void layer_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
   const Team<is_group> team;
   weight_sums += team.row * columns;
   bias_sums += team.row * columns;
+  const size_t group = team.row / teams;
+  x += group * rows * columns;
+  dy += group * rows * columns;
+  dx += group * rows * columns;
+  weight += group * columns;
   team.for_columns(columns, [&](auto width, size_t c) {
     onexpu::store<C, decltype(width)::value>(C(0), weight_sums + c);
     onexpu::store<C, decltype(width)::value>(C(0), bias_sums + c);
   });
-  for (size_t row = team.row; row < rows; row += teams) {
+  for (size_t row = team.row % teams; row < rows; row += teams) {
     const T* const x_row = x + row * columns;
     const T* const dy_row = dy + row * columns;
     T* const dx_row = dx + row * columns;
@@ -124,20 +130,10 @@ _forward = TeamKernel(
     outputs={"y": like("x")},
     attributes={"epsilon": float, "columns": columns},
     dtypes=FLOATING,
+    shapes={"x": "*rows columns", "weight": "columns", "bias": "columns"},
+    vmap="leading",
 )
-_backward = TeamKernel(
-    _SOURCE,
-    "layer_norm_gradient",
-    rows=teams,
-    inputs=["x", "weight", "dy"],
-    outputs={
-        "dx": like("x"),
-        "weight_sums": partial_sums(),
-        "bias_sums": partial_sums(),
-    },
-    attributes={"epsilon": float, "rows": all_rows, "columns": columns, "teams": teams},
-    dtypes=FLOATING,
-)
+_backward = gradient_kernel(_SOURCE, "layer_norm_gradient", sums=["weight_sums", "bias_sums"])
 
 
 @_forward.defgradient
@@ -179,10 +175,4 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, epsilon: float = 1e-5) -> Any:
     >>> onexpu.kernels.layer_norm(jnp.array([[1.0, 3.0]]), jnp.ones(2), jnp.zeros(2)).round(2)
     Array([[-1.,  1.]], dtype=float32)
     """
-    for name, shared in (("weight", weight), ("bias", bias)):
-        if len(x.shape) < 1 or tuple(shared.shape) != tuple(x.shape[-1:]):
-            raise ValueError(
-                f"onexpu.kernels.layer_norm: a {name} of shape {tuple(shared.shape)} for x of "
-                f"shape {tuple(x.shape)}; it must be that of x's last dimension"
-            )
     return _forward(x, weight, bias, epsilon=epsilon)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onexpu._shapes import like
-from onexpu.kernels._columns import column_sums, partial_sums, teams
+from onexpu.kernels._columns import column_sums, gradient_kernel
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
@@ -35,7 +35,7 @@ inline void rms_norm(const T* x, const T* weight, T* y, float epsilon, size_t co
 }
 
 // dx = s (w dy - x s^2 mean(w dy x)), dw = sum over rows of dy x s, with s = 1 / rms(x). A team has
-// every `teams`-th row, and a sum of its own.
+// every `teams`-th row of a group, and a sum of its own; groups are apart (a batch of vmap).
 template <bool is_group, typename T>
 inline void rms_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
                               onexpu::wide<T>* partial, float epsilon, size_t rows, size_t columns,
@@ -43,10 +43,15 @@ inline void rms_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
   using C = onexpu::wide<T>;
   const Team<is_group> team;
   C* const sums = partial + team.row * columns;
+  const size_t group = team.row / teams;
+  x += group * rows * columns;
+  dy += group * rows * columns;
+  dx += group * rows * columns;
+  weight += group * columns;
   team.for_columns(columns, [&](auto width, size_t c) {
     onexpu::store<C, decltype(width)::value>(C(0), sums + c);
   });
-  for (size_t row = team.row; row < rows; row += teams) {
+  for (size_t row = team.row % teams; row < rows; row += teams) {
     const T* const x_row = x + row * columns;
     const T* const dy_row = dy + row * columns;
     T* const dx_row = dx + row * columns;
@@ -101,19 +106,10 @@ _forward = TeamKernel(
     outputs={"y": like("x")},
     attributes={"epsilon": float, "columns": columns},
     dtypes=FLOATING,
+    shapes={"x": "*rows columns", "weight": "columns"},
+    vmap="leading",
 )
-_backward = TeamKernel(
-    _SOURCE,
-    "rms_norm_gradient",
-    rows=teams,
-    inputs=["x", "weight", "dy"],
-    outputs={
-        "dx": like("x"),
-        "partial": partial_sums(),
-    },
-    attributes={"epsilon": float, "rows": all_rows, "columns": columns, "teams": teams},
-    dtypes=FLOATING,
-)
+_backward = gradient_kernel(_SOURCE, "rms_norm_gradient", sums=["partial"])
 
 
 @_forward.defgradient
@@ -150,12 +146,7 @@ def rms_norm(x: Any, weight: Any, *, epsilon: float = 1e-6) -> Any:
     Examples
     --------
     >>> import jax.numpy as jnp, onexpu
-    >>> onexpu.kernels.rms_norm(jnp.array([[3.0, 4.0]]), jnp.ones(2)).round(3)
-    Array([[0.849, 1.131]], dtype=float32)
+    >>> onexpu.kernels.rms_norm(jnp.array([[2.0, -2.0]]), jnp.array([1.0, 3.0]), epsilon=0.0)
+    Array([[ 1., -3.]], dtype=float32)
     """
-    if len(x.shape) < 1 or tuple(weight.shape) != tuple(x.shape[-1:]):
-        raise ValueError(
-            f"onexpu.kernels.rms_norm: a weight of shape {tuple(weight.shape)} for x of shape "
-            f"{tuple(x.shape)}; it must be that of x's last dimension"
-        )
     return _forward(x, weight, epsilon=epsilon)

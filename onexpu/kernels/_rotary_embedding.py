@@ -66,6 +66,12 @@ _rotate = TeamKernel(
         "half": _half,
     },
     dtypes=FLOATING | {"A": FLOATING["T"]},
+    shapes={
+        "x": "*batch positions heads 2*half",
+        "cosine": "positions half",
+        "sine": "positions half",
+    },
+    vmap="leading",
 )
 
 
@@ -109,17 +115,4 @@ def rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
     >>> onexpu.kernels.rotary_embedding(x, jnp.array([[0.6]]), jnp.array([[0.8]]))
     Array([[[0.6, 0.8]]], dtype=float32)
     """
-    shape = tuple(x.shape)
-    if len(shape) < 3 or shape[-1] % 2 != 0:
-        raise ValueError(
-            f"onexpu.kernels.rotary_embedding: x has the shape {shape}; it must be [..., positions, "
-            "heads, features] with an even number of features"
-        )
-    angles = (shape[-3], shape[-1] // 2)
-    for name, value in (("cosine", cosine), ("sine", sine)):
-        if tuple(value.shape) != angles:
-            raise ValueError(
-                f"onexpu.kernels.rotary_embedding: {name} has the shape {tuple(value.shape)}; for x "
-                f"of shape {shape} it must be [positions, features / 2], {angles}"
-            )
     return _rotate(x, cosine, sine, direction=1.0)

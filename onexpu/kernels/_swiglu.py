@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from onexpu._shapes import Operand, like
-from onexpu.kernels._teams import BLOCK, FLOATING, TeamKernel, block_rows
+from onexpu._shapes import like
+from onexpu.kernels._teams import FLOATING, TeamKernel, block_rows, size
 
-_SOURCE = f"constexpr size_t kBlock = {BLOCK};" + """
-template <bool is_group, typename Function>
-inline void for_elements(size_t size, Function function) {
-  const Team<is_group> team;
-  const size_t begin = team.row * kBlock;
-  team.for_columns(sycl::min(kBlock, size - begin),
-                   [&](auto width, size_t c) { function(width, begin + c); });
-}
-
+_SOURCE = """
 template <typename C, int width>
 inline onexpu::vector<C, width> logistic(onexpu::vector<C, width> x) {
   return C(1) / (C(1) + exponential<C, width>(-x));
@@ -66,18 +58,16 @@ ONEXPU_KERNEL void swiglu_gradient_together(const T* gate, const T* up, const T*
 """
 
 
-def _size(gate: Operand, *_: Operand) -> Any:
-    return gate.size
-
-
 _forward = TeamKernel(
     _SOURCE,
     "swiglu",
     rows=block_rows,
     inputs=["gate", "up"],
     outputs={"y": like("gate")},
-    attributes={"size": _size},
+    attributes={"size": size},
     dtypes=FLOATING,
+    shapes={"gate": "*shape", "up": "*shape"},
+    vmap="leading",
 )
 _backward = TeamKernel(
     _SOURCE,
@@ -85,8 +75,10 @@ _backward = TeamKernel(
     rows=block_rows,
     inputs=["gate", "up", "dy"],
     outputs={"dgate": like("gate"), "dup": like("up")},
-    attributes={"size": _size},
+    attributes={"size": size},
     dtypes=FLOATING,
+    shapes={"gate": "*shape", "up": "*shape", "dy": "*shape"},
+    vmap="leading",
 )
 _forward.defgradient(lambda inputs, outputs, cotangents: _backward(*inputs, cotangents[0]))
 
@@ -115,12 +107,7 @@ def swiglu(gate: Any, up: Any) -> Any:
     Examples
     --------
     >>> import jax.numpy as jnp, onexpu
-    >>> onexpu.kernels.swiglu(jnp.array([0.0, 2.0]), jnp.array([5.0, 1.0])).round(3)
-    Array([0.   , 1.762], dtype=float32)
+    >>> onexpu.kernels.swiglu(jnp.array([0.0, 100.0]), jnp.array([5.0, 0.5]))
+    Array([ 0., 50.], dtype=float32)
     """
-    if tuple(gate.shape) != tuple(up.shape):
-        raise ValueError(
-            f"onexpu.kernels.swiglu: gate has the shape {tuple(gate.shape)}, up "
-            f"{tuple(up.shape)}; they must be one"
-        )
     return _forward(gate, up)

@@ -7,9 +7,11 @@ parameter of what both call. `TEAM` is the C++ to write that with:
 - ``team.for_columns(columns, f)`` calls ``f(width, c)`` for the pieces of a row that are the
   work-item's: ``decltype(width)::value`` columns from ``c`` on. The same columns are the same
   work-item's every time;
-- ``exponential`` is that of a vector.
+- ``team.sum_before(value)`` is the sum over the work-items before this one;
+- ``exponential`` and ``square_root`` are those of a vector.
 
-Where elements have no rows, blocks of `BLOCK` of them are rows: `block_rows`.
+Where elements have no rows, blocks of `BLOCK` of them are rows, `block_rows`, and
+``for_elements<is_group>(size, f)`` calls ``f(width, i)`` for those of the team's block.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -30,7 +33,16 @@ WIDTH = 256
 # Enough for a work-item of a CPU, and one round of a GPU's work-group.
 BLOCK = 1024
 
-TEAM = """
+TEAM = f"constexpr size_t kBlock = {BLOCK};" + """
+template <typename C, int width>
+inline onexpu::vector<C, width> square_root(onexpu::vector<C, width> x) {
+  if constexpr (width == 1) {
+    return sycl::sqrt(x);
+  } else {
+    const auto argument = __builtin_bit_cast(sycl::vec<C, width>, x);
+    return __builtin_bit_cast(onexpu::vector<C, width>, sycl::sqrt(argument));
+  }
+}
 template <typename C, int width>
 inline onexpu::vector<C, width> exponential(onexpu::vector<C, width> x) {
   if constexpr (width == 1) {
@@ -65,6 +77,14 @@ struct Team {
       return value;
     }
   }
+  template <typename T>
+  T sum_before(T value) const {
+    if constexpr (is_group) {
+      return sycl::exclusive_scan_over_group(onexpu::item().get_group(), value, sycl::plus<T>());
+    } else {
+      return T(0);
+    }
+  }
   // The sum over what for_columns gives to `function`: vectors of T.
   template <typename T, typename Function>
   T sum_columns(size_t columns, Function function) const {
@@ -81,12 +101,25 @@ struct Team {
     return sum(rest);
   }
 };
+
+template <bool is_group, typename Function>
+inline void for_elements(size_t size, Function function) {
+  const Team<is_group> team;
+  const size_t begin = team.row * kBlock;
+  team.for_columns(sycl::min(kBlock, size - begin),
+                   [&](auto width, size_t c) { function(width, begin + c); });
+}
 """
 
 
 def block_rows(x: Operand, *_: Operand) -> Any:
     """How many blocks the elements of `x` are."""
     return -(-x.size // BLOCK)
+
+
+def size(x: Operand, *_: Operand) -> Any:
+    """How many elements `x` has."""
+    return x.size
 
 
 def all_rows(x: Operand, *_: Operand) -> Any:
@@ -113,6 +146,13 @@ def has_cpu_schedules() -> bool:
     from onexpu import _native
 
     return _native.devices()[0]["kind"].startswith("oneAPI CPU")
+
+
+def tensorflow_of(*values: Any) -> Any:
+    """TensorFlow, if one of the values is its tensor or variable; else None."""
+    tensorflow = sys.modules.get("tensorflow")
+    kinds = () if tensorflow is None else (tensorflow.Tensor, tensorflow.Variable)
+    return tensorflow if any(isinstance(value, kinds) for value in values) else None
 
 
 class TeamKernel:
@@ -151,3 +191,8 @@ class TeamKernel:
         """See `SyclKernel.defgradient`."""
         self._alone.defgradient(gradient)
         return self._together.defgradient(gradient)
+
+    def defvmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """See `SyclKernel.defvmap`."""
+        self._alone.defvmap(rule)
+        return self._together.defvmap(rule)
