@@ -365,6 +365,34 @@ def test_work_on_another_queue_is_in_order(cases, matrix, xpu) -> None:
         np.testing.assert_array_equal(y, matrix * 2 + 1)
 
 
+def test_onednn(cases, matrix, xpu) -> None:
+    product = cases.kernel(
+        "relu_of_product",
+        ["x", "y"],
+        {"z": onexpu.like("x", shape=lambda x, y: (x.shape[0], y.shape[1]))},
+    )
+    other = np.random.default_rng(1).standard_normal((17, 23)).astype(np.float32)
+    exact = np.maximum(np.float64(matrix) @ other, 0)
+    # Among programs, each of which has its memory from the one before: what runs late reads others'.
+    for z in _in_both(lambda x, y: product(x * 2.0, y) * 0.5, matrix, other):
+        np.testing.assert_allclose(z, exact, **TOLERANCE)
+
+    def in_jax(seed: int) -> int:
+        x = jax.device_put(np.roll(matrix, seed, 0), xpu)
+        scale, add = jax.jit(lambda x, k: x * k), jax.jit(lambda z: z + 0.0)
+        factors = [2.0 ** (k % 5) for k in range(200)]
+        results = [add(product(scale(x, np.float32(factor)), other)) for factor in factors]
+        pairs = zip(results, factors, strict=True)
+        rolled = np.roll(exact, seed, 0)
+        return sum(not np.allclose(z, factor * rolled, rtol=1e-5, atol=2e-4) for z, factor in pairs)
+
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        assert list(threads.map(in_jax, range(3))) == [0, 0, 0]
+    # What oneDNN refuses, as the error of the call: it has no product of a matrix and three numbers.
+    with pytest.raises(jax.errors.JaxRuntimeError, match="primitive.*cases.relu_of_product"):
+        jax.block_until_ready(jax.jit(product)(matrix, other[:3]))
+
+
 # -- Loading ---------------------------------------------------------------------------------------
 
 
@@ -397,7 +425,7 @@ def test_files_that_are_no_libraries_of_kernels(built, tmp_path) -> None:
 
 def test_names(cases, built, tmp_path) -> None:
     assert onexpu.load_library(built / "cases.so") is cases
-    assert set(cases.names) == {"add_one", "divide", "slow_copy", "sum", "throws"}
+    assert set(cases.names) == {"add_one", "divide", "relu_of_product", "slow_copy", "sum", "throws"}
     with pytest.raises(AttributeError, match="has no kernel 'multiply'; it has add_one"):
         cases.multiply  # noqa: B018
     with pytest.raises(LookupError, match="registers no kernel 'multiply'; it registers add_one"):

@@ -20,9 +20,14 @@
 #ifndef ONEXPU_CUSTOM_KERNEL_H_
 #define ONEXPU_CUSTOM_KERNEL_H_
 
+#include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <sstream>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -50,6 +55,45 @@ template <typename... Parts>
   return ::xla::ffi::Error::InvalidArgument(message.str());
 }
 
+namespace internal {
+
+// What work in flight reads. Work of an in-order queue is done in the order of the calls; among
+// several queues an object may wait for older work of another.
+class KeptObjects {
+ public:
+  void Keep(const sycl::event& event, std::shared_ptr<void> objects) {
+    std::vector<Entry> done;  // let go after the lock: destructors may call back
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (!entries_.empty() && IsDone(entries_.front().event)) {
+      done.push_back(std::move(entries_.front()));
+      entries_.pop_front();
+    }
+    entries_.push_back({event, std::move(objects)});
+  }
+
+ private:
+  struct Entry {
+    sycl::event event;
+    std::shared_ptr<void> objects;
+  };
+
+  static bool IsDone(const sycl::event& event) {
+    return event.get_info<sycl::info::event::command_execution_status>() ==
+           sycl::info::event_command_status::complete;
+  }
+
+  std::mutex mutex_;
+  std::deque<Entry> entries_;
+};
+
+// Never destroyed: when the process ends, work may be in flight.
+inline KeptObjects& Keeper() {
+  static auto* const keeper = new KeptObjects;
+  return *keeper;
+}
+
+}  // namespace internal
+
 // Work that the queue does not keep in its place by itself: SYCL host tasks, the libraries that
 // compute in them (oneMKL on a CPU device), and whatever goes to another queue. `submit` is given
 // the events to wait for and returns its own, which all that comes after in `queue` waits for:
@@ -61,6 +105,20 @@ template <typename Submit>
 void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
   const std::vector<sycl::event> before = {queue.ext_oneapi_submit_barrier()};
   queue.ext_oneapi_submit_barrier({std::forward<Submit>(submit)(before)});
+}
+
+// Keeps `objects` until the work of `event` is done, without waiting for it. oneDNN needs that on a
+// CPU device: it reads a primitive and its memory objects when the work runs, not when it is
+// submitted.
+//
+//   onexpu::KeepUntil(dnnl::sycl_interop::execute(primitive, stream, arguments),
+//                     primitive, arguments);
+//
+// They are let go by a later call of this function, in whatever thread that is.
+template <typename... Objects>
+void KeepUntil(const sycl::event& event, Objects&&... objects) {
+  internal::Keeper().Keep(event, std::make_shared<std::tuple<std::decay_t<Objects>...>>(
+                                     std::forward<Objects>(objects)...));
 }
 
 // For a result that takes the place of an operand (an output of the same name in Python):
