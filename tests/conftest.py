@@ -4,9 +4,12 @@ counts in the report."""
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -23,6 +26,15 @@ if "ONEXPU_CACHE_DIR" not in os.environ:
     os.environ["ONEXPU_CACHE_DIR"] = tempfile.mkdtemp(prefix="onexpu-test-cache-")
     # By the process that made it: those that inherit the variable end earlier.
     atexit.register(shutil.rmtree, os.environ["ONEXPU_CACHE_DIR"], ignore_errors=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_programs_left() -> Iterator[None]:
+    """Forgets a module's programs: those of all modules take more memory than machines have."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -58,7 +58,10 @@ int MemoryPool::ClassOf(size_t size) {
 
 bool MemoryPool::IsUsable(const Block& block, MemoryUser user) {
   for (TicketRef use : block.uses) {
-    if (use.timeline == user.timeline && use.ticket <= user.ticket) continue;
+    if (use.timeline == user.timeline &&
+        (use.ticket < user.ticket || (use.ticket == user.ticket && use.is_given_back))) {
+      continue;
+    }
     if (!use.timeline->IsComplete(use.ticket)) return false;
   }
   return true;

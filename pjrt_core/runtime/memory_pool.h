@@ -30,7 +30,9 @@ namespace onexpu {
 // The order in which the memory's next user runs.
 struct MemoryUser {
   const Timeline* timeline = nullptr;  // null: at once, from the host or any queue
-  Ticket ticket = ~Ticket{0};          // the user's own; later work's memory is not for it
+  // The user's own. Later work's memory is not for it; and its own temporaries, which are the
+  // pool's again before its commands are submitted, are not for more of its own work.
+  Ticket ticket = ~Ticket{0};
 };
 
 class MemoryPool {

@@ -187,7 +187,7 @@ void SyclDevice::FreeOrdered(void* memory, size_t bytes) {
     ordered_.erase(found);
   }
   TicketSet uses;
-  uses.Add({compute_.get(), CurrentComputeTicket()});
+  uses.Add({compute_.get(), CurrentComputeTicket(), /*is_given_back=*/true});
   device_pool_->Free(block, uses);
 }
 

@@ -19,6 +19,9 @@ using Ticket = uint64_t;  // from 1; 0 is complete at all times
 struct TicketRef {
   Timeline* timeline = nullptr;
   Ticket ticket = 0;
+  // As a use of memory: that work gave the memory back itself, and may take it again for commands
+  // that it submits later. Otherwise it has the memory for all of its commands.
+  bool is_given_back = false;
 };
 
 class TicketSet {
@@ -26,10 +29,13 @@ class TicketSet {
   void Add(TicketRef use) {
     if (use.ticket == 0) return;
     for (TicketRef& known : tickets_) {
-      if (known.timeline == use.timeline) {
-        known.ticket = std::max(known.ticket, use.ticket);
-        return;
+      if (known.timeline != use.timeline) continue;
+      if (known.ticket == use.ticket) {
+        known.is_given_back = known.is_given_back && use.is_given_back;
+      } else if (known.ticket < use.ticket) {
+        known = use;
       }
+      return;
     }
     tickets_.push_back(use);
   }

@@ -339,3 +339,25 @@ def test_windows_that_reach_further_than_the_library_counts(xpu, reach) -> None:
         )
     )(x, weights)
     np.testing.assert_allclose(y, np.asarray(x) @ np.asarray(weights)[1, 1], rtol=1e-6)
+
+
+def test_weights_stay_packed_in_programs_that_wait_for_the_launcher(xpu) -> None:
+    """From the second run on their memory is the program's own, and none of what the run itself works in."""
+    layers = 70
+    x = normal((4, 16, 16, 64), "float32")
+    kernels = [normal((3, 3, 64, 64), "float32") for _ in range(layers)]
+
+    @jax.jit
+    def network(x, kernels):
+        # Two commands each, so that a run is more than the caller's thread submits.
+        for kernel in kernels:
+            x = jax.nn.softmax(_convolve(x, kernel))
+        return x
+
+    placed = jax.device_put((x, kernels), xpu)
+    first, *others = [np.asarray(network(*placed)) for _ in range(4)]
+    for other in others:
+        np.testing.assert_array_equal(other, first)
+    # And when runs wait for one another.
+    for other in [network(*placed) for _ in range(4)]:
+        np.testing.assert_array_equal(other, first)

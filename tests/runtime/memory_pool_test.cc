@@ -162,6 +162,38 @@ TEST(MemoryPool, PendingMemoryGoesToItsOwnTimelineOnly) {
   EXPECT_EQ(f.pool.Allocate(kSize, {.timeline = &copies}).value()->address, address);
 }
 
+TEST(MemoryPool, WorkKeepsItsOwnMemoryUntilItGivesItBack) {
+  constexpr size_t kSize = 64 * kMiB;
+  Fixture f(256 * kMiB);
+  DeviceHealth health;
+  Timeline compute("compute", Context(), Context().get_devices()[0], {}, &health);
+  Timeline::Reservation work = compute.Reserve(0);
+  const MemoryUser more{.timeline = &compute, .ticket = work.ticket};
+
+  // The temporaries of work that waits for its submission.
+  TicketSet uses;
+  uses.Add({&compute, work.ticket});
+  MemoryPool::Block* temporary = f.pool.Allocate(kSize, {}).value();
+  char* const address = temporary->address;
+  f.pool.Free(temporary, uses);
+  MemoryPool::Block* scratch = f.pool.Allocate(kSize, more).value();
+  char* const scratch_address = scratch->address;
+  EXPECT_NE(scratch_address, address);
+
+  // What it gave back, in the middle of its submission, and not what the two make together.
+  TicketSet given_back;
+  given_back.Add({&compute, work.ticket, /*is_given_back=*/true});
+  f.pool.Free(scratch, given_back);
+  EXPECT_EQ(f.pool.Allocate(kSize, more).value()->address, scratch_address);
+  given_back.Add(uses);
+  EXPECT_FALSE(given_back.begin()->is_given_back);
+
+  // For what comes after, both are free.
+  EXPECT_EQ(f.pool.Allocate(kSize, {.timeline = &compute}).value()->address, address);
+  compute.Commit(work.ticket, std::nullopt, absl::OkStatus(), nullptr);
+  compute.Wait(work.ticket);
+}
+
 TEST(MemoryPool, RandomUseNeverOverlaps) {
   Fixture f(512 * kMiB);
   std::mt19937 random(1);
