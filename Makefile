@@ -10,24 +10,27 @@ DEVELOP ?=
 BENCHMARK ?=
 # Options of pytest, e.g. PYTEST="tests/jax -k donation".
 PYTEST ?= tests
+# One process for each core. After one that ended, pytest-xdist may wait for ever for what it had been given: it stops instead.
+PARALLEL := --numprocesses auto --maxprocesses 4 --max-worker-restart 0 --durations=20
 # How long `make fuzz` takes, set-up excluded.
 FUZZ_SECONDS ?= 600
 
-.PHONY: demo test check-schedules check-models-tf sweep fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test test-all check-schedules check-models-tf sweep fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
 
 test: setup-tests
-	.venv/bin/pytest $(PYTEST) --numprocesses auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder \
-		--durations=20
+	.venv/bin/pytest $(PYTEST) -m "not exhaustive" $(PARALLEL) --dist loadscope --no-loadscope-reorder
+
+test-all: setup-tests
+	.venv/bin/pytest $(PYTEST) $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 check-schedules: setup-tests
-	ONEXPU_SCHEDULES=gpu .venv/bin/pytest $(PYTEST) --ignore=tests/build --numprocesses auto --maxprocesses 4 --dist loadscope \
-		--no-loadscope-reorder
+	ONEXPU_SCHEDULES=gpu .venv/bin/pytest $(PYTEST) --ignore=tests/build $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 check-models-tf: setup-tests
-	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf --numprocesses auto --maxprocesses 4 --dist load --durations=20
+	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf $(PARALLEL) --dist load
 
 sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full

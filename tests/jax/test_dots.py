@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import every
 from tests.jax.compare import assert_sums_of_products, normal
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", every(3, ["float32", "bfloat16", "float16"]))
 def test_sizes_around_the_blocks(xpu, dtype) -> None:
     # One column, several and a part of a vector in a work-item; one row to more than two blocks.
     for m, k, n in itertools.product((1, 2, 4, 5, 8, 19), (1, 3, 70), (8, 16, 50, 64, 256, 512)):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import every
 from tests.jax.compare import check
 
 
@@ -24,7 +25,7 @@ LENGTHS = (1, 2, 15, 16, 17, 31, 64, 100, 256, 1000, 2048, 8191, 20000)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize("length", every(2, LENGTHS))
 @pytest.mark.parametrize("rows", [1, 3, 40])
 def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
     def reduce(x):
@@ -40,9 +41,9 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
 
 # On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and of seven.
 @pytest.mark.parametrize(
-    "shape", [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)]
+    "shape", every(2, [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)])
 )
-@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "complex64"])
+@pytest.mark.parametrize("dtype", every(2, ["float32", "float64", "bfloat16", "float16", "int32", "complex64"]))
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2
     signs = np.where(_array(shape, "float32") < 0, -1, 1).astype(dtype)
@@ -51,7 +52,7 @@ def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
 
 
 @pytest.mark.parametrize("shape", [(64, 2), (65, 8), (20003, 3), (100000, 8), (3, 5001, 5), (9, 64, 15), (2, 40, 3, 7)])
-@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64", "int32", "complex64"])
+@pytest.mark.parametrize("dtype", every(2, ["float32", "float64", "bfloat16", "int32", "complex64"]))
 def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
     axes = (0, 2) if len(shape) == 4 else (len(shape) - 2,)
     count = np.prod([shape[axis] for axis in axes])
@@ -67,8 +68,8 @@ def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
         np.testing.assert_array_equal(np.asarray(least), x.argmin(axes[0]))
 
 
-@pytest.mark.parametrize("dtype", ["bool", "bfloat16", "float32", "complex64"])
-@pytest.mark.parametrize("shape", [(5,), (3, 70), (4, 5, 6), (2, 33, 65), (1, 1, 9), (40, 3, 1)])
+@pytest.mark.parametrize("dtype", every(2, ["float32", "bool", "bfloat16", "complex64"]))
+@pytest.mark.parametrize("shape", every(3, [(3, 70), (5,), (4, 5, 6), (2, 33, 65), (1, 1, 9), (40, 3, 1)]))
 def test_concatenations(xpu, cpu, dtype, shape) -> None:
     for axis in range(len(shape)):
         for extents in ((1, 2), (3, 0, 5), (17, 4, 30, 1), (64,)):
@@ -109,7 +110,7 @@ def _layer_norm(x, axis):
 ROWS = [(512, 64), (1000, 100), (333, 2049), (640, 8192), (16, 40000), (40, 25, 1000), (1000, 24, 50)]
 
 
-@pytest.mark.parametrize("shape", ROWS)
+@pytest.mark.parametrize("shape", every(3, ROWS))
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("function", [jax.nn.softmax, jax.nn.log_softmax, _layer_norm])
 def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:

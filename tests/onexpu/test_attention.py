@@ -15,6 +15,8 @@ import tensorflow as tf
 
 from onexpu.kernels import _attention, _teams, attention, reference
 
+from tests.exhaustive import every
+
 
 class Sizes(NamedTuple):
     """Of queries [*batch, queries, heads, features] and keys [*batch, keys, key_heads, features]."""
@@ -77,8 +79,12 @@ def _close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], toleranc
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(
     ("sizes", "dtype", "tolerance"),
-    [(sizes, "float32", 1e-5) for sizes in SIZES]
-    + [(sizes, dtype, t) for sizes in SIZES[1:4] for dtype, t in (("bfloat16", 1.5e-2), ("float16", 2e-3))],
+    every(2, [(sizes, "float32", 1e-5) for sizes in SIZES], unpack=True)
+    + every(
+        4,
+        [(sizes, dtype, t) for sizes in SIZES[1:4] for dtype, t in (("bfloat16", 1.5e-2), ("float16", 2e-3))],
+        unpack=True,
+    ),
     ids=_name,
 )
 def test_values_and_gradients(sizes: Sizes, dtype: str, tolerance: float, causal: bool, xpu, cpu) -> None:

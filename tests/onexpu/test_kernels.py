@@ -15,6 +15,8 @@ import tensorflow as tf
 from onexpu import kernels
 from onexpu.kernels import _teams, reference
 
+from tests.exhaustive import every
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -85,8 +87,8 @@ def _close(found, expected, tolerance: float) -> None:
 # The narrow types round results, and what is between the kernels of a gradient, to their epsilon.
 @pytest.mark.parametrize(
     ("case", "dtype", "tolerance"),
-    [(case, *types) for case in CASES for types in (("float32", None), ("bfloat16", 1e-2))]
-    + [(case, "float16", 2e-3) for case in CASES if case.name == "swiglu"],
+    every(3, [(case, *types) for case in CASES for types in (("float32", None), ("bfloat16", 1e-2))], unpack=True)
+    + every(3, [(case, "float16", 2e-3) for case in CASES if case.name == "swiglu"], unpack=True),
     ids=lambda value: _name(value) if isinstance(value, Case) else str(value),
 )
 def test_values_and_gradients(case: Case, dtype: str, tolerance: float | None, xpu, cpu) -> None:

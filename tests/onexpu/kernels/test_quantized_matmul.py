@@ -15,6 +15,8 @@ import tensorflow as tf
 from onexpu import kernels
 from onexpu.kernels import int4_matmul, int8_matmul, quantize_int4, quantize_int8, reference
 
+from tests.exhaustive import every
+
 
 @dataclasses.dataclass(frozen=True)
 class Case:
@@ -99,8 +101,12 @@ def _name(case: Case) -> str:
 # Narrow types round results, and the weights of many tokens, to their epsilon.
 @pytest.mark.parametrize(
     ("case", "dtype", "scale_type", "tolerance"),
-    [(case, "float32", None, 1e-6) for case in CASES]
-    + [(case, *types) for case in CASES[3::5] for types in (("bfloat16", "float32", 1e-2), ("float16", None, 2e-3))],
+    every(2, [(case, "float32", None, 1e-6) for case in CASES], unpack=True)
+    + every(
+        3,
+        [(case, *types) for case in CASES[3::5] for types in (("bfloat16", "float32", 1e-2), ("float16", None, 2e-3))],
+        unpack=True,
+    ),
     ids=lambda value: _name(value) if isinstance(value, Case) else str(value),
 )
 def test_values(case: Case, dtype: str, scale_type: str | None, tolerance: float, schedule, xpu, cpu) -> None:
@@ -116,7 +122,7 @@ def test_values(case: Case, dtype: str, scale_type: str | None, tolerance: float
     close(found, exact(*given), tolerance)
 
 
-@pytest.mark.parametrize("case", CASES[6::5], ids=_name)
+@pytest.mark.parametrize("case", every(2, CASES[6::5]), ids=_name)
 def test_double_precision(case: Case, schedule, xpu) -> None:
     with jax.enable_x64(True):
         given = case.operands("float64")

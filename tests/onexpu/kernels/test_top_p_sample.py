@@ -10,6 +10,8 @@ import tensorflow as tf
 
 from onexpu.kernels import reference, top_p_sample
 
+from tests.exhaustive import every
+
 INFINITY = np.inf
 
 
@@ -52,7 +54,7 @@ def check(tokens, logits, uniform, p: float, temperature: float, *, tolerance: f
         ((20, 1001), "float16"),
     ],
 )
-@pytest.mark.parametrize(("p", "temperature"), [(0.9, 1.0), (0.5, 0.7), (1.0, 1.3), (0.0, 1.0), (0.999, 5.0)])
+@pytest.mark.parametrize(("p", "temperature"), every(2, [(0.9, 1.0), (0.5, 0.7), (1.0, 1.3), (0.0, 1.0), (0.999, 5.0)], unpack=True))
 def test_values(shape, dtype: str, p: float, temperature: float, schedule, xpu, cpu) -> None:
     logits, uniform = numbers(*shape, dtype=dtype)
     run = jax.jit(lambda *a: top_p_sample(*a, p=p, temperature=temperature))

@@ -11,6 +11,8 @@ import tensorflow as tf
 
 import onexpu
 
+from tests.exhaustive import every
+
 R = tf.raw_ops
 FLOATING = [np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64]
 INF, NAN = np.inf, np.nan
@@ -62,7 +64,7 @@ CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS = 2, 3, 4, 5, 8
 @pytest.mark.parametrize("out", [tf.float32, tf.float64])
 @pytest.mark.parametrize("mode", [CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS])
 @pytest.mark.parametrize("values", [[], [1, -2, 0, -0.0, 3], [NAN, 1], [INF, -1], [-INF], [NAN, -INF, INF, INF, 0, -1, 7]])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", every(2, [np.float16, np.float32, np.float64]))
 def test_summaries(dtype: Any, values: list[float], mode: int, out: tf.DType) -> None:
     x = np.array(values, dtype)
     both.check(lambda: R.DebugNumericSummaryV2(input=x, output_dtype=out, tensor_debug_mode=mode, tensor_id=77), ulps=0)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import every
+
 R = tf.raw_ops
 FLOATING = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 RANDOM = np.random.RandomState(0)
@@ -23,7 +25,7 @@ SPARSE = ["SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"]
 
 
 @pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("dtype", [*FLOATING, np.int32, np.int64])
+@pytest.mark.parametrize("dtype", every(2, [*FLOATING, np.int32, np.int64]))
 @pytest.mark.parametrize("op", SEGMENT)
 def test_segments(op: str, dtype: Any, wide: bool) -> None:
     ids = NUMBERS.astype(np.int64 if wide else np.int32)
