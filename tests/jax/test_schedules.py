@@ -229,6 +229,20 @@ def test_transposes(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(transposed), _array(shape, dtype))
 
 
+# Squares in registers where tiles are whole, of 2, 4 and 8 bytes; the last tiles of 33, 100 and 90 begin earlier.
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "float64", "complex64", "int8", "complex128"])
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [((64, 96), (1, 0)), ((33, 100), (1, 0)), ((3, 32, 5, 90), (0, 3, 2, 1)), ((40, 2, 3, 64), (1, 3, 0, 2)), ((65, 31), (1, 0))],
+)
+def test_turned_memory_is_the_same_bits(xpu, shape, order, dtype) -> None:
+    bits = np.random.default_rng(0).integers(0, 256, (*shape, np.dtype(jnp.dtype(dtype)).itemsize), np.uint8)
+    x = bits.view(jnp.dtype(dtype))[..., 0]
+    turned = np.asarray(jax.jit(lambda x: jnp.transpose(x, order))(jax.device_put(x, xpu)))
+    assert turned.dtype == x.dtype
+    np.testing.assert_array_equal(np.ascontiguousarray(turned).view(np.uint8), np.transpose(x, order).copy().view(np.uint8))
+
+
 # Whole tiles; a last one that begins earlier than it would; one that is not whole.
 @pytest.mark.parametrize("shape", [(64, 96), (1000, 77), (33, 1025), (20, 40), (3, 50, 40)])
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])

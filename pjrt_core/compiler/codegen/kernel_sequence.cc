@@ -4,7 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/raw_ostream.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
@@ -119,6 +122,14 @@ absl::Status KernelSequence::End(std::unique_ptr<FusionContext> kernel, LaunchDi
   if (llvm::verifyFunction(function, &stream)) {
     return absl::InternalError(
         absl::StrCat("onexpu: malformed IR for ", instruction_.ToString(), ": ", complaint));
+  }
+  if (!target_.gpu_schedules &&
+      absl::c_all_of(launch.local, [](uint64_t items) { return items == 1; })) {
+    // Else the CPU driver writes the kernel for many work-items at once, too: never used, and of
+    // vectors it takes seconds.
+    llvm::Metadata* const one = llvm::ConstantAsMetadata::get(kernel->b().getInt32(1));
+    function.setMetadata("intel_reqd_sub_group_size",
+                         llvm::MDNode::get(function.getContext(), {one}));
   }
   kernels_.push_back({function.getName().str(), std::move(launch)});
   return absl::OkStatus();

@@ -32,6 +32,11 @@ using xla::HloOpcode;
 constexpr int64_t kTinyElements = 1024;
 
 bool IsExpensiveHere(const HloInstruction& instruction) {
+  // A vector of quotients takes less time than to write it and read it again.
+  if (instruction.opcode() == HloOpcode::kDivide &&
+      xla::primitive_util::IsFloatingPointType(instruction.shape().element_type())) {
+    return false;
+  }
   // Dots that are still here are small or of a type that no library has; each element is a loop.
   return instruction.opcode() == HloOpcode::kDot || instruction.opcode() == HloOpcode::kGather ||
          xla::InstructionFusion::IsExpensive(instruction);

@@ -232,6 +232,41 @@ std::optional<Lines> FindLines(const FusionContext& kernel, const HloInstruction
   return lines.array == nullptr ? std::nullopt : std::optional(std::move(lines));
 }
 
+// The lines of a square of elements, turned into its columns: pairs of lines exchange halves of
+// blocks of two by two, then of four by four, ...
+void TransposeInRegisters(llvm::IRBuilder<>& b, std::vector<Value*>& lines) {
+  const int count = static_cast<int>(lines.size());
+  for (int half = 1; half < count; half *= 2) {
+    std::vector<int> first(count), second(count);
+    for (int lane = 0; lane < count; ++lane) {
+      const bool is_upper = (lane & half) != 0;
+      first[lane] = is_upper ? count + lane - half : lane;
+      second[lane] = is_upper ? count + lane : lane + half;
+    }
+    for (int i = 0; i < count; ++i) {
+      if ((i & half) != 0) continue;
+      Value* const line = lines[i];
+      lines[i] = b.CreateShuffleVector(line, lines[i + half], first);
+      lines[i + half] = b.CreateShuffleVector(line, lines[i + half], second);
+    }
+  }
+}
+
+// How many elements of `type` a side of a square has whose lines are moved as vectors; 0 for types
+// that are not moved so.
+int64_t SquareOf(xla::PrimitiveType type) {
+  if (type == xla::PRED) return 0;  // what is stored is made 0 or 1
+  switch (StorageBytes(type)) {
+    case 2:
+    case 4:
+      return 16;
+    case 8:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
 // A tile in local memory of what is read across.
 class Staging {
  public:
@@ -325,12 +360,62 @@ class Staging {
   std::vector<std::optional<Lines>> lines_;
 };
 
+// Moves whole tiles of a result that is nothing but turned memory, square by square in registers: a
+// line of the cache is used up by a square or two.
+absl::Status MoveSquares(FusionContext& kernel, const Lines& lines, const Tiles& tiles) {
+  IndexMath& math = kernel.index_math();
+  llvm::IRBuilder<>& b = kernel.b();
+  const Array& result = kernel.results()[0];
+  const xla::PrimitiveType type = result.shape.element_type();
+  const int64_t square = SquareOf(type);
+  const llvm::Align alignment(StorageAlignment(type));
+  llvm::Type* vector = llvm::FixedVectorType::get(b.getIntNTy(8 * StorageBytes(type)), square);
+  Value* zero = math.Constant(0);
+  Value* end = math.Constant(kTile);
+  Value* step = math.Constant(square);
+  return kernel.For(zero, end, step, [&](Value* in_read) {
+    return kernel.For(zero, end, step, [&](Value* in_written) {
+      Value* read = math.Add(tiles.first_read(), in_read);
+      Value* written = math.Add(tiles.first_written(), in_written);
+      std::vector<Value*> values(square);
+      for (int64_t i = 0; i < square; ++i) {
+        const Index at = tiles.At(read, math.Add(written, i));
+        std::vector<Value*> operand(at.size());
+        for (int64_t d = 0; d < at.size(); ++d) operand[lines.operand_of[d]] = at[d];
+        values[i] = b.CreateAlignedLoad(
+            vector,
+            kernel.ElementPointer(*lines.array,
+                                  math.Linearize(Index(std::move(operand)), *lines.shape)),
+            alignment);
+      }
+      TransposeInRegisters(b, values);
+      for (int64_t i = 0; i < square; ++i) {
+        const Index at = tiles.At(math.Add(read, i), written);
+        b.CreateAlignedStore(
+            values[i], kernel.ElementPointer(result, math.Linearize(at, result.shape)), alignment);
+      }
+      return absl::OkStatus();
+    });
+  });
+}
+
 // Not straight from memory to memory: lines that lie a power of two apart push each other out of
 // the cache before they are used up.
 absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
                                             const Transposition& transposition, Tiles& tiles) {
   IndexMath& math = kernel.index_math();
   tiles.Locate(math, math.ToIndexType(kernel.GlobalId()));
+  const LaunchDimensions launch{{static_cast<uint64_t>(tiles.count())}, {1}};
+  const int64_t line = tiles.ExtentOfAll(tiles.extent_read());
+  const bool is_whole = line == kTile && tiles.ExtentOfAll(tiles.extent_written()) == kTile;
+  const bool is_all = transposition.transposed[0] == &kernel.root();
+  if (is_whole && is_all && !kernel.target().gpu_schedules &&
+      SquareOf(kernel.root().shape().element_type()) > 0) {
+    if (const std::optional<Lines> lines = FindLines(kernel, kernel.root()); lines.has_value()) {
+      TF_RETURN_IF_ERROR(MoveSquares(kernel, *lines, tiles));
+      return launch;
+    }
+  }
   Staging staging(kernel, transposition);
   const auto extent_of = [&](Value* first, int64_t extent) -> Value* {
     const int64_t of_all = tiles.ExtentOfAll(extent);
@@ -345,7 +430,6 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   };
   Value* zero = math.Constant(0);
   Value* one = math.Constant(1);
-  const int64_t line = tiles.ExtentOfAll(tiles.extent_read());
   if (line == kTile) staging.SetWholeLines();
   const int64_t together = staging.FilledTogether(line);
   TF_RETURN_IF_ERROR(kernel.For(zero, writes, one, [&](Value* in_written) {
@@ -364,7 +448,7 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
       return staging.StoreRoot(at(in_read, in_written), in_read, in_written);
     });
   }));
-  return LaunchDimensions{{static_cast<uint64_t>(tiles.count())}, {1}};
+  return launch;
 }
 
 absl::StatusOr<LaunchDimensions> EmitForGpu(FusionContext& kernel,
