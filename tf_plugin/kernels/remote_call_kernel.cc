@@ -91,9 +91,11 @@ class RemoteCallKernel final : public AsyncOpKernel {
     }
     auto results = std::make_shared<Tensors>();
     library->Run(options, function, arguments, results.get(),
-                 [context, results, cancellation, done](absl::Status status) {
+                 [context, results, cancellation, done](absl::Status status) mutable {
                    if (status.ok()) status = GiveResults(context, *results);
                    context->SetStatus(status);
+                   // It leaves the context's own, which may be gone as soon as `done` is called.
+                   cancellation.reset();
                    done();
                  });
     return absl::OkStatus();
