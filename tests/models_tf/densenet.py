@@ -22,4 +22,6 @@ def build(size: Size) -> Training:
     else:
         model = densenet.DenseNet(blocks=[2, 2, 1, 1], **arguments)
     optimizer = keras.optimizers.SGD(1e-4, momentum=0.9, nesterov=True)
-    return image_classifier.training(model, optimizer)
+    return image_classifier.training(
+        model, optimizer, preprocess=keras.applications.densenet.preprocess_input
+    )

@@ -28,4 +28,6 @@ def build(size: Size) -> Training:
     else:
         model = resnet.ResNet(_shallow, preact=False, use_bias=True, **arguments)
     optimizer = keras.optimizers.SGD(1e-4, momentum=0.9, weight_decay=1e-4)
-    return image_classifier.training(model, optimizer)
+    return image_classifier.training(
+        model, optimizer, preprocess=keras.applications.resnet.preprocess_input
+    )
