@@ -319,12 +319,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
 
 uint64_t CustomKernelLaunches() { return KernelLaunches(); }
 
-absl::Status RegisterBuiltinKernels(const XLA_FFI_Api* api) {
+absl::Status RegisterBuiltinKernels(const XLA_FFI_Api* api, uint32_t traits) {
   absl::Status status = RegisterKernelTargetTypes(api);
   if (!status.ok()) return status;
   for (const BuiltinKernel& kernel : BuiltinKernels()) {
-    status = StatusFromFfi(
-        api, ::xla::ffi::Ffi::RegisterStaticHandler(api, kernel.target, "xpu", kernel.bundle, 0));
+    status = StatusFromFfi(api, ::xla::ffi::Ffi::RegisterStaticHandler(api, kernel.target, "xpu",
+                                                                       kernel.bundle, traits));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

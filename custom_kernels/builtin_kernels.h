@@ -25,8 +25,10 @@ struct BuiltinKernel {
 // The one list; registration, tests and documents are made from it.
 absl::Span<const BuiltinKernel> BuiltinKernels();
 
-// Registers all of them with the runtime behind `api`. At start-up; harmless when repeated.
-absl::Status RegisterBuiltinKernels(const XLA_FFI_Api* api);
+// Registers all of them with the runtime behind `api`, which calls `traits` what they all are:
+// handlers that do nothing but submit kernels, copies and fills to the queue that they are given.
+// At start-up; harmless when repeated.
+absl::Status RegisterBuiltinKernels(const XLA_FFI_Api* api, uint32_t traits);
 
 // Kernels that the handlers of this room have launched so far, in this process.
 uint64_t CustomKernelLaunches();

@@ -38,16 +38,16 @@ template <bool is_group, typename T, typename S>
 inline void paged_kv_update(T* key_pages, T* value_pages, const T* keys, const T* values,
                             const S* slots, size_t tokens, size_t capacity, size_t columns) {
   using B = Bits<T>;
-  const auto copy = [](auto width, const T* from, T* to) {
-    constexpr int kWidth = decltype(width)::value;
-    onexpu::store<B, kWidth>(onexpu::load<B, kWidth>(reinterpret_cast<const B*>(from)),
-                             reinterpret_cast<B*>(to));
-  };
   for_row<is_group>(
       slots, tokens, capacity, columns,
       [&](auto width, size_t in_pages, size_t of_token) {
-        copy(width, keys + of_token, key_pages + in_pages);
-        copy(width, values + of_token, value_pages + in_pages);
+        constexpr int kWidth = decltype(width)::value;
+        // Both are read before either is written: a CPU takes a load for one of what has just been
+        // stored if the last 12 bits of their addresses are equal, which they often are here.
+        const auto key = onexpu::load<B, kWidth>(reinterpret_cast<const B*>(keys + of_token));
+        const auto value = onexpu::load<B, kWidth>(reinterpret_cast<const B*>(values + of_token));
+        onexpu::store<B, kWidth>(key, reinterpret_cast<B*>(key_pages + in_pages));
+        onexpu::store<B, kWidth>(value, reinterpret_cast<B*>(value_pages + in_pages));
       },
       [](auto, size_t) {});
 }

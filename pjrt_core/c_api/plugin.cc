@@ -84,7 +84,7 @@ absl::StatusOr<BuiltKernels> BuildByKernelLibrary(const sycl::queue& queue,
 absl::Status RegisterBuiltinHandlers() {
   static const absl::Status* const status = [] {
     SetSpirvBuilder(BuildByKernelLibrary);
-    return new absl::Status(RegisterBuiltinKernels(ProcessFfiApi()));
+    return new absl::Status(RegisterBuiltinKernels(ProcessFfiApi(), kHandlerFollowsQueue));
   }();
   return *status;
 }

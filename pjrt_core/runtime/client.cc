@@ -50,6 +50,7 @@ class ProcessClient final : public Client {
  public:
   static absl::StatusOr<std::unique_ptr<ProcessClient>> Create(const ClientOptions& wanted) {
     ONEXPU_ASSIGN_OR_RETURN(const ScheduleChoice schedules, ScheduleChoiceFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(const SmallWorkChoice small_work, SmallWorkChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());
@@ -67,6 +68,7 @@ class ProcessClient final : public Client {
       for (const sycl::device& device : found) {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
+                                    .small_work = small_work,
                                     .memory_limit = limit,
                                     .devices_on_host = static_cast<int>(found.size()),
                                     .kernels = client->kernels_[device]};
@@ -145,12 +147,16 @@ Singleton& TheSingleton() {
   return *singleton;
 }
 
-// At the end of the process, before SYCL's own destructors: nothing may be in flight then.
+// At the end of the process, before SYCL's own destructors: nothing may be in flight then. Memory
+// that nobody holds goes while the driver is whole: its own end clears what it kept of the memory's
+// commands after it has destroyed their queues (OpenCL on CPUs: "Pure virtual function called").
 void StopAtExit() {
   if (!CheckNotForked().ok()) return;
   Singleton& singleton = TheSingleton();
   absl::MutexLock lock(&singleton.mutex);
-  if (singleton.client != nullptr) singleton.client->Stop();
+  if (singleton.client == nullptr) return;
+  singleton.client->Stop();
+  singleton.client->ReleaseUnused();
 }
 
 }  // namespace

@@ -88,6 +88,9 @@ absl::Status DeviceProgram::CreateThunks() {
                             .host_call_kernel = std::move(host_call_kernel)};
   ONEXPU_ASSIGN_OR_RETURN(thunks_, ThunkSequence::Create(*program().thunks(), context));
   blocking_ = program().blocking() || thunks_.blocks();
+  if (!blocking_ && thunks_.follows_queue() && device_.compute().has_caller_queue()) {
+    weight_.AllowCaller(/*always=*/device_.small_work() == SmallWorkChoice::kCaller);
+  }
   return absl::OkStatus();
 }
 
@@ -296,6 +299,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
+  // What has come to an end before is in nobody's way.
+  if (weight_.wants_idle_device() && !device_.compute().IsIdle()) device_.compute().Poll();
   return device_.WithPatience([&] {
     // Both go after the lock: what they hold may run callbacks of users.
     Execution execution;
@@ -372,7 +377,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
        user_data = options.ffi_user_data,
-       run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>& last) {
+       run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue);
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
@@ -390,7 +395,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .throttle = blocking_ ? &throttle : nullptr,
                                      .rendezvous = rendezvous.get(),
                                      .trace = trace.has_value() ? &*trace : nullptr,
-                                     .only_command = thunks_.is_one_command() ? &last : nullptr};
+                                     .only_command = thunks_.is_one_command() ? last : nullptr};
         return thunks_.Execute(context);
       });
   ExecuteResult result;

@@ -85,7 +85,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   const ProgramPlan& plan_;
   SyclDevice& device_;
   const uint32_t participant_;
-  Timeline::Weight weight_;
+  Weight weight_;
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;
   bool blocking_ = false;

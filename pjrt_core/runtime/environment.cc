@@ -30,13 +30,13 @@ absl::Status BadValue(absl::string_view name, absl::string_view value, absl::str
       absl::StrCat("onexpu: ", name, "=", value, " is not understood: it takes ", takes));
 }
 
-// 0: auto, 1: gpu, 2: cpu.
-absl::StatusOr<int> AutoGpuCpu(const char* name) {
+// The choice's index among auto and the two others.
+absl::StatusOr<int> AutoOr(const char* name, absl::string_view one, absl::string_view two) {
   const std::string value = absl::AsciiStrToLower(Variable(name));
   if (value.empty() || value == "auto") return 0;
-  if (value == "gpu") return 1;
-  if (value == "cpu") return 2;
-  return BadValue(name, value, "auto, gpu or cpu");
+  if (value == one) return 1;
+  if (value == two) return 2;
+  return BadValue(name, value, absl::StrCat("auto, ", one, " or ", two));
 }
 
 // The first number of a file, or of the line that starts with `key`.
@@ -58,15 +58,21 @@ std::optional<uint64_t> NumberInFile(const char* path, absl::string_view key = "
 }  // namespace
 
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment() {
-  absl::StatusOr<int> choice = AutoGpuCpu("ONEXPU_DEVICE");
+  absl::StatusOr<int> choice = AutoOr("ONEXPU_DEVICE", "gpu", "cpu");
   if (!choice.ok()) return choice.status();
   return static_cast<DeviceChoice>(*choice);
 }
 
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment() {
-  absl::StatusOr<int> choice = AutoGpuCpu("ONEXPU_SCHEDULES");
+  absl::StatusOr<int> choice = AutoOr("ONEXPU_SCHEDULES", "gpu", "cpu");
   if (!choice.ok()) return choice.status();
   return static_cast<ScheduleChoice>(*choice);
+}
+
+absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment() {
+  absl::StatusOr<int> choice = AutoOr("ONEXPU_SMALL_WORK", "caller", "device");
+  if (!choice.ok()) return choice.status();
+  return static_cast<SmallWorkChoice>(*choice);
 }
 
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment() {

@@ -13,12 +13,15 @@ namespace onexpu {
 
 enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
+// Where Programs run that may run on the thread that calls them (weight.h).
+enum class SmallWorkChoice { kAuto, kCaller, kDevice };
 
-// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_NUM_CPU_DEVICES (nothing when unset), ONEXPU_MEMORY_LIMIT
-// (bytes, or with a suffix K, M, G). INVALID_ARGUMENT names the variable, its value and what it
-// takes.
+// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing when unset),
+// ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G). INVALID_ARGUMENT names the variable, its
+// value and what it takes.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
+absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 

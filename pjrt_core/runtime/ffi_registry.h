@@ -19,8 +19,9 @@
 
 namespace onexpu {
 
-// A handler's trait next to XLA's (ONEXPU_HANDLER_HOST_OPERANDS in c_api/extensions/launch.h).
+// A handler's traits next to XLA's (ONEXPU_HANDLER_* in c_api/extensions/launch.h).
 inline constexpr uint32_t kHandlerHostOperands = 1u << 16;
+inline constexpr uint32_t kHandlerFollowsQueue = 1u << 17;
 
 struct FfiHandler {
   std::string name;

@@ -79,8 +79,8 @@ absl::StatusOr<Definition> DefineByForeignWork(const ForeignWork& work, Device& 
   SubmitOptions options{.estimated_nanoseconds = kUnknownNanoseconds};
   defined = submission.Submit(
       std::move(options),
-      [events = std::move(pending)](sycl::queue& compute, std::optional<sycl::event>& last) {
-        last = compute.ext_oneapi_submit_barrier(events);
+      [events = std::move(pending)](sycl::queue& compute, std::optional<sycl::event>* last) {
+        *last = compute.ext_oneapi_submit_barrier(events);
         return absl::OkStatus();
       });
   defined.version = 0;  // whoever has the memory may write again

@@ -146,12 +146,12 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
       std::move(options),
       [call, device = static_cast<Device*>(&device), &statistics = device.statistics(),
        &compute = device.compute(), run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](
-          sycl::queue& queue, std::optional<sycl::event>& last) {
+          sycl::queue& queue, std::optional<sycl::event>* last) {
         const FfiInvocation invocation{.queue = queue,
                                        .device = device,
                                        .statistics = statistics,
                                        .run_id = run_id,
-                                       .last_command = &last};
+                                       .last_command = last};
         std::optional<RunTrace> trace;
         RunTrace::Mark mark{};
         if (CommandTrace* const active = compute.trace(); active != nullptr) {

@@ -1,6 +1,7 @@
 #include "pjrt_core/runtime/submission.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -75,6 +76,35 @@ bool Submission::GoesInline(const SubmitOptions& options) const {
   return true;
 }
 
+sycl::queue* Submission::CallerQueue(const SubmitOptions& options) const {
+  if (options.weight == nullptr || !options.weight->wants_idle_device()) return nullptr;
+  // What is reserved later waits for the submission lock, so an idle device stays idle.
+  if (!device_.compute().IsIdle()) {
+    options.weight->ObserveBehindOthers();
+    return nullptr;
+  }
+  if (!options.weight->prefers_caller() || options.blocking || options.on_submitted != nullptr ||
+      device_.launcher().busy()) {
+    return nullptr;
+  }
+  for (TicketRef dependency : dependencies_) {
+    if (!dependency.timeline->IsComplete(dependency.ticket)) return nullptr;
+  }
+  return device_.compute().caller_queue();
+}
+
+absl::Status Submission::RunOnCaller(
+    sycl::queue& queue, SubmitOptions options,
+    absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body) {
+  const auto start = std::chrono::steady_clock::now();
+  absl::Status status = CatchLibraryErrors([&] {
+    ONEXPU_RETURN_IF_ERROR(Prepare(queue));
+    return body(queue, /*last=*/nullptr);
+  });
+  options.weight->ObserveOnCaller((std::chrono::steady_clock::now() - start).count());
+  return status;
+}
+
 Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
   Timeline::Reservation reservation =
       device_.compute().Reserve(options.estimated_nanoseconds, options.weight);
@@ -108,13 +138,13 @@ absl::Status Submission::Prepare(sycl::queue& queue) {
 
 void Submission::Run(
     Ticket ticket, SubmitOptions options,
-    absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>&)> body) {
+    absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body) {
   Timeline& compute = device_.compute();
   sycl::queue& queue = compute.queue();
   std::optional<sycl::event> last;
   absl::Status status = CatchLibraryErrors([&] {
     ONEXPU_RETURN_IF_ERROR(Prepare(queue));
-    return body(queue, last);
+    return body(queue, &last);
   });
   // Work that failed halfway has submitted something all the same: its memory is in use until that
   // is done.

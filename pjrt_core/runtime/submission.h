@@ -3,8 +3,10 @@
 //
 // Made, filled and submitted by one thread with the device's submission lock held from the first
 // argument to Submit, so that queue order is the order in which callers took their arguments. The
-// work runs inline, or on the launcher when it is blocking or the launcher is busy. Declare it
-// before the lock: what it holds may run callbacks of users when it goes.
+// work is submitted inline, or by the launcher when it is blocking or the launcher is busy. Small
+// work that has nothing to wait for may run at once, on the caller's queue: it is complete when
+// Submit returns, and takes no ticket. Declare it before the lock: what it holds may run callbacks
+// of users when it goes.
 //
 //   Submission submission(device);
 //   absl::MutexLock lock(&device.submission_mutex());
@@ -38,8 +40,8 @@ namespace onexpu {
 struct SubmitOptions {
   bool blocking = false;  // waits for the device or the host: through the launcher
   int64_t estimated_nanoseconds =
-      0;  // of device time; what is small is waited for without a thread hop
-  Timeline::Weight* weight = nullptr;      // learns from experience; owned by keep_alive
+      0;                     // of device time; what is small is waited for without a thread hop
+  Weight* weight = nullptr;  // learns from experience; owned by keep_alive
   std::shared_ptr<const void> keep_alive;  // until the work is complete
   // Told how handing the work to the queue went, before anybody may know that it did. May be null.
   absl::AnyInvocable<void(const absl::Status&)> on_submitted;
@@ -70,10 +72,10 @@ class Submission {
   // Whether the work is known to be poisoned already.
   const absl::Status& poison() const { return poison_; }
 
-  // Body: absl::Status(sycl::queue&), or absl::Status(sycl::queue&, std::optional<sycl::event>&
-  // last) for one that may know the event of its last command, which otherwise costs a marker;
-  // movable. What it returns or throws becomes the outcome: the definition's ready event has it on
-  // return if the work failed inline.
+  // Body: absl::Status(sycl::queue&), or absl::Status(sycl::queue&, std::optional<sycl::event>*
+  // last) for one that may know the event of its last command, which otherwise costs a marker; null
+  // when nobody will wait for it. Movable. What it returns or throws becomes the outcome: the
+  // definition's ready event has it on return if the work failed inline.
   template <typename Body>
   Definition Submit(SubmitOptions options, Body body);
 
@@ -85,10 +87,15 @@ class Submission {
   };
 
   Timeline::Reservation Reserve(const SubmitOptions& options);
+  // The caller's queue, if the work goes there.
+  sycl::queue* CallerQueue(const SubmitOptions& options) const;
+  absl::Status RunOnCaller(
+      sycl::queue& queue, SubmitOptions options,
+      absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body);
   void DependOn(TicketRef ticket);
   bool GoesInline(const SubmitOptions& options) const;
   void Run(Ticket ticket, SubmitOptions options,
-           absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>&)> body);
+           absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body);
   absl::Status Prepare(sycl::queue& queue);
 
   SyclDevice& device_;
@@ -103,13 +110,17 @@ class Submission {
 template <typename Body>
 Definition Submission::Submit(SubmitOptions options, Body body) {
   auto work = [body = std::move(body)](sycl::queue& queue,
-                                       std::optional<sycl::event>& last) -> absl::Status {
-    if constexpr (std::is_invocable_v<const Body&, sycl::queue&, std::optional<sycl::event>&>) {
+                                       std::optional<sycl::event>* last) -> absl::Status {
+    if constexpr (std::is_invocable_v<const Body&, sycl::queue&, std::optional<sycl::event>*>) {
       return body(queue, last);
     } else {
       return body(queue);
     }
   };
+  if (sycl::queue* const queue = CallerQueue(options)) {
+    return {
+        {}, Event::Completed(RunOnCaller(*queue, std::move(options), work)), NewContentVersion()};
+  }
   Timeline::Reservation reservation = Reserve(options);
   Definition definition{
       {&device_.compute(), reservation.ticket}, std::move(reservation.done), NewContentVersion()};

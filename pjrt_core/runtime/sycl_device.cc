@@ -1,10 +1,13 @@
 #include "pjrt_core/runtime/sycl_device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/caller_queue.h"
 #include "pjrt_core/runtime/target_description.h"
 #include "pjrt_core/thunks/library_errors.h"
 
@@ -52,7 +55,12 @@ absl::Status SyclDevice::Initialize() {
     }
   };
   auto timeline = [&](const char* name) {
-    return std::make_unique<Timeline>(name, context_, device_, on_error, &health_);
+    std::optional<sycl::queue> caller_queue;
+    if (options_.small_work != SmallWorkChoice::kDevice) {
+      caller_queue = MakeCallerQueue(context_, device_, on_error);
+    }
+    return std::make_unique<Timeline>(name, context_, device_, on_error, &health_,
+                                      std::move(caller_queue));
   };
   compute_ = timeline("compute");
   host_to_device_ = timeline("host_to_device");
@@ -104,7 +112,11 @@ std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) 
       memory = sycl::aligned_alloc(on_host ? kHugePage : 0, bytes, device_, context_, usm);
       return absl::OkStatus();
     });
-    return status.ok() ? memory : nullptr;
+    if (!status.ok()) return nullptr;
+    // Fewer faults when it is touched first, fewer misses of address translation afterwards.
+    // Advice: nothing is lost where the system has no such pages.
+    if (is_cpu_ && memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);
+    return memory;
   };
   upstream.free = [this](void* memory) {
     CatchLibraryErrors([&] {

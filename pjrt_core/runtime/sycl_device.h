@@ -33,6 +33,7 @@ namespace onexpu {
 struct DeviceOptions {
   int id = 0;
   ScheduleChoice schedules = ScheduleChoice::kAuto;
+  SmallWorkChoice small_work = SmallWorkChoice::kAuto;
   std::optional<size_t> memory_limit;      // bytes; the device's own otherwise
   int devices_on_host = 1;                 // CPU devices that share the host's memory
   std::shared_ptr<KernelLibrary> kernels;  // of the SYCL device
@@ -66,6 +67,7 @@ class SyclDevice final : public Device {
   const sycl::device& sycl_device() const { return device_; }
   const sycl::context& context() const { return context_; }
   bool is_cpu() const { return is_cpu_; }
+  SmallWorkChoice small_work() const { return options_.small_work; }
   Statistics& statistics() const { return *statistics_; }
   KernelLibrary& kernels() { return *options_.kernels; }
   DeviceHealth& health() { return health_; }

@@ -20,12 +20,6 @@ constexpr int64_t kLightNanoseconds = 40'000;
 constexpr size_t kBatch = 64;
 // How far ahead of the first incomplete ticket the waiter thread waits.
 constexpr int64_t kLookAheadNanoseconds = 1'000'000;
-// A run that was complete within this time is light, thread hops included.
-constexpr int64_t kProofNanoseconds = 300'000;
-// An estimate that was this wrong so many times in a row counts no more. Once may be a busy
-// machine.
-constexpr int64_t kSurpriseNanoseconds = 5'000'000;
-constexpr int kSurprises = 3;
 
 }  // namespace
 
@@ -41,26 +35,13 @@ absl::Status DeviceHealth::status() const {
   return status_;
 }
 
-void Timeline::Weight::Observe(int64_t elapsed) {
-  if (elapsed < kProofNanoseconds) is_proven_.store(true, std::memory_order_relaxed);
-}
-
-void Timeline::Weight::Learn(int64_t waited) {
-  if (waited < kSurpriseNanoseconds) {
-    surprises_.store(0, std::memory_order_relaxed);
-    return;
-  }
-  const int surprises = surprises_.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (surprises >= kSurprises || waited >= kSurprises * kSurpriseNanoseconds) {
-    nanoseconds_.store(waited, std::memory_order_relaxed);
-  }
-}
-
 Timeline::Timeline(std::string name, const sycl::context& context, const sycl::device& device,
-                   sycl::async_handler on_error, DeviceHealth* health)
+                   sycl::async_handler on_error, DeviceHealth* health,
+                   std::optional<sycl::queue> caller_queue)
     : name_(std::move(name)),
       on_error_(std::move(on_error)),
       queue_(context, device, on_error_, sycl::property::queue::in_order()),
+      caller_queue_(std::move(caller_queue)),
       health_(health) {}
 
 Timeline::~Timeline() { Stop(); }
@@ -111,6 +92,9 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
   entry.done = std::make_shared<Event>(this, ticket);
   entry.estimated_nanoseconds = estimated_nanoseconds;
   entry.weight = weight;
+  if (weight != nullptr && weight->wants_time() && ticket == first_ticket_) {
+    entry.reserved = std::chrono::steady_clock::now();
+  }
   return {ticket, entry.done};
 }
 
@@ -127,9 +111,6 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
       committed.status = status;
     }
     committed_.store(ticket, std::memory_order_release);
-    if (committed.weight != nullptr && !committed.weight->is_proven() && ticket == first_ticket_) {
-      committed.submitted = std::chrono::steady_clock::now();
-    }
     if (committed.is_observed) WakeWaiter(ticket);
     if (ticket - first_ticket_ >= 2 * kBatch) WakeWaiter(ticket - kBatch);
     commit_changed_.SignalAll();
@@ -155,6 +136,17 @@ Timeline::Reservation Timeline::Submit(
   if (trace != nullptr && last.has_value()) trace->AddCopy(label, submitted, *last);
   Commit(reservation.ticket, std::move(last), std::move(status), std::move(keep_alive));
   return reservation;
+}
+
+std::optional<absl::Status> Timeline::RunOnCaller(absl::FunctionRef<void(sycl::queue&)> submit) {
+  absl::MutexLock order(&submit_mutex_);
+  sycl::queue* const queue = caller_queue();
+  if (queue == nullptr || !IsIdle()) return std::nullopt;
+  if (health_->lost()) return health_->status();
+  return CatchLibraryErrors([&] {
+    submit(*queue);
+    return absl::OkStatus();
+  });
 }
 
 std::optional<sycl::event> Timeline::EventFor(Ticket ticket) {
@@ -228,8 +220,8 @@ absl::InlinedVector<Timeline::Entry, 2> Timeline::TakeFinished(Ticket ticket) {
 
 void Timeline::Finish(absl::InlinedVector<Entry, 2> finished) {
   for (Entry& entry : finished) {
-    if (entry.submitted != std::chrono::steady_clock::time_point()) {
-      entry.weight->Observe((std::chrono::steady_clock::now() - entry.submitted).count());
+    if (entry.reserved != std::chrono::steady_clock::time_point()) {
+      entry.weight->ObserveOnDevice((std::chrono::steady_clock::now() - entry.reserved).count());
     }
     absl::Status status = std::move(entry.status);
     if (status.ok() && health_->lost()) status = health_->status();

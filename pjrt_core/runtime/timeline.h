@@ -32,6 +32,7 @@
 #include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/event.h"
 #include "pjrt_core/runtime/ticket.h"
+#include "pjrt_core/runtime/weight.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -56,31 +57,19 @@ class Timeline final : public EventSource {
     std::shared_ptr<Event> done;
   };
 
-  // How long the runs of one Program take on the device: an estimate, and what experience makes of
-  // it. Work passes for light only after a run has shown it: a wrong estimate must not make anybody
-  // wait who only asked.
-  class Weight {
-   public:
-    explicit Weight(int64_t nanoseconds) : nanoseconds_(nanoseconds) {}
-    int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
-    bool is_proven() const { return is_proven_.load(std::memory_order_relaxed); }
-    // A run was complete this long after its submission, with nothing before it.
-    void Observe(int64_t elapsed);
-    // Somebody waited this long for work that passed for light.
-    void Learn(int64_t waited);
-
-   private:
-    std::atomic<int64_t> nanoseconds_;
-    std::atomic<bool> is_proven_{false};
-    std::atomic<int> surprises_{0};
-  };
-
   Timeline(std::string name, const sycl::context& context, const sycl::device& device,
-           sycl::async_handler on_error, DeviceHealth* health);
+           sycl::async_handler on_error, DeviceHealth* health,
+           std::optional<sycl::queue> caller_queue = std::nullopt);
   ~Timeline() override;
 
   // The queue that work goes to. Another one while somebody profiles: ask for each submission.
   sycl::queue& queue() { return *queue_in_use_.load(std::memory_order_acquire); }
+  // Where small work may run at once (caller_queue.h); null for devices without, and while somebody
+  // profiles. One thread at a time.
+  bool has_caller_queue() const { return caller_queue_.has_value(); }
+  sycl::queue* caller_queue() {
+    return caller_queue_.has_value() && trace() == nullptr ? &*caller_queue_ : nullptr;
+  }
   // Where to note what is submitted; null unless somebody profiles.
   CommandTrace* trace() const { return trace_in_use_.load(std::memory_order_acquire); }
   // Begins and ends that, behind all work that came before. For a timeline whose work does not come
@@ -103,6 +92,11 @@ class Timeline final : public EventSource {
   Reservation Submit(int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
                      const CopyLabel& label,
                      absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit);
+
+  // Submits small work to the caller's queue, where it is complete on return, and takes no ticket.
+  // Nothing happens, and there is no outcome, when there is none or other work comes first. For a
+  // timeline whose work comes through Submit.
+  std::optional<absl::Status> RunOnCaller(absl::FunctionRef<void(sycl::queue&)> submit);
 
   bool IsComplete(Ticket ticket) const {
     return ticket <= completed_.load(std::memory_order_acquire);
@@ -149,7 +143,7 @@ class Timeline final : public EventSource {
     int64_t estimated_nanoseconds = 0;
     Weight* weight = nullptr;
     std::chrono::steady_clock::time_point
-        submitted;             // of an unproven weight's run; zero if others were before it
+        reserved;              // if the weight wants to know; zero if others were before it
     bool is_observed = false;  // somebody wants to know at once
     absl::InlinedVector<absl::AnyInvocable<void()>, 1> callbacks;
   };
@@ -175,6 +169,7 @@ class Timeline final : public EventSource {
   const std::string name_;
   const sycl::async_handler on_error_;
   sycl::queue queue_;
+  std::optional<sycl::queue> caller_queue_;
   // Made by the first trace, for the life of the process: who submits may still hold them.
   std::unique_ptr<sycl::queue> traced_queue_;
   std::unique_ptr<CommandTrace> trace_;

@@ -27,6 +27,20 @@ Timeline::Reservation Transfer(Timeline& timeline, const char* name, void* desti
       });
 }
 
+// The same for few bytes that wait for nothing, at once where the device can do so.
+std::optional<absl::Status> CopyNow(Timeline& timeline, void* destination, const void* source,
+                                    size_t bytes) {
+  if (bytes > kSmallBytes) return std::nullopt;
+  return timeline.RunOnCaller([&](sycl::queue& queue) {
+    sycl::ext::oneapi::experimental::memcpy(queue, destination, source, bytes);
+  });
+}
+
+DeviceBuffer::Contents DefinedNow(std::shared_ptr<DeviceMemory> memory) {
+  return {std::move(memory), 0,
+          Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
+}
+
 // Hands the bytes of `source`, which are in the device's order, to the device. `done` runs when the
 // source is free.
 absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
@@ -35,6 +49,11 @@ absl::StatusOr<DeviceBuffer::Contents> Upload(SyclDevice& device,
                                               std::shared_ptr<const void> keep_alive,
                                               absl::AnyInvocable<void()> done) {
   Timeline& timeline = device.host_to_device();
+  if (std::optional<absl::Status> copied = CopyNow(timeline, memory->address(), source, bytes)) {
+    ONEXPU_RETURN_IF_ERROR(*copied);
+    if (done) done();
+    return DefinedNow(std::move(memory));
+  }
   Timeline::Reservation copy = Transfer(timeline, "copy host to device", memory->address(), source,
                                         bytes, std::nullopt, std::move(keep_alive));
   const TicketRef ticket{&timeline, copy.ticket};
@@ -76,11 +95,6 @@ std::shared_ptr<Event> CopyOnHost(DeviceBuffer::Contents contents, size_t offset
     filled->Complete(status);
   });
   return filled;
-}
-
-DeviceBuffer::Contents DefinedNow(std::shared_ptr<DeviceMemory> memory) {
-  return {std::move(memory), 0,
-          Definition{{}, Event::Completed(absl::OkStatus()), NewContentVersion()}};
 }
 
 }  // namespace
@@ -184,6 +198,12 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
     return filled;
   }
   const bool defined = made.ticket == 0 || made.timeline->IsComplete(made.ticket);
+  if (defined) {
+    const char* const source = contents->address() + offset;
+    if (std::optional<absl::Status> copied = CopyNow(timeline, destination, source, bytes)) {
+      return Event::Completed(*std::move(copied));
+    }
+  }
   const bool immediate = defined && bytes <= kSmallBytes && timeline.IsIdle();
   Timeline::Reservation copy = submit();
   lock.Release();

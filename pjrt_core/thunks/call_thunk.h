@@ -22,6 +22,7 @@ class CallThunk final : public Thunk {
   size_t scratch_bytes() const override { return body_.scratch_bytes(); }
   bool blocks() const override { return body_.blocks(); }
   int64_t commands() const override { return body_.commands(); }
+  bool follows_queue() const override { return body_.follows_queue(); }
   absl::string_view kind() const override { return "call"; }
 
  private:

@@ -19,6 +19,7 @@ class CopyThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
+  bool follows_queue() const override { return true; }
   absl::string_view kind() const override { return "copy"; }
   std::string label() const override { return op_name(); }
 

@@ -29,6 +29,7 @@ class CustomCallThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   bool blocks() const override { return site_->blocking(); }
+  bool follows_queue() const override { return site_->follows_queue(); }
   absl::string_view kind() const override { return "custom_call"; }
   std::string label() const override { return site_->label(); }
 

@@ -160,6 +160,10 @@ std::unique_ptr<FfiCallSite::Frame> FfiCallSite::TakeFrame() {
 
 bool FfiCallSite::blocking() const { return (handler_->traits & kHandlerHostOperands) != 0; }
 
+bool FfiCallSite::follows_queue() const {
+  return (handler_->traits & kHandlerFollowsQueue) != 0 && !blocking();
+}
+
 std::string FfiCallSite::label() const {
   // "name-hash" (onexpu/_definition.py).
   constexpr absl::string_view kKernel = "kernel";

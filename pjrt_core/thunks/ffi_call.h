@@ -65,6 +65,8 @@ class FfiCallSite {
   std::string label() const;
   // Whether Call waits for the device, so that it must happen on the launcher thread.
   bool blocking() const;
+  // Whether the handler does nothing but submit to the queue that it is given.
+  bool follows_queue() const;
 
  private:
   class Frame;

@@ -24,6 +24,7 @@ class KernelThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
+  bool follows_queue() const override { return true; }
   absl::string_view kind() const override { return "kernel"; }
   std::string label() const override { return op_name(); }
 

@@ -48,7 +48,7 @@ class AllocationTable {
 using ContentVersion = uint64_t;
 
 struct ExecuteContext {
-  sycl::queue& queue;  // the device's in-order compute queue
+  sycl::queue& queue;  // the device's in-order compute queue, or its caller's queue
   AllocationTable allocations;
   absl::Span<const ContentVersion> versions;  // by allocation
   void* scratch = nullptr;  // the device's arena, at least ThunkSequence::scratch_bytes()
@@ -98,6 +98,9 @@ class Thunk {
   virtual size_t scratch_bytes() const { return 0; }
   // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
   virtual bool blocks() const { return false; }
+  // Whether all that Execute does is to submit kernels, copies and fills to context.queue: any
+  // queue of the device would do.
+  virtual bool follows_queue() const { return false; }
   // About how many commands Execute submits.
   virtual int64_t commands() const { return 1; }
   virtual absl::string_view kind() const = 0;  // "kernel", "gemm", ...: for dumps and profiles
@@ -123,6 +126,7 @@ class ThunkSequence {
   absl::Status Execute(const ExecuteContext& context) const;
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool blocks() const { return blocks_; }
+  bool follows_queue() const { return follows_queue_; }
   size_t size() const { return thunks_.size(); }
   // Whether Execute submits one kernel, or calls one handler, and nothing else.
   bool is_one_command() const { return is_one_command_; }
@@ -132,6 +136,7 @@ class ThunkSequence {
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
   bool blocks_ = false;
+  bool follows_queue_ = true;
   bool is_one_command_ = false;
   int64_t commands_ = 0;
 };

@@ -54,7 +54,7 @@ TEST_F(TimelineTest, HeavyWorkIsCompletedByTheWaiter) {
 
 // A wrong estimate makes nobody wait who only asked: light is what a run has shown to be light.
 TEST_F(TimelineTest, WorkIsLightOnlyOnceProven) {
-  Timeline::Weight weight(100);
+  Weight weight(100);
   auto run = [&] {
     Timeline::Reservation work = timeline_.Reserve(weight.nanoseconds(), &weight);
     timeline_.Commit(work.ticket, timeline_.queue().memset(memory_, 1, 4096), absl::OkStatus(),

@@ -25,6 +25,9 @@ extern "C" {
 // Trait of a handler: operands and results are pinned host memory. The core stages them before and
 // after the call, which then runs on the device's launcher thread (Python callbacks).
 #define ONEXPU_HANDLER_HOST_OPERANDS (1u << 16)
+// Trait of a handler: all that it does is to submit kernels, copies and fills to the queue that it
+// is given. Small work then runs on the calling thread where the device can do so.
+#define ONEXPU_HANDLER_FOLLOWS_QUEUE (1u << 17)
 
 enum OnexpuMemoryKind { kOnexpuMemoryDevice = 0, kOnexpuMemoryPinnedHost = 1 };
 

@@ -4,26 +4,13 @@
 #define PJRT_CORE_RUNTIME_NATIVE_BUILD_OPENCL_PROGRAM_H_
 
 #include <cstdint>
-#include <memory>
-#include <type_traits>
 #include <vector>
 
-#include "CL/cl.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/runtime/opencl_handle.h"
 
 namespace onexpu {
-
-// A handle of OpenCL that is released.
-template <typename Handle, cl_int (*Release)(Handle)>
-struct ClReleaser {
-  void operator()(Handle handle) const { Release(handle); }
-};
-template <typename Handle, cl_int (*Release)(Handle)>
-using ClOwner = std::unique_ptr<std::remove_pointer_t<Handle>, ClReleaser<Handle, Release>>;
-using ClContext = ClOwner<cl_context, clReleaseContext>;
-using ClDevice = ClOwner<cl_device_id, clReleaseDevice>;
-using ClProgram = ClOwner<cl_program, clReleaseProgram>;
 
 // Built from a binary of this driver and device; null when they refuse it.
 ClProgram ProgramFromBinary(cl_context context, cl_device_id device,

@@ -1,0 +1,85 @@
+#include "pjrt_core/runtime/weight.h"
+
+#include <algorithm>
+
+namespace onexpu {
+namespace {
+
+// A run that was complete within this time is light, thread hops included.
+constexpr int64_t kProofNanoseconds = 300'000;
+// An estimate that was this wrong so many times in a row counts no more. Once may be a busy
+// machine.
+constexpr int64_t kSurpriseNanoseconds = 5'000'000;
+constexpr int kSurprises = 3;
+
+// Longer work is not for a thread that has other things to do.
+constexpr int64_t kCallerNanoseconds = 300'000;
+// Two trials that are worse than the device by this factor need no third.
+constexpr int64_t kHopeless = 4;
+// So many runs behind other work: this one is part of something larger.
+constexpr int kPatience = 256;
+
+}  // namespace
+
+void Weight::ObserveOnDevice(int64_t elapsed) {
+  if (elapsed < kProofNanoseconds) is_proven_.store(true, std::memory_order_relaxed);
+  if (place_.load(std::memory_order_relaxed) != Place::kTryingDevice || !IsTried(elapsed)) return;
+  const int64_t median = Median();
+  on_device_.store(median, std::memory_order_relaxed);
+  trials_.store(0, std::memory_order_relaxed);
+  Decide(median < kCallerNanoseconds ? Place::kTryingCaller : Place::kDevice);
+}
+
+bool Weight::IsTried(int64_t elapsed) {
+  const int trial = trials_.fetch_add(1, std::memory_order_relaxed);
+  if (trial < kTrials) times_[trial].store(elapsed, std::memory_order_relaxed);
+  return trial >= kTrials - 1;
+}
+
+int64_t Weight::Median() const {
+  std::array<int64_t, kTrials> times;
+  for (int i = 0; i < kTrials; ++i) times[i] = times_[i].load(std::memory_order_relaxed);
+  std::nth_element(times.begin(), times.begin() + kTrials / 2, times.end());
+  return times[kTrials / 2];
+}
+
+void Weight::ObserveOnCaller(int64_t elapsed) {
+  const Place place = place_.load(std::memory_order_relaxed);
+  if (place == Place::kAlwaysCaller) return;
+  if (place == Place::kCaller) {
+    // What a run takes may depend on its operands.
+    if (elapsed < 2 * kCallerNanoseconds) {
+      surprises_.store(0, std::memory_order_relaxed);
+    } else if (surprises_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
+      Decide(Place::kDevice);
+    }
+    return;
+  }
+  const int64_t on_device = on_device_.load(std::memory_order_relaxed);
+  if (IsTried(elapsed)) {
+    Decide(Median() <= on_device ? Place::kCaller : Place::kDevice);
+  } else if (trials_.load(std::memory_order_relaxed) == 2 &&
+             std::min(times_[0].load(std::memory_order_relaxed), elapsed) > kHopeless * on_device) {
+    Decide(Place::kDevice);
+  }
+}
+
+void Weight::ObserveBehindOthers() {
+  if (place_.load(std::memory_order_relaxed) >= Place::kCaller) return;
+  if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) {
+    Decide(Place::kDevice);
+  }
+}
+
+void Weight::Learn(int64_t waited) {
+  if (waited < kSurpriseNanoseconds) {
+    surprises_.store(0, std::memory_order_relaxed);
+    return;
+  }
+  const int surprises = surprises_.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (surprises >= kSurprises || waited >= kSurprises * kSurpriseNanoseconds) {
+    nanoseconds_.store(waited, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace onexpu

@@ -1,0 +1,98 @@
+#include "pjrt_core/runtime/weight.h"
+
+#include "gtest/gtest.h"
+
+namespace onexpu {
+namespace {
+
+constexpr int64_t kMicrosecond = 1'000;
+constexpr int kTrials = 8;
+
+// A weight whose runs on the device have been tried.
+void TryDevice(Weight& weight, int64_t nanoseconds) {
+  weight.AllowCaller(/*always=*/false);
+  for (int i = 0; i < kTrials; ++i) {
+    EXPECT_TRUE(weight.wants_time());
+    EXPECT_FALSE(weight.prefers_caller());
+    weight.ObserveOnDevice(nanoseconds);
+  }
+}
+
+TEST(Weight, StaysOnTheDeviceUnlessAllowed) {
+  Weight weight(100);
+  for (int i = 0; i < 2 * kTrials; ++i) weight.ObserveOnDevice(kMicrosecond);
+  EXPECT_TRUE(weight.is_proven());
+  EXPECT_FALSE(weight.wants_idle_device());
+  EXPECT_FALSE(weight.wants_time());
+}
+
+TEST(Weight, TheFasterWayStays) {
+  for (const int64_t on_caller : {20, 40}) {
+    Weight weight(100);
+    TryDevice(weight, 30 * kMicrosecond);
+    for (int i = 0; i < kTrials; ++i) {
+      EXPECT_TRUE(weight.prefers_caller());
+      weight.ObserveOnCaller(on_caller * kMicrosecond);
+    }
+    EXPECT_EQ(weight.prefers_caller(), on_caller < 30);
+    EXPECT_EQ(weight.wants_idle_device(), on_caller < 30);
+    EXPECT_FALSE(weight.wants_time());
+  }
+}
+
+// What the first run sets up, and a neighbour on the machine, count as little as any other run.
+TEST(Weight, AMedianDecides) {
+  Weight weight(100);
+  TryDevice(weight, 30 * kMicrosecond);
+  for (int i = 0; i < kTrials; ++i) {
+    weight.ObserveOnCaller((i < 3 ? 5'000 : 20) * kMicrosecond);
+    if (i == 1) break;  // two of those are enough
+  }
+  EXPECT_FALSE(weight.prefers_caller());
+
+  Weight patient(100);
+  TryDevice(patient, 30 * kMicrosecond);
+  for (int i = 0; i < kTrials; ++i) {
+    patient.ObserveOnCaller((i % 4 == 0 ? 5'000 : 20) * kMicrosecond);
+  }
+  EXPECT_TRUE(patient.prefers_caller());
+}
+
+TEST(Weight, LongWorkStaysOnTheDevice) {
+  Weight weight(100);
+  TryDevice(weight, 400 * kMicrosecond);
+  EXPECT_FALSE(weight.prefers_caller());
+  EXPECT_FALSE(weight.wants_idle_device());
+}
+
+TEST(Weight, WorkThatGrowsGoesBack) {
+  Weight weight(100);
+  TryDevice(weight, 30 * kMicrosecond);
+  for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(20 * kMicrosecond);
+  weight.ObserveOnCaller(10'000 * kMicrosecond);
+  weight.ObserveOnCaller(10'000 * kMicrosecond);
+  weight.ObserveOnCaller(20 * kMicrosecond);
+  EXPECT_TRUE(weight.prefers_caller());
+  for (int i = 0; i < 3; ++i) weight.ObserveOnCaller(10'000 * kMicrosecond);
+  EXPECT_FALSE(weight.prefers_caller());
+}
+
+TEST(Weight, WorkBehindOthersIsNotWaitedFor) {
+  Weight weight(100);
+  weight.AllowCaller(/*always=*/false);
+  for (int i = 0; i < 256; ++i) weight.ObserveBehindOthers();
+  EXPECT_FALSE(weight.wants_idle_device());
+}
+
+TEST(Weight, AlwaysIsAlways) {
+  Weight weight(100);
+  weight.AllowCaller(/*always=*/true);
+  for (int i = 0; i < 300; ++i) {
+    weight.ObserveBehindOthers();
+    weight.ObserveOnCaller(10'000 * kMicrosecond);
+  }
+  EXPECT_TRUE(weight.prefers_caller());
+}
+
+}  // namespace
+}  // namespace onexpu
