@@ -17,40 +17,53 @@
 #include "custom_kernels/fault_note.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_registry.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "sycl/sycl.hpp"
 #include "xla/ffi/api/ffi.h"
 
 namespace onexpu {
 namespace {
 
-// Context of an execution: where the event of the last command goes, or null (kLastCommandType in
-// pjrt_core/thunks/ffi_context.h).
+// Contexts of an execution (pjrt_core/thunks/ffi_context.h): where the event of the last command
+// goes, or null; and the caller's queue, or null.
 struct LastCommand {
+  using Type = std::optional<sycl::event>*;
   static xla::ffi::TypeId id;
 };
 xla::ffi::TypeId LastCommand::id = {0};
 
-}  // namespace
-}  // namespace onexpu
+struct CallerQueue {
+  using Type = cl_command_queue;
+  static xla::ffi::TypeId id;
+};
+xla::ffi::TypeId CallerQueue::id = {0};
 
-template <>
-struct xla::ffi::CtxDecoding<onexpu::LastCommand> {
-  using Type = std::optional<sycl::event>*;
+template <typename Context>
+struct ContextDecoding {
+  using Type = typename Context::Type;
 
   static std::optional<Type> Decode(const XLA_FFI_Api* api, XLA_FFI_ExecutionContext* context,
-                                    DiagnosticEngine& diagnostic) {
+                                    xla::ffi::DiagnosticEngine& diagnostic) {
     XLA_FFI_ExecutionContext_Get_Args args = {};
     args.struct_size = XLA_FFI_ExecutionContext_Get_Args_STRUCT_SIZE;
     args.ctx = context;
-    args.type_id = &onexpu::LastCommand::id;
+    args.type_id = &Context::id;
     if (XLA_FFI_Error* const error = api->XLA_FFI_ExecutionContext_Get(&args); error != nullptr) {
-      diagnostic.Emit(internal::GetErrorMessage(api, error));
-      internal::DestroyError(api, error);
+      diagnostic.Emit(xla::ffi::internal::GetErrorMessage(api, error));
+      xla::ffi::internal::DestroyError(api, error);
       return std::nullopt;
     }
     return static_cast<Type>(args.data);
   }
 };
+
+}  // namespace
+}  // namespace onexpu
+
+template <>
+struct xla::ffi::CtxDecoding<onexpu::LastCommand> : onexpu::ContextDecoding<onexpu::LastCommand> {};
+template <>
+struct xla::ffi::CtxDecoding<onexpu::CallerQueue> : onexpu::ContextDecoding<onexpu::CallerQueue> {};
 
 namespace onexpu {
 namespace {
@@ -75,6 +88,7 @@ struct KernelCall {
   std::vector<int64_t> zeroed;  // results that are zeros before the kernel runs
   std::atomic<bool> is_on_cpu{false};
   std::atomic<const sycl::kernel*> built{nullptr};  // for the context of the first launch
+  std::unique_ptr<DirectKernel> direct;             // for the caller's queue
 
   absl::Status ParseSizes(absl::Span<const int64_t> global_size,
                           absl::Span<const int64_t> local_size);
@@ -271,9 +285,26 @@ void SetToZero(sycl::queue& queue, const KernelCall& call, ffi::RemainingRets re
   }
 }
 
+void LaunchDirectly(cl_command_queue caller, KernelCall& call, const sycl::kernel& kernel,
+                    absl::Span<void* const> pointers) {
+  if (call.direct == nullptr) {
+    auto direct = std::make_unique<DirectKernel>(kernel);
+    size_t index = pointers.size();
+    const uint8_t* scalar = call.scalars.data();
+    for (uint32_t size : call.kernel->scalar_sizes) {
+      direct->SetScalar(index++, scalar, size);
+      scalar += size;
+    }
+    call.direct = std::move(direct);
+  }
+  for (size_t i = 0; i < pointers.size(); ++i) call.direct->SetPointer(i, pointers[i]);
+  call.direct->Launch(caller, call.dimensions, call.global,
+                      call.local[0] == 0 ? nullptr : call.local);
+}
+
 absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command,
-                    const KernelCall& call, const sycl::kernel& kernel, ffi::RemainingArgs operands,
-                    ffi::RemainingRets results) {
+                    cl_command_queue caller, KernelCall& call, const sycl::kernel& kernel,
+                    ffi::RemainingArgs operands, ffi::RemainingRets results) {
   absl::InlinedVector<void*, 16> pointers;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ffi::AnyBuffer operand = *operands.get<ffi::AnyBuffer>(i);
@@ -295,6 +326,11 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
   SetToZero(queue, call, results);
   if (call.is_on_cpu.load(std::memory_order_relaxed)) {
     NoteLaunch(call.kernel->key.c_str(), call.global, call.local, call.dimensions);
+  }
+  if (caller != nullptr) {
+    LaunchDirectly(caller, call, kernel, pointers);
+    CountKernelLaunch();
+    return absl::OkStatus();
   }
   const auto group = [&](sycl::handler& handler) {
     int index = 0;
@@ -320,7 +356,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
 }
 
 absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_command,
-                         KernelCall& call, ffi::RemainingArgs operands,
+                         cl_command_queue caller, KernelCall& call, ffi::RemainingArgs operands,
                          ffi::RemainingRets results) {
   for (int i = 0; i < call.dimensions; ++i) {
     if (call.global[i] != 0) continue;
@@ -346,12 +382,13 @@ absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_co
     call.is_on_cpu.store(is_on_cpu, std::memory_order_relaxed);
     call.built.store(kernel, std::memory_order_release);
   }
-  return Submit(queue, last_command, call, *kernel, operands, results);
+  return Submit(queue, last_command, caller, call, *kernel, operands, results);
 }
 
-ffi::Error Execute(sycl::queue* queue, std::optional<sycl::event>* last_command, KernelCall* call,
-                   ffi::RemainingArgs operands, ffi::RemainingRets results) {
-  return ToFfiError(ExecuteCall(*queue, last_command, *call, operands, results));
+ffi::Error Execute(sycl::queue* queue, std::optional<sycl::event>* last_command,
+                   cl_command_queue caller, KernelCall* call, ffi::RemainingArgs operands,
+                   ffi::RemainingRets results) {
+  return ToFfiError(ExecuteCall(*queue, last_command, caller, *call, operands, results));
 }
 
 XLA_FFI_DEFINE_HANDLER(kInstantiate, Instantiate,
@@ -360,6 +397,7 @@ XLA_FFI_DEFINE_HANDLER(kExecute, Execute,
                        ffi::Ffi::Bind()
                            .Ctx<ffi::PlatformStream<sycl::queue*>>()
                            .Ctx<LastCommand>()
+                           .Ctx<CallerQueue>()
                            .Ctx<ffi::State<KernelCall>>()
                            .RemainingArgs()
                            .RemainingRets());
@@ -373,6 +411,9 @@ uint64_t KernelLaunches() { return launches.load(std::memory_order_relaxed); }
 absl::Status RegisterKernelTargetTypes(const XLA_FFI_Api* api) {
   absl::Status registered = StatusFromFfi(
       api, ffi::Ffi::RegisterTypeId(api, "onexpu.last_command", &LastCommand::id, nullptr));
+  if (!registered.ok()) return registered;
+  registered = StatusFromFfi(
+      api, ffi::Ffi::RegisterTypeId(api, "onexpu.caller_queue", &CallerQueue::id, nullptr));
   if (!registered.ok()) return registered;
   return StatusFromFfi(
       api, ffi::Ffi::RegisterTypeId(api, "onexpu.kernel_call", &KernelCall::id, &kKernelCallType));

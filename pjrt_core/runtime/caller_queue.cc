@@ -4,7 +4,7 @@
 
 #include "CL/cl_ext.h"
 #include "absl/strings/str_split.h"
-#include "pjrt_core/runtime/opencl_handle.h"
+#include "pjrt_core/opencl/handle.h"
 
 namespace onexpu {
 namespace {
@@ -26,7 +26,7 @@ bool HasExtension(cl_device_id device) {
 
 }  // namespace
 
-std::optional<sycl::queue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
+std::optional<CallerQueue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
                                            const sycl::async_handler& on_error) {
   if (context.get_backend() != sycl::backend::opencl || !device.is_cpu()) return std::nullopt;
   const ClContext cl(sycl::get_native<sycl::backend::opencl>(context));
@@ -39,7 +39,7 @@ std::optional<sycl::queue> MakeCallerQueue(const sycl::context& context, const s
       clCreateCommandQueueWithProperties(cl.get(), cl_device.get(), properties, &status);
   if (status != CL_SUCCESS) return std::nullopt;
   // The reference goes over: this SYCL takes none of its own, against its specification.
-  return sycl::make_queue<sycl::backend::opencl>(queue, context, on_error);
+  return CallerQueue{sycl::make_queue<sycl::backend::opencl>(queue, context, on_error), queue};
 }
 
 }  // namespace onexpu

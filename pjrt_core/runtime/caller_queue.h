@@ -13,12 +13,18 @@
 
 #include <optional>
 
+#include "CL/cl.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
 
+struct CallerQueue {
+  sycl::queue queue;
+  cl_command_queue handle;  // the same, for DirectKernel
+};
+
 // None where the device's driver has no such queues. Throws sycl::exception.
-std::optional<sycl::queue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
+std::optional<CallerQueue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
                                            const sycl::async_handler& on_error);
 
 }  // namespace onexpu

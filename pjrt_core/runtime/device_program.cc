@@ -383,7 +383,10 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
           trace.emplace(*active, queue, program().name()->str(), run_id);
         }
+        const CallerQueue* const caller = device_.compute().caller_queue();
+        const bool is_caller = caller != nullptr && &queue == &caller->queue;
         const ExecuteContext context{.queue = queue,
+                                     .caller = is_caller ? caller->handle : nullptr,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
                                      .scratch = scratch,

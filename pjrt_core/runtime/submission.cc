@@ -76,7 +76,7 @@ bool Submission::GoesInline(const SubmitOptions& options) const {
   return true;
 }
 
-sycl::queue* Submission::CallerQueue(const SubmitOptions& options) const {
+CallerQueue* Submission::CallerQueueFor(const SubmitOptions& options) const {
   if (options.weight == nullptr || !options.weight->wants_idle_device()) return nullptr;
   // What is reserved later waits for the submission lock, so an idle device stays idle.
   if (!device_.compute().IsIdle()) {
@@ -94,12 +94,12 @@ sycl::queue* Submission::CallerQueue(const SubmitOptions& options) const {
 }
 
 absl::Status Submission::RunOnCaller(
-    sycl::queue& queue, SubmitOptions options,
+    CallerQueue& caller, SubmitOptions options,
     absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body) {
   const auto start = std::chrono::steady_clock::now();
   absl::Status status = CatchLibraryErrors([&] {
-    ONEXPU_RETURN_IF_ERROR(Prepare(queue));
-    return body(queue, /*last=*/nullptr);
+    ONEXPU_RETURN_IF_ERROR(Prepare(caller.queue));
+    return body(caller.queue, /*last=*/nullptr);
   });
   options.weight->ObserveOnCaller((std::chrono::steady_clock::now() - start).count());
   return status;

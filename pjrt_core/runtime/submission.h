@@ -87,10 +87,10 @@ class Submission {
   };
 
   Timeline::Reservation Reserve(const SubmitOptions& options);
-  // The caller's queue, if the work goes there.
-  sycl::queue* CallerQueue(const SubmitOptions& options) const;
+  // Where the work runs at once, if it does.
+  CallerQueue* CallerQueueFor(const SubmitOptions& options) const;
   absl::Status RunOnCaller(
-      sycl::queue& queue, SubmitOptions options,
+      CallerQueue& caller, SubmitOptions options,
       absl::FunctionRef<absl::Status(sycl::queue&, std::optional<sycl::event>*)> body);
   void DependOn(TicketRef ticket);
   bool GoesInline(const SubmitOptions& options) const;
@@ -117,9 +117,9 @@ Definition Submission::Submit(SubmitOptions options, Body body) {
       return body(queue);
     }
   };
-  if (sycl::queue* const queue = CallerQueue(options)) {
+  if (CallerQueue* const caller = CallerQueueFor(options)) {
     return {
-        {}, Event::Completed(RunOnCaller(*queue, std::move(options), work)), NewContentVersion()};
+        {}, Event::Completed(RunOnCaller(*caller, std::move(options), work)), NewContentVersion()};
   }
   Timeline::Reservation reservation = Reserve(options);
   Definition definition{

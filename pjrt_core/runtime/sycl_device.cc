@@ -55,7 +55,7 @@ absl::Status SyclDevice::Initialize() {
     }
   };
   auto timeline = [&](const char* name) {
-    std::optional<sycl::queue> caller_queue;
+    std::optional<CallerQueue> caller_queue;
     if (options_.small_work != SmallWorkChoice::kDevice) {
       caller_queue = MakeCallerQueue(context_, device_, on_error);
     }

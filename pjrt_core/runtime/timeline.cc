@@ -37,7 +37,7 @@ absl::Status DeviceHealth::status() const {
 
 Timeline::Timeline(std::string name, const sycl::context& context, const sycl::device& device,
                    sycl::async_handler on_error, DeviceHealth* health,
-                   std::optional<sycl::queue> caller_queue)
+                   std::optional<CallerQueue> caller_queue)
     : name_(std::move(name)),
       on_error_(std::move(on_error)),
       queue_(context, device, on_error_, sycl::property::queue::in_order()),
@@ -140,11 +140,11 @@ Timeline::Reservation Timeline::Submit(
 
 std::optional<absl::Status> Timeline::RunOnCaller(absl::FunctionRef<void(sycl::queue&)> submit) {
   absl::MutexLock order(&submit_mutex_);
-  sycl::queue* const queue = caller_queue();
-  if (queue == nullptr || !IsIdle()) return std::nullopt;
+  CallerQueue* const caller = caller_queue();
+  if (caller == nullptr || !IsIdle()) return std::nullopt;
   if (health_->lost()) return health_->status();
   return CatchLibraryErrors([&] {
-    submit(*queue);
+    submit(caller->queue);
     return absl::OkStatus();
   });
 }

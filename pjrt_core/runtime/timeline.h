@@ -29,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "pjrt_core/runtime/caller_queue.h"
 #include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/event.h"
 #include "pjrt_core/runtime/ticket.h"
@@ -59,7 +60,7 @@ class Timeline final : public EventSource {
 
   Timeline(std::string name, const sycl::context& context, const sycl::device& device,
            sycl::async_handler on_error, DeviceHealth* health,
-           std::optional<sycl::queue> caller_queue = std::nullopt);
+           std::optional<CallerQueue> caller_queue = std::nullopt);
   ~Timeline() override;
 
   // The queue that work goes to. Another one while somebody profiles: ask for each submission.
@@ -67,7 +68,7 @@ class Timeline final : public EventSource {
   // Where small work may run at once (caller_queue.h); null for devices without, and while somebody
   // profiles. One thread at a time.
   bool has_caller_queue() const { return caller_queue_.has_value(); }
-  sycl::queue* caller_queue() {
+  CallerQueue* caller_queue() {
     return caller_queue_.has_value() && trace() == nullptr ? &*caller_queue_ : nullptr;
   }
   // Where to note what is submitted; null unless somebody profiles.
@@ -169,7 +170,7 @@ class Timeline final : public EventSource {
   const std::string name_;
   const sycl::async_handler on_error_;
   sycl::queue queue_;
-  std::optional<sycl::queue> caller_queue_;
+  std::optional<CallerQueue> caller_queue_;
   // Made by the first trace, for the life of the process: who submits may still hold them.
   std::unique_ptr<sycl::queue> traced_queue_;
   std::unique_ptr<CommandTrace> trace_;

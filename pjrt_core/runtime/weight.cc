@@ -14,6 +14,9 @@ constexpr int kSurprises = 3;
 
 // Longer work is not for a thread that has other things to do.
 constexpr int64_t kCallerNanoseconds = 300'000;
+// How much slower the caller's queue may be: the device's has taken more than one processor, and a
+// woken thread's time varies more than a median tells.
+constexpr double kCallerBonus = 1.25;
 // Two trials that are worse than the device by this factor need no third.
 constexpr int64_t kHopeless = 4;
 // So many runs behind other work: this one is part of something larger.
@@ -57,7 +60,7 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
   }
   const int64_t on_device = on_device_.load(std::memory_order_relaxed);
   if (IsTried(elapsed)) {
-    Decide(Median() <= on_device ? Place::kCaller : Place::kDevice);
+    Decide(Median() <= kCallerBonus * on_device ? Place::kCaller : Place::kDevice);
   } else if (trials_.load(std::memory_order_relaxed) == 2 &&
              std::min(times_[0].load(std::memory_order_relaxed), elapsed) > kHopeless * on_device) {
     Decide(Place::kDevice);

@@ -71,7 +71,8 @@ absl::Status CustomCallThunk::Execute(const ExecuteContext& context) {
                                  .statistics = context.statistics,
                                  .user_data = context.ffi_user_data,
                                  .run_id = context.run_id,
-                                 .last_command = context.only_command};
+                                 .last_command = context.only_command,
+                                 .caller = context.caller};
   return Annotate(site_->Call(operands, results, invocation), site_->handler());
 }
 

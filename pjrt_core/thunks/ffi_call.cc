@@ -191,6 +191,7 @@ absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocatio
   context.user_data = invocation.user_data;
   context.run_id = invocation.run_id;
   context.last_command = invocation.last_command;
+  context.caller = invocation.caller;
   context.instantiated = &state_;
   ONEXPU_RETURN_IF_ERROR(frame.Run(XLA_FFI_ExecutionStage_PREPARE, handler_->prepare, context));
   ONEXPU_RETURN_IF_ERROR(

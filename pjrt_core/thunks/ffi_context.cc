@@ -95,9 +95,19 @@ int64_t LastCommandType() {
   return id;
 }
 
+int64_t CallerQueueType() {
+  static const int64_t id =
+      HandlerRegistry::Process().RegisterType(kCallerQueueType, 0, nullptr).value();
+  return id;
+}
+
 XLA_FFI_Error* ExecutionContextGet(XLA_FFI_ExecutionContext_Get_Args* args) {
   if (args->type_id->type_id == LastCommandType()) {
     args->data = args->ctx->last_command;
+    return nullptr;
+  }
+  if (args->type_id->type_id == CallerQueueType()) {
+    args->data = args->ctx->caller;
     return nullptr;
   }
   const FfiUserData* user_data = args->ctx->user_data;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 
+#include "CL/cl.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -46,6 +47,10 @@ class FfiState {
 // behind it, which costs some microseconds.
 inline constexpr absl::string_view kLastCommandType = "onexpu.last_command";
 
+// User data that every execution carries: a cl_command_queue where the stream is the caller's
+// queue, for DirectKernel; else null.
+inline constexpr absl::string_view kCallerQueueType = "onexpu.caller_queue";
+
 // The table of the XLA FFI version that a handler was built against: 0.3 put `stage` before
 // `type_id` in the arguments of State_Set and State_Get, so one table cannot serve both.
 const XLA_FFI_Api* FfiApi(int api_minor);
@@ -68,6 +73,7 @@ struct XLA_FFI_ExecutionContext {
   const onexpu::FfiUserData* user_data = nullptr;
   int64_t run_id = 0;
   std::optional<sycl::event>* last_command = nullptr;  // see kLastCommandType
+  cl_command_queue caller = nullptr;                   // see kCallerQueueType
   onexpu::FfiState* instantiated = nullptr;            // the call site's
   onexpu::FfiState prepared;                           // this execution's
   onexpu::FfiState initialized;

@@ -73,8 +73,22 @@ void KernelThunk::Launch(const ExecuteContext& context) const {
   SubmitCommand(context.queue, context.trace, group, context.only_command);
 }
 
+void KernelThunk::LaunchDirectly(const ExecuteContext& context) {
+  if (direct_ == nullptr) direct_ = std::make_unique<DirectKernel>(kernel_);
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    direct_->SetPointer(i, context.allocations.Resolve(arguments_[i]));
+  }
+  direct_->Launch(context.caller, rank_, global_size_.data(),
+                  has_local_size_ ? local_size_.data() : nullptr);
+}
+
 absl::Status KernelThunk::Execute(const ExecuteContext& context) {
   if (is_empty_) return absl::OkStatus();
+  if (context.caller != nullptr) {
+    LaunchDirectly(context);
+    context.statistics.kernels_launched.fetch_add(1, std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
   switch (rank_) {
     case 1:
       Launch<1>(context);

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "sycl/sycl.hpp"
 
@@ -35,7 +36,10 @@ class KernelThunk final : public Thunk {
   template <int kRank>
   void Launch(const ExecuteContext& context) const;
 
+  void LaunchDirectly(const ExecuteContext& context);
+
   const sycl::kernel kernel_;
+  std::unique_ptr<DirectKernel> direct_;  // for the caller's queue; made by the first run there
   std::vector<program::Slice> arguments_;
   int rank_ = 1;
   bool has_local_size_ = false;

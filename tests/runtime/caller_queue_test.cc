@@ -47,7 +47,7 @@ class CallerQueue : public ::testing::Test {
 
 // What the rest builds on: to SYCL these queues are not in order.
 TEST_F(CallerQueue, CommandsAreCompleteOnReturn) {
-  sycl::queue& queue = *Device().compute().caller_queue();
+  sycl::queue& queue = Device().compute().caller_queue()->queue;
   constexpr size_t kBytes = 8 << 20;
   void* const memory = sycl::aligned_alloc_device(64, kBytes, queue);
   for (int i = 0; i < 3; ++i) {

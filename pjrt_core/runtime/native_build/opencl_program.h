@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "pjrt_core/runtime/opencl_handle.h"
+#include "pjrt_core/opencl/handle.h"
 
 namespace onexpu {
 
