@@ -33,7 +33,7 @@ struct LastCommand {
 xla::ffi::TypeId LastCommand::id = {0};
 
 struct CallerQueue {
-  using Type = cl_command_queue;
+  using Type = const DirectQueue*;
   static xla::ffi::TypeId id;
 };
 xla::ffi::TypeId CallerQueue::id = {0};
@@ -285,7 +285,7 @@ void SetToZero(sycl::queue& queue, const KernelCall& call, ffi::RemainingRets re
   }
 }
 
-void LaunchDirectly(cl_command_queue caller, KernelCall& call, const sycl::kernel& kernel,
+void LaunchDirectly(const DirectQueue& caller, KernelCall& call, const sycl::kernel& kernel,
                     absl::Span<void* const> pointers) {
   if (call.direct == nullptr) {
     auto direct = std::make_unique<DirectKernel>(kernel);
@@ -297,13 +297,14 @@ void LaunchDirectly(cl_command_queue caller, KernelCall& call, const sycl::kerne
     }
     call.direct = std::move(direct);
   }
+  call.direct->Begin(caller);
   for (size_t i = 0; i < pointers.size(); ++i) call.direct->SetPointer(i, pointers[i]);
   call.direct->Launch(caller, call.dimensions, call.global,
                       call.local[0] == 0 ? nullptr : call.local);
 }
 
 absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command,
-                    cl_command_queue caller, KernelCall& call, const sycl::kernel& kernel,
+                    const DirectQueue* caller, KernelCall& call, const sycl::kernel& kernel,
                     ffi::RemainingArgs operands, ffi::RemainingRets results) {
   absl::InlinedVector<void*, 16> pointers;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -328,7 +329,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
     NoteLaunch(call.kernel->key.c_str(), call.global, call.local, call.dimensions);
   }
   if (caller != nullptr) {
-    LaunchDirectly(caller, call, kernel, pointers);
+    LaunchDirectly(*caller, call, kernel, pointers);
     CountKernelLaunch();
     return absl::OkStatus();
   }
@@ -356,7 +357,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
 }
 
 absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_command,
-                         cl_command_queue caller, KernelCall& call, ffi::RemainingArgs operands,
+                         const DirectQueue* caller, KernelCall& call, ffi::RemainingArgs operands,
                          ffi::RemainingRets results) {
   for (int i = 0; i < call.dimensions; ++i) {
     if (call.global[i] != 0) continue;
@@ -386,7 +387,7 @@ absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_co
 }
 
 ffi::Error Execute(sycl::queue* queue, std::optional<sycl::event>* last_command,
-                   cl_command_queue caller, KernelCall* call, ffi::RemainingArgs operands,
+                   const DirectQueue* caller, KernelCall* call, ffi::RemainingArgs operands,
                    ffi::RemainingRets results) {
   return ToFfiError(ExecuteCall(*queue, last_command, caller, *call, operands, results));
 }

@@ -48,15 +48,16 @@ void DirectKernel::SetScalar(size_t index, const void* value, size_t size) {
   Check(clSetKernelArg(kernel_.get(), static_cast<cl_uint>(index), size, value), "clSetKernelArg");
 }
 
-void DirectKernel::Launch(cl_command_queue queue, int dimensions, const size_t* global,
+void DirectKernel::Launch(const DirectQueue& queue, int dimensions, const size_t* global,
                           const size_t* local) const {
   // SYCL's first dimension is the slowest, OpenCL's the fastest.
   size_t sizes[3], groups[3];
   std::reverse_copy(global, global + dimensions, sizes);
   if (local != nullptr) std::reverse_copy(local, local + dimensions, groups);
-  Check(clEnqueueNDRangeKernel(queue, kernel_.get(), static_cast<cl_uint>(dimensions), nullptr,
-                               sizes, local == nullptr ? nullptr : groups, 0, nullptr, nullptr),
-        "clEnqueueNDRangeKernel");
+  Check(
+      clEnqueueNDRangeKernel(queue.queue, kernel_.get(), static_cast<cl_uint>(dimensions), nullptr,
+                             sizes, local == nullptr ? nullptr : groups, 0, nullptr, nullptr),
+      "clEnqueueNDRangeKernel");
 }
 
 }  // namespace onexpu

@@ -10,6 +10,7 @@
 #define PJRT_CORE_OPENCL_DIRECT_KERNEL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "CL/cl_ext.h"
@@ -19,11 +20,25 @@
 
 namespace onexpu {
 
+// Where launches go.
+struct DirectQueue {
+  cl_command_queue queue;
+  // Another number than at the last launch: memory may have been freed in between. What OpenCL
+  // knows of a pointer goes with its memory, also where the address comes back.
+  uint64_t memory_epoch;
+};
+
 class DirectKernel {
  public:
   // Of OpenCL's backend. Throws sycl::exception, as all functions here.
   explicit DirectKernel(const sycl::kernel& kernel);
 
+  // The pointers that follow are for one launch to `queue`.
+  void Begin(const DirectQueue& queue) {
+    if (queue.memory_epoch == memory_epoch_) return;
+    memory_epoch_ = queue.memory_epoch;
+    pointers_.clear();
+  }
   // USM memory.
   void SetPointer(size_t index, void* address) {
     if (index < pointers_.size() && pointers_[index] == address) return;
@@ -32,7 +47,7 @@ class DirectKernel {
   void SetScalar(size_t index, const void* value, size_t size);
 
   // `local` is null where the driver chooses the work-groups.
-  void Launch(cl_command_queue queue, int dimensions, const size_t* global,
+  void Launch(const DirectQueue& queue, int dimensions, const size_t* global,
               const size_t* local) const;
 
  private:
@@ -40,6 +55,7 @@ class DirectKernel {
 
   const ClKernel kernel_;
   const clSetKernelArgMemPointerINTEL_fn set_pointer_;
+  uint64_t memory_epoch_ = 0;
   absl::InlinedVector<void*, 8> pointers_;  // as they are set
 };
 

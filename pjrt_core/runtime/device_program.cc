@@ -272,6 +272,17 @@ absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& exe
   return absl::OkStatus();
 }
 
+uint64_t DeviceProgram::MemoryEpoch(const Execution& execution) const {
+  // Whoever has the memory may free it before the next run.
+  constexpr uint64_t kOnce = uint64_t{1} << 63;
+  for (const Execution::Argument& argument : execution.arguments) {
+    if (argument.contents.memory != nullptr && argument.contents.memory->is_external()) {
+      return kOnce | device_.NewMark();
+    }
+  }
+  return device_.memory_epoch();
+}
+
 std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
     const Execution& execution, const Definition& definition) const {
   std::vector<std::shared_ptr<Buffer>> results;
@@ -376,17 +387,20 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       std::move(submit_options),
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
-       user_data = options.ffi_user_data,
+       user_data = options.ffi_user_data, memory_epoch = MemoryEpoch(execution),
        run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue);
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
           trace.emplace(*active, queue, program().name()->str(), run_id);
         }
-        const CallerQueue* const caller = device_.compute().caller_queue();
-        const bool is_caller = caller != nullptr && &queue == &caller->queue;
+        std::optional<DirectQueue> caller;
+        if (const CallerQueue* const own = device_.compute().caller_queue();
+            own != nullptr && &queue == &own->queue) {
+          caller = {own->handle, memory_epoch};
+        }
         const ExecuteContext context{.queue = queue,
-                                     .caller = is_caller ? caller->handle : nullptr,
+                                     .caller = caller.has_value() ? &*caller : nullptr,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
                                      .scratch = scratch,

@@ -119,6 +119,7 @@ std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) 
     return memory;
   };
   upstream.free = [this](void* memory) {
+    memory_epoch_.fetch_add(1, std::memory_order_acq_rel);
     CatchLibraryErrors([&] {
       sycl::free(memory, context_);
       return absl::OkStatus();

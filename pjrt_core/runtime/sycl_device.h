@@ -80,6 +80,8 @@ class SyclDevice final : public Device {
   // is the order of callers. Never while waiting for the device.
   absl::Mutex& submission_mutex() { return submission_mutex_; }
   Launcher& launcher() { return launcher_; }
+  // Changes when memory of the device's goes back to the driver.
+  uint64_t memory_epoch() const { return memory_epoch_.load(std::memory_order_acquire); }
   // Never the same twice (DeviceMemory::mark).
   uint64_t NewMark() ABSL_EXCLUSIVE_LOCKS_REQUIRED(submission_mutex_) { return ++last_mark_; }
 
@@ -152,6 +154,7 @@ class SyclDevice final : public Device {
   std::unique_ptr<Timeline> compute_;
   std::unique_ptr<Timeline> host_to_device_;
   std::unique_ptr<Timeline> device_to_host_;
+  std::atomic<uint64_t> memory_epoch_{1};
   std::unique_ptr<MemoryPool> device_pool_;
   std::unique_ptr<MemoryPool> pinned_pool_;
 

@@ -39,7 +39,7 @@ struct FfiInvocation {
   int64_t run_id = 0;
   // Takes the event of the handler's last command, if the handler gives it; may be null.
   std::optional<sycl::event>* last_command = nullptr;
-  cl_command_queue caller = nullptr;  // the queue, where it is the caller's
+  const DirectQueue* caller = nullptr;  // the queue, where it is the caller's
 };
 
 class FfiCallSite {

@@ -107,7 +107,7 @@ XLA_FFI_Error* ExecutionContextGet(XLA_FFI_ExecutionContext_Get_Args* args) {
     return nullptr;
   }
   if (args->type_id->type_id == CallerQueueType()) {
-    args->data = args->ctx->caller;
+    args->data = const_cast<DirectQueue*>(args->ctx->caller);
     return nullptr;
   }
   const FfiUserData* user_data = args->ctx->user_data;

@@ -11,11 +11,11 @@
 #include <memory>
 #include <optional>
 
-#include "CL/cl.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/runtime/device.h"
 #include "pjrt_core/runtime/event.h"
 #include "pjrt_core/runtime/ffi_registry.h"
@@ -73,7 +73,7 @@ struct XLA_FFI_ExecutionContext {
   const onexpu::FfiUserData* user_data = nullptr;
   int64_t run_id = 0;
   std::optional<sycl::event>* last_command = nullptr;  // see kLastCommandType
-  cl_command_queue caller = nullptr;                   // see kCallerQueueType
+  const onexpu::DirectQueue* caller = nullptr;         // see kCallerQueueType
   onexpu::FfiState* instantiated = nullptr;            // the call site's
   onexpu::FfiState prepared;                           // this execution's
   onexpu::FfiState initialized;

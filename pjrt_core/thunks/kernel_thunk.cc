@@ -75,10 +75,11 @@ void KernelThunk::Launch(const ExecuteContext& context) const {
 
 void KernelThunk::LaunchDirectly(const ExecuteContext& context) {
   if (direct_ == nullptr) direct_ = std::make_unique<DirectKernel>(kernel_);
+  direct_->Begin(*context.caller);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     direct_->SetPointer(i, context.allocations.Resolve(arguments_[i]));
   }
-  direct_->Launch(context.caller, rank_, global_size_.data(),
+  direct_->Launch(*context.caller, rank_, global_size_.data(),
                   has_local_size_ ? local_size_.data() : nullptr);
 }
 

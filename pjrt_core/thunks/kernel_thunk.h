@@ -12,7 +12,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "sycl/sycl.hpp"
 

@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "CL/cl.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/ffi_registry.h"
@@ -51,7 +51,7 @@ using ContentVersion = uint64_t;
 struct ExecuteContext {
   sycl::queue& queue;  // the device's in-order compute queue, or its caller's queue
   // The same, where it is the caller's queue; null otherwise. One thread at a time has it.
-  cl_command_queue caller = nullptr;
+  const DirectQueue* caller = nullptr;
   AllocationTable allocations;
   absl::Span<const ContentVersion> versions;  // by allocation
   void* scratch = nullptr;  // the device's arena, at least ThunkSequence::scratch_bytes()
