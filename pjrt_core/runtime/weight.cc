@@ -13,7 +13,7 @@ constexpr int64_t kSurpriseNanoseconds = 5'000'000;
 constexpr int kSurprises = 3;
 
 // Longer work is not for a thread that has other things to do.
-constexpr int64_t kCallerNanoseconds = 300'000;
+constexpr int64_t kCallerNanoseconds = 500'000;
 // How much slower the caller's queue may be: the device's has taken more than one processor, and a
 // woken thread's time varies more than a median tells.
 constexpr double kCallerBonus = 1.25;
