@@ -32,11 +32,11 @@ struct LastCommand {
 };
 xla::ffi::TypeId LastCommand::id = {0};
 
-struct CallerQueue {
+struct CallerContext {
   using Type = const DirectQueue*;
   static xla::ffi::TypeId id;
 };
-xla::ffi::TypeId CallerQueue::id = {0};
+xla::ffi::TypeId CallerContext::id = {0};
 
 template <typename Context>
 struct ContextDecoding {
@@ -63,7 +63,7 @@ struct ContextDecoding {
 template <>
 struct xla::ffi::CtxDecoding<onexpu::LastCommand> : onexpu::ContextDecoding<onexpu::LastCommand> {};
 template <>
-struct xla::ffi::CtxDecoding<onexpu::CallerQueue> : onexpu::ContextDecoding<onexpu::CallerQueue> {};
+struct xla::ffi::CtxDecoding<onexpu::CallerContext> : onexpu::ContextDecoding<onexpu::CallerContext> {};
 
 namespace onexpu {
 namespace {
@@ -398,7 +398,7 @@ XLA_FFI_DEFINE_HANDLER(kExecute, Execute,
                        ffi::Ffi::Bind()
                            .Ctx<ffi::PlatformStream<sycl::queue*>>()
                            .Ctx<LastCommand>()
-                           .Ctx<CallerQueue>()
+                           .Ctx<CallerContext>()
                            .Ctx<ffi::State<KernelCall>>()
                            .RemainingArgs()
                            .RemainingRets());
@@ -414,7 +414,7 @@ absl::Status RegisterKernelTargetTypes(const XLA_FFI_Api* api) {
       api, ffi::Ffi::RegisterTypeId(api, "onexpu.last_command", &LastCommand::id, nullptr));
   if (!registered.ok()) return registered;
   registered = StatusFromFfi(
-      api, ffi::Ffi::RegisterTypeId(api, "onexpu.caller_queue", &CallerQueue::id, nullptr));
+      api, ffi::Ffi::RegisterTypeId(api, "onexpu.caller_queue", &CallerContext::id, nullptr));
   if (!registered.ok()) return registered;
   return StatusFromFfi(
       api, ffi::Ffi::RegisterTypeId(api, "onexpu.kernel_call", &KernelCall::id, &kKernelCallType));
