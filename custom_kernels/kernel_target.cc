@@ -63,7 +63,8 @@ struct ContextDecoding {
 template <>
 struct xla::ffi::CtxDecoding<onexpu::LastCommand> : onexpu::ContextDecoding<onexpu::LastCommand> {};
 template <>
-struct xla::ffi::CtxDecoding<onexpu::CallerContext> : onexpu::ContextDecoding<onexpu::CallerContext> {};
+struct xla::ffi::CtxDecoding<onexpu::CallerContext>
+    : onexpu::ContextDecoding<onexpu::CallerContext> {};
 
 namespace onexpu {
 namespace {
