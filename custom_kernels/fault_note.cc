@@ -1,6 +1,7 @@
 #include "custom_kernels/fault_note.h"
 
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -82,13 +83,26 @@ void WriteLine(const char* fault) {
   line.Write();
 }
 
+// Several threads may fault at once: one of them writes, the others wait until it has, or their
+// fault would end the process before. Not for ever: the writer itself may fault.
+void WriteOnce(const char* fault) {
+  static std::atomic<bool> is_taken{false};
+  static std::atomic<bool> is_written{false};
+  if (!is_taken.exchange(true)) {
+    WriteLine(fault);
+    is_written.store(true);
+  }
+  constexpr timespec kMillisecond{0, 1'000'000};
+  for (int i = 0; i < 100 && !is_written.load(); ++i) nanosleep(&kMillisecond, nullptr);
+}
+
 void HandleFault(int signal, siginfo_t* information, void*) {
   for (Fault& fault : faults) {
     if (fault.signal != signal) continue;
     // The instruction runs again when this returns, and faults for them; a signal that somebody
     // sent is sent again.
+    WriteOnce(fault.text);
     sigaction(signal, &fault.before, nullptr);
-    WriteLine(fault.text);
     if (information->si_code <= 0) raise(signal);
   }
 }
