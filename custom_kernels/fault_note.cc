@@ -26,6 +26,8 @@ struct Fault {
   int signal;
   const char* text;
   struct sigaction before;
+  std::atomic<bool> is_taken{false};
+  std::atomic<bool> is_written{false};
 };
 Fault faults[] = {{SIGSEGV, "segmentation fault", {}},
                   {SIGBUS, "bus error", {}},
@@ -85,15 +87,13 @@ void WriteLine(const char* fault) {
 
 // Several threads may fault at once: one of them writes, the others wait until it has, or their
 // fault would end the process before. Not for ever: the writer itself may fault.
-void WriteOnce(const char* fault) {
-  static std::atomic<bool> is_taken{false};
-  static std::atomic<bool> is_written{false};
-  if (!is_taken.exchange(true)) {
-    WriteLine(fault);
-    is_written.store(true);
+void WriteOnce(Fault& fault) {
+  if (!fault.is_taken.exchange(true)) {
+    WriteLine(fault.text);
+    fault.is_written.store(true);
   }
   constexpr timespec kMillisecond{0, 1'000'000};
-  for (int i = 0; i < 100 && !is_written.load(); ++i) nanosleep(&kMillisecond, nullptr);
+  for (int i = 0; i < 100 && !fault.is_written.load(); ++i) nanosleep(&kMillisecond, nullptr);
 }
 
 void HandleFault(int signal, siginfo_t* information, void*) {
@@ -101,7 +101,7 @@ void HandleFault(int signal, siginfo_t* information, void*) {
     if (fault.signal != signal) continue;
     // The instruction runs again when this returns, and faults for them; a signal that somebody
     // sent is sent again.
-    WriteOnce(fault.text);
+    WriteOnce(fault);
     sigaction(signal, &fault.before, nullptr);
     if (information->si_code <= 0) raise(signal);
   }

@@ -83,10 +83,9 @@ CallerQueue* Submission::CallerQueueFor(const SubmitOptions& options) const {
     options.weight->ObserveBehindOthers();
     return nullptr;
   }
-  if (!options.weight->prefers_caller() || options.blocking || options.on_submitted != nullptr ||
-      device_.launcher().busy()) {
-    return nullptr;
-  }
+  if (!options.weight->prefers_caller() || device_.launcher().busy()) return nullptr;
+  // A run on several devices: one thread would do their work one after another.
+  if (options.on_submitted != nullptr) return nullptr;
   for (TicketRef dependency : dependencies_) {
     if (!dependency.timeline->IsComplete(dependency.ticket)) return nullptr;
   }

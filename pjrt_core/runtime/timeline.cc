@@ -139,6 +139,7 @@ Timeline::Reservation Timeline::Submit(
 }
 
 std::optional<absl::Status> Timeline::RunOnCaller(absl::FunctionRef<void(sycl::queue&)> submit) {
+  if (!has_caller_queue()) return std::nullopt;
   absl::MutexLock order(&submit_mutex_);
   CallerQueue* const caller = caller_queue();
   if (caller == nullptr || !IsIdle()) return std::nullopt;

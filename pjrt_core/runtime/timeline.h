@@ -65,9 +65,9 @@ class Timeline final : public EventSource {
 
   // The queue that work goes to. Another one while somebody profiles: ask for each submission.
   sycl::queue& queue() { return *queue_in_use_.load(std::memory_order_acquire); }
+  bool has_caller_queue() const { return caller_queue_.has_value(); }
   // Where small work may run at once (caller_queue.h); null for devices without, and while somebody
   // profiles. One thread at a time.
-  bool has_caller_queue() const { return caller_queue_.has_value(); }
   CallerQueue* caller_queue() {
     return caller_queue_.has_value() && trace() == nullptr ? &*caller_queue_ : nullptr;
   }
