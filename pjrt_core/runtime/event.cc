@@ -41,13 +41,22 @@ void Event::OnReady(Callback callback) {
   callback(status_);
 }
 
+void Event::MakeKnown(absl::Status status) {
+  absl::MutexLock lock(&mutex_);
+  SetStatus(std::move(status));
+}
+
+void Event::SetStatus(absl::Status status) {
+  if (IsKnown()) return;
+  status_ = std::move(status);
+  ready_.store(true, std::memory_order_release);
+}
+
 void Event::Complete(absl::Status status) {
   absl::InlinedVector<Callback, 1> callbacks;
   {
     absl::MutexLock lock(&mutex_);
-    if (IsKnown()) return;
-    status_ = std::move(status);
-    ready_.store(true, std::memory_order_release);
+    SetStatus(std::move(status));
     callbacks = std::move(callbacks_);
     callbacks_.clear();
   }

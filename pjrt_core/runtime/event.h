@@ -60,8 +60,12 @@ class Event {
   // The first call counts; later ones have no effect (a device that is lost poisons what then
   // completes).
   void Complete(absl::Status status);
+  // The same without the callbacks, which the call of Complete that follows runs.
+  void MakeKnown(absl::Status status);
 
  private:
+  void SetStatus(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   EventSource* const source_ = nullptr;
   const uint64_t ticket_ = 0;
   std::atomic<bool> ready_{false};

@@ -109,6 +109,9 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
     if (!status.ok()) {
       failed = committed.done;
       committed.status = status;
+      // Before the ticket is committed: work that is submitted after it asks for the failure, and
+      // would run if it were not known.
+      failed->MakeKnown(status);
     }
     committed_.store(ticket, std::memory_order_release);
     if (committed.is_observed) WakeWaiter(ticket);

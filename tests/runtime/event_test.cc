@@ -22,6 +22,19 @@ TEST(Event, CallbacksRunOnceInOrderWithTheStatus) {
   EXPECT_EQ(order.back(), 3);
 }
 
+TEST(Event, WhatIsKnownHasItsCallbacksOnCompletion) {
+  auto event = Event::Create();
+  std::vector<absl::StatusCode> called;
+  const auto note = [&](const absl::Status& status) { called.push_back(status.code()); };
+  event->OnReady(note);
+  event->MakeKnown(absl::AbortedError("x"));
+  EXPECT_TRUE(called.empty());
+  EXPECT_TRUE(event->IsKnown());
+  EXPECT_EQ(event->Await().code(), absl::StatusCode::kAborted);
+  event->Complete(absl::AbortedError("x"));
+  EXPECT_EQ(called, std::vector{absl::StatusCode::kAborted});
+}
+
 TEST(Event, FirstCompletionCounts) {
   auto event = Event::Create();
   event->Complete(absl::OkStatus());

@@ -105,6 +105,26 @@ TEST_F(TimelineTest, FailureIsKnownAtOnceAndOrderIsKept) {
   EXPECT_TRUE(second.done->Await().ok());
 }
 
+// What is submitted once failed work is committed asks for its failure, and must not miss it.
+TEST_F(TimelineTest, NobodySeesFailedWorkCommittedBeforeItsFailure) {
+  constexpr int kRounds = 2000;
+  std::vector<Timeline::Reservation> work;
+  for (int i = 0; i < kRounds; ++i) work.push_back(timeline_.Reserve(0));
+  int missed = 0;
+  std::thread reader([&] {
+    for (const auto& each : work) {
+      while (!timeline_.IsCommitted(each.ticket)) {
+      }
+      if (!each.done->IsKnown()) ++missed;
+    }
+  });
+  for (const auto& each : work) {
+    timeline_.Commit(each.ticket, std::nullopt, absl::InternalError("x"), nullptr);
+  }
+  reader.join();
+  EXPECT_EQ(missed, 0);
+}
+
 TEST_F(TimelineTest, WaitsForWorkThatIsCommittedLater) {
   Timeline::Reservation work = timeline_.Reserve(0);
   std::thread launcher([&] {
