@@ -285,11 +285,11 @@ Target CpuTarget() {
   Target target;
   target.compute_units = 2;
   target.local_memory_bytes = 32 << 10;
+  target.sub_group_sizes = {4, 8, 16, 32, 64};
   return target;
 }
 
-int64_t KernelsAfterRowFusion(xla::HloModule& module) {
-  const Target target = CpuTarget();
+int64_t KernelsAfterRowFusion(xla::HloModule& module, const Target& target = CpuTarget()) {
   const auto run = RowFusion(target).Run(&module);
   EXPECT_TRUE(run.ok()) << run.status();
   return Fusions(module).size();
@@ -307,6 +307,17 @@ TEST(RowFusionTest, ReductionsOfARowAndWhatFollowsAreOneKernel) {
 
 TEST(RowFusionTest, RowsThatAreTooShortStayApart) {
   EXPECT_EQ(KernelsAfterRowFusion(*Softmax("8192", "4", kOneSoftmax)), 3);
+}
+
+TEST(RowFusionTest, FewRowsAreOneKernelToo) {
+  EXPECT_EQ(KernelsAfterRowFusion(*Softmax("8", "64", kOneSoftmax)), 1);
+  EXPECT_EQ(KernelsAfterRowFusion(*Softmax("7", "64", kOneSoftmax)), 3);
+}
+
+TEST(RowFusionTest, ACpuWithoutSubGroupsOfOneVectorHasRowsApart) {
+  Target target = CpuTarget();
+  target.sub_group_sizes = {8};
+  EXPECT_EQ(KernelsAfterRowFusion(*Softmax("512", "64", kOneSoftmax), target), 3);
 }
 
 TEST(RowFusionTest, ReductionsThatOthersReadStayApart) {

@@ -107,7 +107,7 @@ def _layer_norm(x, axis):
 
 
 # Rows of whole vectors and not, kept in local memory and too long for that; rows in two dimensions.
-ROWS = [(512, 64), (1000, 100), (333, 2049), (640, 8192), (16, 40000), (40, 25, 1000), (1000, 24, 50)]
+ROWS = [(512, 64), (8, 64), (16, 77), (1000, 100), (333, 2049), (640, 8192), (16, 40000), (40, 25, 1000), (1000, 24, 50)]
 
 
 @pytest.mark.parametrize("shape", every(3, ROWS))

@@ -127,9 +127,13 @@ absl::Status KernelSequence::End(std::unique_ptr<FusionContext> kernel, LaunchDi
       absl::c_all_of(launch.local, [](uint64_t items) { return items == 1; })) {
     // Else the CPU driver writes the kernel for many work-items at once, too: never used, and of
     // vectors it takes seconds.
-    llvm::Metadata* const one = llvm::ConstantAsMetadata::get(kernel->b().getInt32(1));
+    launch.sub_group = 1;
+  }
+  if (launch.sub_group != 0) {
+    llvm::Metadata* const size =
+        llvm::ConstantAsMetadata::get(kernel->b().getInt32(launch.sub_group));
     function.setMetadata("intel_reqd_sub_group_size",
-                         llvm::MDNode::get(function.getContext(), {one}));
+                         llvm::MDNode::get(function.getContext(), {size}));
   }
   kernels_.push_back({function.getName().str(), std::move(launch)});
   return absl::OkStatus();

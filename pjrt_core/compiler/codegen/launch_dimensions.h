@@ -14,6 +14,7 @@ namespace onexpu::compiler {
 struct LaunchDimensions {
   absl::InlinedVector<uint64_t, 3> global;
   absl::InlinedVector<uint64_t, 3> local;
+  uint32_t sub_group = 0;  // work-items of a sub-group, where the kernel relies on them
 };
 
 enum class WorkItemCost {

@@ -62,16 +62,20 @@ std::optional<Rows> RowsOf(const HloInstruction& reduce) {
   return rows;
 }
 
-bool AreWorthAGroup(const Rows& rows, const Target& target) {
+bool AreWorthAGroup(const Rows& rows, const HloInstruction& fusion, const Target& target) {
   constexpr int64_t kShortest = 64;    // each work-item should have some elements
   constexpr int64_t kLongest = 32768;  // beyond it the row leaves the fast caches between its uses
-  // Below this many elements the launches that are saved are worth less than a region that takes in
-  // the loop around them.
-  constexpr int64_t kFewest = 32768;
+  // In a loop, below this many elements, the launches that are saved are worth less than a region
+  // that takes in all of it.
+  constexpr int64_t kFewestInLoop = 32768;
   const int64_t threads =
       target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
+  if (!target.gpu_schedules && !absl::c_linear_search(target.sub_group_sizes, kRowSubGroup)) {
+    return false;
+  }
   return rows.length >= kShortest && rows.length <= kLongest &&
-         rows.count >= 4 * std::max<int64_t>(threads, 1) && rows.count * rows.length >= kFewest;
+         rows.count >= 4 * std::max<int64_t>(threads, 1) &&
+         (rows.count * rows.length >= kFewestInLoop || !IsInLoop(*fusion.parent()));
 }
 
 int64_t RowBytesToKeep(const Target& target) {

@@ -23,7 +23,8 @@ struct Rows {
 // Reductions that one kernel may have, and work-items that share a row: each has a number of each
 // reduction in local memory.
 inline constexpr int64_t kMostRowReductions = 8;
-inline constexpr int64_t kMostRowLanes = 256;
+inline constexpr int64_t kMostRowLanes = 256;  // on a GPU
+inline constexpr int64_t kRowSubGroup = 16;    // lanes on a CPU
 
 // Whether they are the same rows of arrays that lie in memory alike.
 bool AreTheSame(const Rows& a, const Rows& b);
@@ -35,8 +36,8 @@ bool GivesRows(const xla::HloInstruction& fusion, const Rows& rows);
 // dimensions.
 std::optional<Rows> RowsOf(const xla::HloInstruction& reduce);
 
-// Whether a work-group should compute whole rows of such a kind.
-bool AreWorthAGroup(const Rows& rows, const Target& target);
+// Whether a work-group should compute whole rows of such a kind for `fusion`.
+bool AreWorthAGroup(const Rows& rows, const xla::HloInstruction& fusion, const Target& target);
 
 // Bytes of each row that may lie in local memory from one walk along it to the next, beside those
 // numbers.

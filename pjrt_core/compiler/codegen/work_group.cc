@@ -1,5 +1,8 @@
 #include "pjrt_core/compiler/codegen/work_group.h"
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
@@ -47,6 +50,55 @@ void Barrier(FusionContext& kernel) {
   llvm::Function& function = Declare(kernel, "_Z7barrierj", kernel.b().getVoidTy());
   function.addFnAttr(llvm::Attribute::Convergent);
   Call(kernel, function, kLocalMemory | kGlobalMemory)->addFnAttr(llvm::Attribute::Convergent);
+}
+
+llvm::Value* IsFirstOfSubGroup(FusionContext& kernel) {
+  llvm::IRBuilder<>& b = kernel.b();
+  llvm::FunctionCallee callee = kernel.module().getOrInsertFunction(
+      "_Z22get_sub_group_local_idv", llvm::FunctionType::get(b.getInt32Ty(), false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->addFnAttr(llvm::Attribute::WillReturn);
+  llvm::CallInst* number = b.CreateCall(function);
+  number->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  return b.CreateICmpEQ(number, b.getInt32(0));
+}
+
+llvm::Value* ShuffleXor(FusionContext& kernel, llvm::Value* value, uint32_t mask) {
+  llvm::IRBuilder<>& b = kernel.b();
+  llvm::Type* const type = value->getType();
+  if (auto* parts = llvm::dyn_cast<llvm::StructType>(type)) {
+    llvm::Value* result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < parts->getNumElements(); ++i) {
+      llvm::Value* part = ShuffleXor(kernel, b.CreateExtractValue(value, i), mask);
+      result = b.CreateInsertValue(result, part, i);
+    }
+    return result;
+  }
+  const unsigned bits = type->getScalarSizeInBits();
+  if (bits < 32) {  // which not every device can
+    llvm::Value* word = b.CreateZExt(b.CreateBitCast(value, b.getIntNTy(bits)), b.getInt32Ty());
+    return b.CreateBitCast(b.CreateTrunc(ShuffleXor(kernel, word, mask), b.getIntNTy(bits)), type);
+  }
+  const char* const letter = type->isFloatTy()    ? "f"
+                             : type->isDoubleTy() ? "d"
+                             : bits == 32         ? "i"
+                                                  : "l";
+  const std::string name = absl::StrCat("_Z21sub_group_shuffle_xor", letter, "j");
+  llvm::FunctionCallee callee = kernel.module().getOrInsertFunction(
+      name, llvm::FunctionType::get(type, {type, b.getInt32Ty()}, false));
+  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
+  function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  function->setDoesNotThrow();
+  function->setDoesNotAccessMemory();
+  function->addFnAttr(llvm::Attribute::WillReturn);
+  function->addFnAttr(llvm::Attribute::Convergent);
+  llvm::CallInst* call = b.CreateCall(function, {value, b.getInt32(mask)});
+  call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  return call;
 }
 
 Array LocalArray(FusionContext& kernel, xla::PrimitiveType type, int64_t count) {

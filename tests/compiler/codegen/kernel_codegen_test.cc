@@ -314,17 +314,24 @@ TEST_F(KernelCodegenTest, KernelsShareModules) {
 // An exponential that a sum and the result need is computed in the sum's walk alone, as long as a
 // row of them fits: 4096 numbers of f32 are the most.
 TEST_F(KernelCodegenTest, WhatIsDearInARowIsComputedOnce) {
+  Target target;
+  target.sub_group_sizes = {8, 16};
   const auto exponentials = [&](int64_t length) {
     const std::string rows = absl::StrCat("f32[64,", length, "]");
-    const auto launches = EmitAll(absl::StrCat(
-        "HloModule m\nsum { a = f32[] parameter(0)\n",
-        "  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b) }\n", "softmax { x = ", rows,
-        " parameter(0)\n  e = ", rows, " exponential(x)\n  z = f32[] constant(0)\n  s = f32[64] ",
-        "reduce(e, z), dimensions={1}, to_apply=sum\n  w = ", rows,
-        " broadcast(s), dimensions={0}\n  ROOT r = ", rows, " divide(e, w) }\nENTRY e { p = ", rows,
-        " parameter(0)\n  ROOT f = ", rows, " fusion(p), kind=kLoop, calls=softmax }"));
+    const auto launches = EmitAll(
+        absl::StrCat("HloModule m\nsum { a = f32[] parameter(0)\n",
+                     "  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b) }\n",
+                     "softmax { x = ", rows, " parameter(0)\n  e = ", rows,
+                     " exponential(x)\n  z = f32[] constant(0)\n  s = f32[64] ",
+                     "reduce(e, z), dimensions={1}, to_apply=sum\n  w = ", rows,
+                     " broadcast(s), dimensions={0}\n  ROOT r = ", rows,
+                     " divide(e, w) }\nENTRY e { p = ", rows, " parameter(0)\n  ROOT f = ", rows,
+                     " fusion(p), kind=kLoop, calls=softmax }"),
+        target);
     EXPECT_TRUE(launches.ok()) << launches.status();
     const std::string ir = Ir();
+    EXPECT_NE(CountOf(ir, "sub_group_shuffle_xor"), 0);
+    EXPECT_EQ(CountOf(ir, "barrier"), 0);  // nor does the driver have to write the walks apart
     constexpr absl::string_view kLog2E = "0x3FF7154760000000";  // one for each exponential
     EXPECT_NE(CountOf(ir, kLog2E), 0);
     return CountOf(ir, kLog2E);

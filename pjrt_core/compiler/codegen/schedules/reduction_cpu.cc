@@ -4,6 +4,7 @@
 // that may not reorder reducers.)
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
 #include "pjrt_core/compiler/codegen/types.h"
@@ -55,6 +56,11 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   const bool whole = cut.pieces == 1;
   const int64_t count = shape.rows * cut.pieces;
   const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, count);
+  // Combining the lanes of one piece in registers costs as much as some dozen elements of it; of
+  // short pieces, a vector combines many at once.
+  constexpr int64_t kLong = 64;
+  const bool in_registers =
+      cut.piece >= kLong && absl::c_linear_search(sequence.target().sub_group_sizes, kLanes);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   {
@@ -65,30 +71,43 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
     Value* begin = math.Mul(math.ToIndexType(GroupId(*kernel)), cut.together);
     Value* end = cut.together == 1 ? math.Add(begin, one)
                                    : math.Minimum(math.Add(begin, cut.together), count);
-    // Every lane leaves what it has of each piece; then each lane combines what all have of some
-    // pieces.
-    const std::vector<Array> local = steps.LocalArrays(cut.together * kLanes);
-    const auto place = [&](Value* number) { return math.Mul(math.Sub(number, begin), kLanes); };
-    TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
+    const auto of_lane = [&](Value* number) {
       Value* first = math.Mul(math.Rem(number, cut.pieces), cut.piece);
       Value* last = whole ? math.Constant(shape.length)
                           : math.Minimum(math.Add(first, cut.piece), shape.length);
-      TF_ASSIGN_OR_RETURN(
-          const ReductionKernel::Values values,
-          steps.AccumulateSideBySide(math.Div(number, cut.pieces), first, last, lane, kLanes));
-      return steps.Store(local, math.Add(place(number), lane), values);
-    }));
-    Barrier(*kernel);
-    TF_RETURN_IF_ERROR(kernel->For(
-        math.Add(begin, lane), end, math.Constant(kLanes), [&](Value* number) -> absl::Status {
-          TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                              steps.CombineStored(local, math.Constant(kLanes), place(number)));
-          if (whole) return steps.Finish(number, values);
-          return steps.Store(steps.ScratchArrays(scratch, count), number, values);
-        }));
+      return steps.AccumulateSideBySide(math.Div(number, cut.pieces), first, last, lane, kLanes);
+    };
+    const auto finish = [&](Value* number, const ReductionKernel::Values& values) {
+      if (whole) return steps.Finish(number, values);
+      return steps.Store(steps.ScratchArrays(scratch, count), number, values);
+    };
+    if (in_registers) {
+      TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(ReductionKernel::Values values, of_lane(number));
+        TF_ASSIGN_OR_RETURN(values, steps.CombineSubGroup(std::move(values), kLanes));
+        return kernel->If(IsFirstOfSubGroup(*kernel), [&] { return finish(number, values); });
+      }));
+    } else {
+      // Every lane leaves what it has of each piece; then each lane combines what all have of some
+      // pieces.
+      const std::vector<Array> local = steps.LocalArrays(cut.together * kLanes);
+      const auto place = [&](Value* number) { return math.Mul(math.Sub(number, begin), kLanes); };
+      TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, of_lane(number));
+        return steps.Store(local, math.Add(place(number), lane), values);
+      }));
+      Barrier(*kernel);
+      TF_RETURN_IF_ERROR(kernel->For(
+          math.Add(begin, lane), end, math.Constant(kLanes), [&](Value* number) -> absl::Status {
+            TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                                steps.CombineStored(local, math.Constant(kLanes), place(number)));
+            return finish(number, values);
+          }));
+    }
   }
   const uint64_t items = xla::CeilOfRatio(count, cut.together) * kLanes;
-  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
+  TF_RETURN_IF_ERROR(
+      sequence.End(std::move(kernel), {{items}, {kLanes}, in_registers ? uint32_t{kLanes} : 0}));
   if (whole) return absl::OkStatus();
   return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1,
                            /*row_stride=*/cut.pieces);

@@ -111,25 +111,6 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
   return sums.Running();
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineFew(
-    const std::vector<Array>& arrays, int64_t count, Value* first) {
-  constexpr int64_t kLargestReducer = 16;  // instructions that are worth a copy for each value
-  if (reduce_.to_apply()->instruction_count() > kLargestReducer)
-    return CombineStored(arrays, math().Constant(count), first);
-  std::vector<Values> values;
-  for (int64_t i = 0; i < count; ++i) {
-    TF_ASSIGN_OR_RETURN(values.emplace_back(), Load(arrays, math().Add(first, i)));
-  }
-  while (values.size() > 1) {
-    const size_t half = (values.size() + 1) / 2;
-    for (size_t i = 0; half + i < values.size(); ++i) {
-      TF_ASSIGN_OR_RETURN(values[i], Combine(values[i], values[half + i]));
-    }
-    values.resize(half);
-  }
-  return values[0];
-}
-
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Result(const Values& values) {
   TF_ASSIGN_OR_RETURN(const Values initial, InitialValues(kernel_, reduce_));
   TF_ASSIGN_OR_RETURN(Values results, Combine(initial, values));
@@ -182,6 +163,16 @@ absl::Status ReductionKernel::Store(const std::vector<Array>& arrays, Value* pla
     TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], Index({place}), values[i]));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineSubGroup(Values values,
+                                                                         int64_t lanes) {
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+    Values others;
+    for (Value* value : values) others.push_back(ShuffleXor(kernel_, value, distance));
+    TF_ASSIGN_OR_RETURN(values, Combine(values, others));
+  }
+  return values;
 }
 
 absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Value* lane,

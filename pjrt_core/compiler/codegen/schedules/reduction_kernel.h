@@ -81,9 +81,9 @@ class ReductionKernel {
   absl::StatusOr<Values> CombineStored(const std::vector<Array>& arrays, llvm::Value* count,
                                        llvm::Value* first = nullptr, int64_t stride = 1);
 
-  // The same for a few, without a loop: in pairs, of which none waits for another.
-  absl::StatusOr<Values> CombineFew(const std::vector<Array>& arrays, int64_t count,
-                                    llvm::Value* first);
+  // Combines what the work-items of a sub-group of `lanes`, a power of two, hold, for each of them.
+  // To be called by all of them.
+  absl::StatusOr<Values> CombineSubGroup(Values values, int64_t lanes);
 
   // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of
   // two, in `local` memory at lane * columns + column, of which the first `filled` hold something.

@@ -1,6 +1,7 @@
 // Reductions of rows with the elementwise work on the same rows: a work-group walks along a row as
 // often as there are reductions on the way, then once more for its results. The row comes from
-// memory once, and what is dear to compute stays in local memory from its first walk on.
+// memory once, and what is dear to compute stays in local memory from its first walk on: each lane
+// reads what it wrote itself.
 #include <algorithm>
 #include <vector>
 
@@ -27,33 +28,30 @@ namespace {
 using llvm::Value;
 using xla::HloInstruction;
 
-// Work-items of a group, side by side along a row.
+// Work-items of a group, side by side along a row. On a CPU they are a sub-group.
 int64_t ChooseLanes(const Rows& rows, const Target& target) {
-  constexpr int64_t kVector = 16;
-  if (!target.gpu_schedules) return kVector;
+  if (!target.gpu_schedules) return kRowSubGroup;
   int64_t lanes = 1;
   while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length}))
     lanes *= 2;
   return lanes;
 }
 
-// Rows of a group, of which `bytes` each stay in local memory. All groups have as many.
-int64_t ChooseTogether(const Rows& rows, int64_t bytes, const Target& target) {
+// Rows of a group, one after another. All groups have as many.
+int64_t ChooseTogether(const Rows& rows, const Target& target) {
   if (target.gpu_schedules) return 1;
   constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
-  constexpr int64_t kMost = 64;     // what their lanes have must stay in the first cache, too
+  constexpr int64_t kMost = 64;
   const int64_t wanted = 8 * int64_t{target.compute_units};
-  const int64_t fit = bytes == 0 ? kMost : RowBytesToKeep(target) / bytes;
   int64_t together =
-      std::max<int64_t>(1, std::min({kMost, fit, kWorth / rows.length, rows.count / wanted}));
+      std::max<int64_t>(1, std::min({kMost, kWorth / rows.length, rows.count / wanted}));
   while (rows.count % together != 0) --together;
   return together;
 }
 
-// A walk along the rows for each reduction, and one for the results. Between two walks is a
-// barrier, and none is within: where a loop has one, a CPU's compiler takes what work-items know
-// across it for their own, and their vectors for masked ones (1.5 times as long, measured). So each
-// walk takes all rows of the group.
+// A walk along a row for each reduction, and one for the results. Between two walks all lanes get
+// what all have: on a CPU in registers, as a sub-group is a vector there; on a GPU, where a group
+// is many sub-groups, through local memory.
 class RowKernel {
  public:
   RowKernel(FusionContext& kernel, const std::vector<const HloInstruction*>& reductions)
@@ -66,31 +64,14 @@ class RowKernel {
 
   absl::StatusOr<LaunchDimensions> Emit() {
     ChooseKept();
-    int64_t bytes = 0;
-    for (const Kept& kept : kept_) bytes += RowBytes(kept.type, rows_);
-    together_ = ChooseTogether(rows_, bytes, kernel_.target());
-    for (Kept& kept : kept_) kept.local = LocalArray(kernel_, kept.type, together_ * rows_.length);
-    for (const HloInstruction* reduce : reductions_) {
-      const ReductionKernel steps(kernel_, *reduce, shape_);
-      partial_.push_back(steps.LocalArrays(together_ * lanes_));
-    }
+    for (Kept& kept : kept_) kept.local = LocalArray(kernel_, kept.type, rows_.length);
     lane_ = math_.ToIndexType(LocalId(kernel_));
-    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
-      TF_RETURN_IF_ERROR(ForEachRow([&](const Row& row) -> absl::Status {
-        TF_RETURN_IF_ERROR(BindReduced(walk, row));
-        return Reduce(walk, row);
-      }));
-      TF_RETURN_IF_ERROR(Share(walk));
-    }
-    TF_RETURN_IF_ERROR(ForEachRow([&](const Row& row) -> absl::Status {
-      TF_RETURN_IF_ERROR(BindReduced(reductions_.size(), row));
-      return ForEachOfLane(0, [&](Value* element) -> absl::Status {
-        TF_RETURN_IF_ERROR(TakeKept(reductions_.size(), row, element));
-        return StoreResults(IndexOf(row, element));
-      });
-    }));
-    const uint64_t groups = xla::CeilOfRatio(rows_.count, together_);
-    return LaunchDimensions{{groups * lanes_}, {static_cast<uint64_t>(lanes_)}};
+    const int64_t together = ChooseTogether(rows_, kernel_.target());
+    TF_RETURN_IF_ERROR(ForEachRow(together, [&](Value* row) { return WalkRow(row); }));
+    LaunchDimensions launch{{static_cast<uint64_t>(rows_.count / together * lanes_)},
+                            {static_cast<uint64_t>(lanes_)}};
+    if (!kernel_.target().gpu_schedules) launch.sub_group = kRowSubGroup;
+    return launch;
   }
 
  private:
@@ -98,12 +79,7 @@ class RowKernel {
     const HloInstruction* instruction;
     size_t since;             // the walk that computes it
     xla::PrimitiveType type;  // that is kept
-    Array local;              // an element of each row of the group each
-  };
-
-  struct Row {
-    Value* number;
-    Value* in_group;
+    Array local;              // the row's elements
   };
 
   // What is dear and needed by several walks, as far as local memory goes, the last of what depends
@@ -164,24 +140,54 @@ class RowKernel {
     return is_long && NeededFor(reduce).size() <= kLittle ? kSeveral : 1;
   }
 
-  absl::Status ForEachRow(absl::FunctionRef<absl::Status(const Row&)> body) {
-    Value* first = math_.Mul(math_.ToIndexType(GroupId(kernel_)), together_);
-    if (together_ == 1) return body({first, math_.Constant(0)});
-    // From and to constants: a boundary that a barrier came after would be each lane's own.
-    return kernel_.For(
-        math_.Constant(0), math_.Constant(together_), math_.Constant(1),
-        [&](Value* in_group) { return body({math_.Add(first, in_group), in_group}); });
+  absl::Status ForEachRow(int64_t together, absl::FunctionRef<absl::Status(Value*)> body) {
+    Value* first = math_.Mul(math_.ToIndexType(GroupId(kernel_)), together);
+    if (together == 1) return body(first);
+    return kernel_.For(math_.Constant(0), math_.Constant(together), math_.Constant(1),
+                       [&](Value* in_group) { return body(math_.Add(first, in_group)); });
   }
 
-  // Leaves what each lane has of a row.
-  absl::Status Reduce(size_t walk, const Row& row) {
+  absl::Status WalkRow(Value* row) {
+    std::vector<ReductionValues> results;
+    // A value stands for its instruction as far as the loop goes in which it was bound.
+    const auto bind = [&] {
+      for (size_t i = 0; i < results.size(); ++i) kernel_.BindValues(*reductions_[i], results[i]);
+    };
+    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
+      bind();
+      ReductionKernel steps(kernel_, *reductions_[walk], shape_);
+      TF_ASSIGN_OR_RETURN(ReductionValues values, Reduce(walk, row));
+      TF_ASSIGN_OR_RETURN(values, CombineLanes(steps, std::move(values)));
+      TF_ASSIGN_OR_RETURN(results.emplace_back(), steps.Result(values));
+    }
+    bind();
+    return ForEachOfLane(0, [&](Value* element) -> absl::Status {
+      TF_RETURN_IF_ERROR(TakeKept(reductions_.size(), element));
+      return StoreResults(IndexOf(row, element));
+    });
+  }
+
+  // What all lanes have together, for each of them.
+  absl::StatusOr<ReductionValues> CombineLanes(ReductionKernel& steps, ReductionValues values) {
+    if (kernel_.target().gpu_schedules) {
+      const std::vector<Array> of_lanes = steps.LocalArrays(lanes_);
+      TF_RETURN_IF_ERROR(steps.Store(of_lanes, lane_, values));
+      TF_RETURN_IF_ERROR(steps.CombineLanes(of_lanes, lane_, math_.Constant(0), lanes_,
+                                            /*columns=*/1, math_.Constant(lanes_)));
+      return steps.Load(of_lanes, math_.Constant(0));
+    }
+    return steps.CombineSubGroup(std::move(values), lanes_);
+  }
+
+  // What each lane has of a row.
+  absl::StatusOr<ReductionValues> Reduce(size_t walk, Value* row) {
     const HloInstruction& reduce = *reductions_[walk];
     ReductionKernel steps(kernel_, reduce, shape_);
     const auto at = [&](Value* element) -> absl::StatusOr<ReductionValues> {
       const Index index = IndexOf(row, element);
-      TF_RETURN_IF_ERROR(TakeKept(walk, row, element));
+      TF_RETURN_IF_ERROR(TakeKept(walk, element));
       TF_ASSIGN_OR_RETURN(ReductionValues values, ReducedElements(kernel_, reduce, index));
-      TF_RETURN_IF_ERROR(Keep(walk, row, index, element));
+      TF_RETURN_IF_ERROR(Keep(walk, index, element));
       return values;
     };
     const int64_t several = RunningResults(reduce);
@@ -209,32 +215,7 @@ class RowKernel {
     for (int64_t i = 1; i < several; ++i) {
       TF_ASSIGN_OR_RETURN(of_lane, steps.Combine(of_lane, running[i].Running()));
     }
-    return steps.Store(partial_[walk], math_.Add(math_.Mul(row.in_group, lanes_), lane_), of_lane);
-  }
-
-  // Lets all lanes see what each left.
-  absl::Status Share(size_t walk) {
-    if (lanes_ <= kFewLanes) {
-      Barrier(kernel_);
-      return absl::OkStatus();
-    }
-    ReductionKernel steps(kernel_, *reductions_[walk], shape_);
-    return steps.CombineLanes(partial_[walk], lane_, math_.Constant(0), lanes_, /*columns=*/1,
-                              math_.Constant(lanes_));
-  }
-
-  // Makes the reductions before `walk` stand for the row's results.
-  absl::Status BindReduced(size_t walk, const Row& row) {
-    for (size_t i = 0; i < walk; ++i) {
-      ReductionKernel steps(kernel_, *reductions_[i], shape_);
-      Value* first = math_.Mul(row.in_group, lanes_);
-      TF_ASSIGN_OR_RETURN(const ReductionValues whole,
-                          lanes_ <= kFewLanes ? steps.CombineFew(partial_[i], lanes_, first)
-                                              : steps.Load(partial_[i], first));
-      TF_ASSIGN_OR_RETURN(ReductionValues result, steps.Result(whole));
-      kernel_.BindValues(*reductions_[i], std::move(result));
-    }
-    return absl::OkStatus();
+    return of_lane;
   }
 
   // Elements of the row from `first` on, a multiple of the lanes: this lane's, side by side with
@@ -253,29 +234,25 @@ class RowKernel {
         [&] { return of_lane(rest); });
   }
 
-  Index IndexOf(const Row& row, Value* element) {
-    return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row.number, element);
-  }
-
-  Index KeptAt(const Row& row, Value* element) {
-    return Index({math_.Add(math_.Mul(row.in_group, rows_.length), element)});
+  Index IndexOf(Value* row, Value* element) {
+    return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row, element);
   }
 
   // What earlier walks kept stands for its instruction.
-  absl::Status TakeKept(size_t walk, const Row& row, Value* element) {
+  absl::Status TakeKept(size_t walk, Value* element) {
     for (const Kept& kept : kept_) {
       if (kept.since >= walk) continue;
-      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, KeptAt(row, element)));
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, Index({element})));
       kernel_.BindValues(*kept.instruction, {value});
     }
     return absl::OkStatus();
   }
 
-  absl::Status Keep(size_t walk, const Row& row, const Index& index, Value* element) {
+  absl::Status Keep(size_t walk, const Index& index, Value* element) {
     for (const Kept& kept : kept_) {
       if (kept.since != walk) continue;
       TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*kept.instruction, index));
-      TF_RETURN_IF_ERROR(kernel_.Store(kept.local, KeptAt(row, element), value));
+      TF_RETURN_IF_ERROR(kernel_.Store(kept.local, Index({element}), value));
     }
     return absl::OkStatus();
   }
@@ -288,18 +265,13 @@ class RowKernel {
     return absl::OkStatus();
   }
 
-  // Of which each lane combines what all have, rather than waiting for halves.
-  static constexpr int64_t kFewLanes = 16;
-
   FusionContext& kernel_;
   IndexMath& math_;
   const std::vector<const HloInstruction*>& reductions_;
   const Rows rows_;
   const ReductionShape shape_;
   const int64_t lanes_;
-  int64_t together_ = 1;
   Value* lane_ = nullptr;
-  std::vector<std::vector<Array>> partial_;  // of each reduction, what the lanes have
   std::vector<Kept> kept_;
 };
 
@@ -309,7 +281,7 @@ absl::StatusOr<bool> EmitRowFusion(KernelSequence& sequence) {
   const std::vector<const HloInstruction*> reductions = RowReductions(sequence.instruction());
   if (reductions.empty()) return false;
   const Rows rows = *RowsOf(*reductions[0]);
-  if (!AreWorthAGroup(rows, sequence.target())) return false;
+  if (!AreWorthAGroup(rows, sequence.instruction(), sequence.target())) return false;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, RowKernel(*kernel, reductions).Emit());
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
