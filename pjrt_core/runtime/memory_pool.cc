@@ -76,17 +76,18 @@ absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser
   Split(block, size);
   block->is_free = false;
   block->uses.clear();
-  statistics_.bytes_in_use += static_cast<int64_t>(block->size);
+  block->used = size;
+  statistics_.bytes_in_use += static_cast<int64_t>(size);
   statistics_.peak_bytes_in_use = std::max(statistics_.peak_bytes_in_use, statistics_.bytes_in_use);
   statistics_.largest_allocation =
-      std::max(statistics_.largest_allocation, static_cast<int64_t>(block->size));
+      std::max(statistics_.largest_allocation, static_cast<int64_t>(size));
   ++statistics_.num_allocations;
   return block;
 }
 
 void MemoryPool::Free(Block* block, const TicketSet& uses) {
   absl::MutexLock lock(&mutex_);
-  statistics_.bytes_in_use -= static_cast<int64_t>(block->size);
+  statistics_.bytes_in_use -= static_cast<int64_t>(block->used);
   block->is_free = true;
   block->uses = uses;
   block->uses.RemoveIf([](TicketRef use) { return use.timeline->IsComplete(use.ticket); });

@@ -46,6 +46,7 @@ class MemoryPool {
   struct Block {
     char* address = nullptr;
     size_t size = 0;
+    size_t used = 0;  // of that, what was asked for, whatever block was found
     Region* region = nullptr;
     TicketSet uses;  // while free
     bool is_free = false;
