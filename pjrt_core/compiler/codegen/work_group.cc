@@ -13,8 +13,9 @@
 namespace onexpu::compiler {
 namespace {
 
-llvm::Function& Declare(FusionContext& kernel, absl::string_view name, llvm::Type* result) {
-  auto* type = llvm::FunctionType::get(result, {kernel.b().getInt32Ty()}, false);
+llvm::Function& Declare(FusionContext& kernel, absl::string_view name, llvm::Type* result,
+                        llvm::ArrayRef<llvm::Type*> parameters) {
+  auto* type = llvm::FunctionType::get(result, parameters, false);
   llvm::FunctionCallee callee =
       kernel.module().getOrInsertFunction(llvm::StringRef(name.data(), name.size()), type);
   auto* function = llvm::cast<llvm::Function>(callee.getCallee());
@@ -24,16 +25,19 @@ llvm::Function& Declare(FusionContext& kernel, absl::string_view name, llvm::Typ
   return *function;
 }
 
-llvm::CallInst* Call(FusionContext& kernel, llvm::Function& function, uint32_t argument) {
-  llvm::CallInst* call = kernel.b().CreateCall(&function, {kernel.b().getInt32(argument)});
+llvm::CallInst* Call(FusionContext& kernel, llvm::Function& function,
+                     llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::CallInst* call = kernel.b().CreateCall(&function, arguments);
   call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  if (function.isConvergent()) call->setConvergent();
   return call;
 }
 
 llvm::Value* Number(FusionContext& kernel, absl::string_view name) {
-  llvm::Function& function = Declare(kernel, name, kernel.b().getInt64Ty());
+  llvm::Type* const dimension = kernel.b().getInt32Ty();
+  llvm::Function& function = Declare(kernel, name, kernel.b().getInt64Ty(), {dimension});
   function.setDoesNotAccessMemory();
-  llvm::CallInst* call = Call(kernel, function, 0);
+  llvm::CallInst* call = Call(kernel, function, {kernel.b().getInt32(0)});
   kernel.SetBelow(*call, kernel.index_type()->getBitWidth() - 1);
   return call;
 }
@@ -47,23 +51,18 @@ llvm::Value* GroupId(FusionContext& kernel) { return Number(kernel, "_Z12get_gro
 void Barrier(FusionContext& kernel) {
   constexpr uint32_t kLocalMemory = 1;
   constexpr uint32_t kGlobalMemory = 2;
-  llvm::Function& function = Declare(kernel, "_Z7barrierj", kernel.b().getVoidTy());
-  function.addFnAttr(llvm::Attribute::Convergent);
-  Call(kernel, function, kLocalMemory | kGlobalMemory)->addFnAttr(llvm::Attribute::Convergent);
+  llvm::Type* const flags = kernel.b().getInt32Ty();
+  llvm::Function& function = Declare(kernel, "_Z7barrierj", kernel.b().getVoidTy(), {flags});
+  function.setConvergent();
+  Call(kernel, function, {kernel.b().getInt32(kLocalMemory | kGlobalMemory)});
 }
 
 llvm::Value* IsFirstOfSubGroup(FusionContext& kernel) {
   llvm::IRBuilder<>& b = kernel.b();
-  llvm::FunctionCallee callee = kernel.module().getOrInsertFunction(
-      "_Z22get_sub_group_local_idv", llvm::FunctionType::get(b.getInt32Ty(), false));
-  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
-  function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
-  function->addFnAttr(llvm::Attribute::WillReturn);
-  llvm::CallInst* number = b.CreateCall(function);
-  number->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  return b.CreateICmpEQ(number, b.getInt32(0));
+  llvm::Function& function =
+      Declare(kernel, "_Z22get_sub_group_local_idv", b.getInt32Ty(), /*parameters=*/{});
+  function.setDoesNotAccessMemory();
+  return b.CreateICmpEQ(Call(kernel, function, /*arguments=*/{}), b.getInt32(0));
 }
 
 llvm::Value* ShuffleXor(FusionContext& kernel, llvm::Value* value, uint32_t mask) {
@@ -87,18 +86,10 @@ llvm::Value* ShuffleXor(FusionContext& kernel, llvm::Value* value, uint32_t mask
                              : bits == 32         ? "i"
                                                   : "l";
   const std::string name = absl::StrCat("_Z21sub_group_shuffle_xor", letter, "j");
-  llvm::FunctionCallee callee = kernel.module().getOrInsertFunction(
-      name, llvm::FunctionType::get(type, {type, b.getInt32Ty()}, false));
-  auto* function = llvm::cast<llvm::Function>(callee.getCallee());
-  function->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  function->setDoesNotThrow();
-  function->setDoesNotAccessMemory();
-  function->addFnAttr(llvm::Attribute::WillReturn);
-  function->addFnAttr(llvm::Attribute::Convergent);
-  llvm::CallInst* call = b.CreateCall(function, {value, b.getInt32(mask)});
-  call->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  call->addFnAttr(llvm::Attribute::Convergent);
-  return call;
+  llvm::Function& function = Declare(kernel, name, type, {type, b.getInt32Ty()});
+  function.setDoesNotAccessMemory();
+  function.setConvergent();
+  return Call(kernel, function, {value, b.getInt32(mask)});
 }
 
 Array LocalArray(FusionContext& kernel, xla::PrimitiveType type, int64_t count) {

@@ -41,10 +41,8 @@ int64_t ChooseLanes(const Rows& rows, const Target& target) {
 int64_t ChooseTogether(const Rows& rows, const Target& target) {
   if (target.gpu_schedules) return 1;
   constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
-  constexpr int64_t kMost = 64;
   const int64_t wanted = 8 * int64_t{target.compute_units};
-  int64_t together =
-      std::max<int64_t>(1, std::min({kMost, kWorth / rows.length, rows.count / wanted}));
+  int64_t together = std::max<int64_t>(1, std::min(kWorth / rows.length, rows.count / wanted));
   while (rows.count % together != 0) --together;
   return together;
 }
