@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -89,22 +90,30 @@ absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_
   return std::vector<sycl::device>(number, cpu);
 }
 
-// The driver's loop vectoriser (pass vplan-vec of intel-opencl-rt 2026.1.2) ends the process on
-// some reductions that a work-item runs by itself, such as a sum of what a predicate selects.
-// Work-items side by side are vectorised by another pass.
-void KeepLoopsScalar() {
-  constexpr absl::string_view kOption = "-disable-auto-vec-dir-insert";
+// Two passes of the driver's compiler (intel-opencl-rt 2026.1.2) that it does without:
+// - its loop vectoriser (vplan-vec) ends the process on some reductions that a work-item runs by
+//   itself, such as a sum of what a predicate selects. Work-items side by side are vectorised by
+//   another pass;
+// - sycl-kernel-wg-loop-bound runs those work-items alone that a condition on their local id lets
+//   store, though they may ask the others of their sub-group for values: then the results are
+//   wrong. The masks that it spares cost nothing that could be measured.
+constexpr std::array<absl::string_view, 2> kDriverOptions = {
+    "-disable-auto-vec-dir-insert", "-opt-disable=sycl-kernel-wg-loop-bound"};
+
+void SetDriverOptions() {
   const char* set = std::getenv(kDriverOptionsVariable);
-  const absl::string_view options = set == nullptr ? "" : set;
-  if (absl::StrContains(options, kOption)) return;
-  setenv(kDriverOptionsVariable, absl::StrCat(options, options.empty() ? "" : " ", kOption).c_str(),
-         /*overwrite=*/1);
+  std::string options = set == nullptr ? "" : set;
+  for (const absl::string_view option : kDriverOptions) {
+    if (absl::StrContains(options, option)) continue;
+    absl::StrAppend(&options, options.empty() ? "" : " ", option);
+  }
+  setenv(kDriverOptionsVariable, options.c_str(), /*overwrite=*/1);
 }
 
 }  // namespace
 
 void PrepareCpuDriver() {
-  KeepLoopsScalar();
+  SetDriverOptions();
   if (std::getenv(kLoaderVariable) != nullptr) return;
   const std::string directory = OneApiDirectory();
   if (directory.empty()) return;

@@ -186,6 +186,29 @@ def test_the_operand_is_read_in_place(xpu) -> None:
     assert low | high << 32 == x.unsafe_buffer_pointer()
 
 
+def test_a_work_item_stores_what_the_others_of_its_sub_group_gave(xpu) -> None:
+    # Every store waits for one local id: a compiler may not leave out the other work-items.
+    sums = onexpu.sycl_kernel(
+        source="""
+        [[sycl::reqd_sub_group_size(16)]]
+        ONEXPU_KERNEL_ND(1) void sums(const float* x, float* y) {
+          auto item = onexpu::item<1>();
+          float sum = x[item.get_global_id(0)];
+          for (int mask = 8; mask > 0; mask /= 2) {
+            sum += sycl::permute_group_by_xor(item.get_sub_group(), sum, mask);
+          }
+          if (item.get_local_id(0) == 0) y[item.get_group(0)] = sum;
+        }
+        """,
+        inputs=["x"],
+        outputs={"y": onexpu.array((4,), "float32")},
+        range=64,
+        local_size=16,
+    )
+    x = np.arange(64, dtype=np.float32)
+    np.testing.assert_array_equal(sums(jax.device_put(x, xpu)), x.reshape(4, 16).sum(1))
+
+
 def test_compiled_kernels_are_shared_and_counted(swish, x) -> None:
     swish(x, beta=1.0).block_until_ready()
     before = onexpu.transfer_statistics()

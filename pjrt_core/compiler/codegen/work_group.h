@@ -20,9 +20,9 @@ llvm::Value* GroupId(FusionContext& kernel);
 // after it. To be reached by all of them or by none.
 void Barrier(FusionContext& kernel);
 
-// Whether the work-item is the first of its sub-group. Not to be asked by LocalId: where all that a
-// kernel stores waits for a local id, Intel's CPU driver runs no other work-items, whose values
-// those that are run may ask for.
+// Whether the work-item is the first of its sub-group. Asking LocalId instead counts on a driver
+// option: where all that a kernel stores waits for a local id, Intel's CPU driver runs no other
+// work-items otherwise, though those that it runs may ask for their values.
 llvm::Value* IsFirstOfSubGroup(FusionContext& kernel);
 // `value` of the work-item of the sub-group whose number differs in the bits of `mask`. To be
 // reached by all work-items of the sub-group.
