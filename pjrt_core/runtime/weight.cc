@@ -14,6 +14,8 @@ constexpr int kSurprises = 3;
 
 // Longer work is not for a thread that has other things to do.
 constexpr int64_t kCallerNanoseconds = 500'000;
+// What tiny work takes on an idle device, most of it the thread hop.
+constexpr int64_t kHopNanoseconds = 20'000;
 // How much slower the caller's queue may be: the device's has taken more than one processor, and a
 // woken thread's time varies more than a median tells.
 constexpr double kCallerBonus = 1.25;
@@ -26,11 +28,21 @@ constexpr int kPatience = 256;
 
 void Weight::ObserveOnDevice(int64_t elapsed) {
   if (elapsed < kProofNanoseconds) is_proven_.store(true, std::memory_order_relaxed);
-  if (place_.load(std::memory_order_relaxed) != Place::kTryingDevice || !IsTried(elapsed)) return;
+  if (place_.load(std::memory_order_relaxed) != Place::kTryingDevice) return;
+  if (is_proven() && is_tiny_.load(std::memory_order_relaxed)) return TryCaller(kHopNanoseconds);
+  if (!IsTried(elapsed)) return;
   const int64_t median = Median();
-  on_device_.store(median, std::memory_order_relaxed);
+  if (median < kCallerNanoseconds) {
+    TryCaller(median);
+  } else {
+    Decide(Place::kDevice);
+  }
+}
+
+void Weight::TryCaller(int64_t on_device) {
+  on_device_.store(on_device, std::memory_order_relaxed);
   trials_.store(0, std::memory_order_relaxed);
-  Decide(median < kCallerNanoseconds ? Place::kTryingCaller : Place::kDevice);
+  Decide(Place::kTryingCaller);
 }
 
 bool Weight::IsTried(int64_t elapsed) {
@@ -59,16 +71,26 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
     return;
   }
   const int64_t on_device = on_device_.load(std::memory_order_relaxed);
+  bool is_better;
   if (IsTried(elapsed)) {
-    Decide(Median() <= kCallerBonus * on_device ? Place::kCaller : Place::kDevice);
+    is_better = Median() <= kCallerBonus * on_device;
   } else if (trials_.load(std::memory_order_relaxed) == 2 &&
              std::min(times_[0].load(std::memory_order_relaxed), elapsed) > kHopeless * on_device) {
-    Decide(Place::kDevice);
+    is_better = false;
+  } else {
+    return;
   }
+  if (is_better) return Decide(Place::kCaller);
+  // Not as tiny as it looked: the device's time is to be measured.
+  const bool was_tiny = is_tiny_.exchange(false, std::memory_order_relaxed);
+  trials_.store(0, std::memory_order_relaxed);
+  Decide(was_tiny ? Place::kTryingDevice : Place::kDevice);
 }
 
 void Weight::ObserveBehindOthers() {
-  if (place_.load(std::memory_order_relaxed) >= Place::kCaller) return;
+  const Place place = place_.load(std::memory_order_relaxed);
+  if (place >= Place::kCaller) return;
+  if (place == Place::kTryingCaller && is_tiny_.load(std::memory_order_relaxed)) return;
   if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) {
     Decide(Place::kDevice);
   }

@@ -18,7 +18,8 @@ namespace onexpu {
 
 class Weight {
  public:
-  explicit Weight(int64_t estimated_nanoseconds) : nanoseconds_(estimated_nanoseconds) {}
+  explicit Weight(int64_t estimated_nanoseconds)
+      : nanoseconds_(estimated_nanoseconds), is_tiny_(estimated_nanoseconds < kTinyNanoseconds) {}
 
   int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
   bool is_proven() const { return is_proven_.load(std::memory_order_relaxed); }
@@ -52,11 +53,16 @@ class Weight {
  private:
   enum class Place : uint8_t { kDevice, kTryingDevice, kTryingCaller, kCaller, kAlwaysCaller };
 
+  // One command on some 100 KB.
+  static constexpr int64_t kTinyNanoseconds = 10'000;
+
   void Decide(Place place) { place_.store(place, std::memory_order_relaxed); }
+  void TryCaller(int64_t on_device);
   // Whether it was the last trial of this way.
   bool IsTried(int64_t elapsed);
 
   std::atomic<int64_t> nanoseconds_;
+  std::atomic<bool> is_tiny_;  // and has not shown otherwise
   std::atomic<bool> is_proven_{false};
   std::atomic<int> surprises_{0};
 

@@ -6,6 +6,8 @@ namespace onexpu {
 namespace {
 
 constexpr int64_t kMicrosecond = 1'000;
+constexpr int64_t kEstimate = 15 * kMicrosecond;
+constexpr int64_t kTinyEstimate = 5 * kMicrosecond;
 constexpr int kTrials = 8;
 
 // A weight whose runs on the device have been tried.
@@ -19,7 +21,7 @@ void TryDevice(Weight& weight, int64_t nanoseconds) {
 }
 
 TEST(Weight, StaysOnTheDeviceUnlessAllowed) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   for (int i = 0; i < 2 * kTrials; ++i) weight.ObserveOnDevice(kMicrosecond);
   EXPECT_TRUE(weight.is_proven());
   EXPECT_FALSE(weight.wants_idle_device());
@@ -28,7 +30,7 @@ TEST(Weight, StaysOnTheDeviceUnlessAllowed) {
 
 TEST(Weight, TheFasterWayStays) {
   for (const int64_t on_caller : {36, 40}) {  // a little slower is good enough
-    Weight weight(100);
+    Weight weight(kEstimate);
     TryDevice(weight, 30 * kMicrosecond);
     for (int i = 0; i < kTrials; ++i) {
       EXPECT_TRUE(weight.prefers_caller());
@@ -42,7 +44,7 @@ TEST(Weight, TheFasterWayStays) {
 
 // What the first run sets up, and a neighbour on the machine, count as little as any other run.
 TEST(Weight, AMedianDecides) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   TryDevice(weight, 30 * kMicrosecond);
   for (int i = 0; i < kTrials; ++i) {
     weight.ObserveOnCaller((i % 4 == 0 ? 5'000 : 20) * kMicrosecond);
@@ -51,7 +53,7 @@ TEST(Weight, AMedianDecides) {
 }
 
 TEST(Weight, TwoHopelessTrialsAreEnough) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   TryDevice(weight, 30 * kMicrosecond);
   weight.ObserveOnCaller(5'000 * kMicrosecond);
   EXPECT_TRUE(weight.prefers_caller());
@@ -60,14 +62,14 @@ TEST(Weight, TwoHopelessTrialsAreEnough) {
 }
 
 TEST(Weight, LongWorkStaysOnTheDevice) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   TryDevice(weight, 600 * kMicrosecond);
   EXPECT_FALSE(weight.prefers_caller());
   EXPECT_FALSE(weight.wants_idle_device());
 }
 
 TEST(Weight, WorkThatGrowsGoesBack) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   TryDevice(weight, 30 * kMicrosecond);
   for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(20 * kMicrosecond);
   weight.ObserveOnCaller(10'000 * kMicrosecond);
@@ -79,14 +81,49 @@ TEST(Weight, WorkThatGrowsGoesBack) {
 }
 
 TEST(Weight, WorkBehindOthersIsNotWaitedFor) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   weight.AllowCaller(/*always=*/false);
   for (int i = 0; i < 256; ++i) weight.ObserveBehindOthers();
   EXPECT_FALSE(weight.wants_idle_device());
 }
 
+TEST(Weight, TinyWorkGoesToTheCallerAfterOneRun) {
+  Weight weight(kTinyEstimate);
+  weight.AllowCaller(/*always=*/false);
+  EXPECT_FALSE(weight.prefers_caller());
+  weight.ObserveOnDevice(60 * kMicrosecond);
+  EXPECT_TRUE(weight.is_proven());
+  EXPECT_TRUE(weight.prefers_caller());
+  for (int i = 0; i < 1000; ++i) weight.ObserveBehindOthers();  // a loop that nobody waits for
+  for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(5 * kMicrosecond);
+  EXPECT_TRUE(weight.prefers_caller());
+}
+
+TEST(Weight, AnEstimateThatWasTooSmallIsTriedOnTheDevice) {
+  {
+    Weight weight(kTinyEstimate);
+    weight.AllowCaller(/*always=*/false);
+    weight.ObserveOnDevice(400 * kMicrosecond);
+    EXPECT_FALSE(weight.prefers_caller());
+  }
+  for (const int64_t on_caller : {40, 400}) {  // all trials; two
+    Weight weight(kTinyEstimate);
+    weight.AllowCaller(/*always=*/false);
+    weight.ObserveOnDevice(200 * kMicrosecond);
+    for (int i = 0; weight.prefers_caller(); ++i) {
+      ASSERT_LT(i, kTrials);
+      weight.ObserveOnCaller(on_caller * kMicrosecond);
+    }
+    EXPECT_TRUE(weight.wants_time());
+    for (int i = 0; i < kTrials; ++i) weight.ObserveOnDevice(100 * kMicrosecond);
+    EXPECT_TRUE(weight.prefers_caller());
+    for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(on_caller * kMicrosecond);
+    EXPECT_EQ(weight.prefers_caller(), on_caller < 100);
+  }
+}
+
 TEST(Weight, AlwaysIsAlways) {
-  Weight weight(100);
+  Weight weight(kEstimate);
   weight.AllowCaller(/*always=*/true);
   for (int i = 0; i < 300; ++i) {
     weight.ObserveBehindOthers();
