@@ -8,7 +8,10 @@ from onexpu._shapes import Operand, like
 from onexpu._types import CPP_NAMES
 from onexpu.kernels._teams import TeamKernel
 
-_SOURCE = """
+# Of a work-item of a CPU.
+_TOKENS_AT_ONCE = 4
+
+_SOURCE = f"constexpr int kTokensAtOnce = {_TOKENS_AT_ONCE};" + """
 // What is copied are bits.
 template <typename T>
 using Bits = std::conditional_t<
@@ -16,40 +19,79 @@ using Bits = std::conditional_t<
     std::conditional_t<sizeof(T) == 2, std::uint16_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
-// A team has a token; write(width, in the pages, among the tokens) is called for pieces of its row,
-// or skip(width, among the tokens). A slot below 0 is a large one here, so none outside of the pages
-// gets to write.
-template <bool is_group, typename S, typename Write, typename Skip>
-inline void for_row(const S* slots, size_t tokens, size_t capacity, size_t columns, Write write,
-                    Skip skip) {
-  const Team<is_group> team;
-  if (team.row >= tokens) return;
-  const size_t slot = size_t(slots[team.row]), of_token = team.row * columns;
-  if (slot >= capacity) {
-    team.for_columns(columns, [&](auto width, size_t c) { skip(width, of_token + c); });
-  } else {
-    team.for_columns(columns, [&](auto width, size_t c) {
-      write(width, slot * columns + c, of_token + c);
-    });
+// A slot below 0 is a large one here, so none outside of the pages gets to write.
+template <typename S>
+inline bool is_kept(S slot, size_t capacity) {
+  return size_t(slot) < capacity;
+}
+
+// What is copied to one token's slot.
+template <typename B>
+struct Rows {
+  B *to_keys, *to_values;
+  const B *keys, *values;
+
+  template <typename Width>
+  void copy(Width width, size_t c) const {
+    constexpr int kWidth = decltype(width)::value;
+    // Both are read before either is written: a CPU takes a load for one of what has just been
+    // stored if the last 12 bits of their addresses are equal, which they often are here.
+    const auto key = onexpu::load<B, kWidth>(keys + c);
+    const auto value = onexpu::load<B, kWidth>(values + c);
+    onexpu::store<B, kWidth>(key, to_keys + c);
+    onexpu::store<B, kWidth>(value, to_values + c);
   }
+};
+
+// Of some tokens side by side. A row often is a page of memory, and a processor fetches ahead within
+// a page only: it has more to fetch from several. Each token's copy begins in another part of the
+// row, as equal places of pages share a set of the first cache, and would drive out each other.
+template <int kTokens, typename B>
+inline void copy_side_by_side(const Rows<B>* rows, size_t columns) {
+  constexpr int kVector = Team<false>::kVector, kPiece = 4 * kVector;
+  const size_t whole = columns / kPiece * kPiece, shift = whole / kTokens / kPiece * kPiece;
+  for (size_t begin = 0; begin < whole; begin += kPiece) {
+    size_t c = begin;
+#pragma unroll
+    for (int i = 0; i < kTokens; ++i) {
+#pragma unroll
+      for (int vector = 0; vector < kPiece; vector += kVector)
+        rows[i].copy(std::integral_constant<int, kVector>(), c + vector);
+      c += shift;
+      if (c >= whole) c -= whole;
+    }
+  }
+  for (int i = 0; i < kTokens; ++i)
+    for (size_t c = whole; c < columns; ++c) rows[i].copy(std::integral_constant<int, 1>(), c);
 }
 
 template <bool is_group, typename T, typename S>
 inline void paged_kv_update(T* key_pages, T* value_pages, const T* keys, const T* values,
                             const S* slots, size_t tokens, size_t capacity, size_t columns) {
   using B = Bits<T>;
-  for_row<is_group>(
-      slots, tokens, capacity, columns,
-      [&](auto width, size_t in_pages, size_t of_token) {
-        constexpr int kWidth = decltype(width)::value;
-        // Both are read before either is written: a CPU takes a load for one of what has just been
-        // stored if the last 12 bits of their addresses are equal, which they often are here.
-        const auto key = onexpu::load<B, kWidth>(reinterpret_cast<const B*>(keys + of_token));
-        const auto value = onexpu::load<B, kWidth>(reinterpret_cast<const B*>(values + of_token));
-        onexpu::store<B, kWidth>(key, reinterpret_cast<B*>(key_pages + in_pages));
-        onexpu::store<B, kWidth>(value, reinterpret_cast<B*>(value_pages + in_pages));
-      },
-      [](auto, size_t) {});
+  const Team<is_group> team;
+  const auto rows = [&](size_t token) {
+    const size_t to = size_t(slots[token]) * columns, from = token * columns;
+    return Rows<B>{reinterpret_cast<B*>(key_pages + to), reinterpret_cast<B*>(value_pages + to),
+                   reinterpret_cast<const B*>(keys + from),
+                   reinterpret_cast<const B*>(values + from)};
+  };
+  if constexpr (is_group) {
+    if (team.row >= tokens || !is_kept(slots[team.row], capacity)) return;
+    const Rows<B> of_token = rows(team.row);
+    team.for_columns(columns, [&](auto width, size_t c) { of_token.copy(width, c); });
+  } else {
+    Rows<B> kept[kTokensAtOnce];
+    int count = 0;
+    const size_t begin = team.row * kTokensAtOnce;
+    for (size_t token = begin; token < sycl::min(begin + kTokensAtOnce, tokens); ++token)
+      if (is_kept(slots[token], capacity)) kept[count++] = rows(token);
+    if (count == kTokensAtOnce) {
+      copy_side_by_side<kTokensAtOnce>(kept, columns);
+    } else {
+      for (int i = 0; i < count; ++i) copy_side_by_side<1>(kept + i, columns);
+    }
+  }
 }
 
 // The rows that were overwritten have no slope; the tokens have what was theirs.
@@ -57,25 +99,25 @@ template <bool is_group, typename T, typename S>
 inline void paged_kv_update_gradient(T* key_pages, T* value_pages, const S* slots, T* keys,
                                      T* values, size_t tokens, size_t capacity, size_t columns) {
   using B = Bits<T>;
-  const auto clear = [](auto width, T* at) {
-    onexpu::store<B, decltype(width)::value>(B(0), reinterpret_cast<B*>(at));
-  };
-  const auto take = [&](auto width, T* from, T* to) {
+  const Team<is_group> team;
+  if (team.row >= tokens) return;
+  const size_t in_pages = size_t(slots[team.row]) * columns, of_token = team.row * columns;
+  const bool kept = is_kept(slots[team.row], capacity);
+  team.for_columns(columns, [&](auto width, size_t c) {
     constexpr int kWidth = decltype(width)::value;
-    onexpu::store<B, kWidth>(onexpu::load<B, kWidth>(reinterpret_cast<const B*>(from)),
-                             reinterpret_cast<B*>(to));
-    clear(width, from);
-  };
-  for_row<is_group>(
-      slots, tokens, capacity, columns,
-      [&](auto width, size_t in_pages, size_t of_token) {
-        take(width, key_pages + in_pages, keys + of_token);
-        take(width, value_pages + in_pages, values + of_token);
-      },
-      [&](auto width, size_t of_token) {
-        clear(width, keys + of_token);
-        clear(width, values + of_token);
-      });
+    const auto take = [&](T* pages, T* tokens) {
+      B* from = reinterpret_cast<B*>(pages + in_pages + c);
+      B* to = reinterpret_cast<B*>(tokens + of_token + c);
+      if (kept) {
+        onexpu::store<B, kWidth>(onexpu::load<B, kWidth>(from), to);
+        onexpu::store<B, kWidth>(B(0), from);
+      } else {
+        onexpu::store<B, kWidth>(B(0), to);
+      }
+    };
+    take(key_pages, keys);
+    take(value_pages, values);
+  });
 }
 
 template <typename T, typename S>
@@ -137,6 +179,7 @@ _update = TeamKernel(
     inputs=["key_pages", "value_pages", "keys", "values", "slots"],
     outputs=_PAGES,
     shapes=_SHAPES | dict.fromkeys(("keys", "values"), "tokens heads features"),
+    rows_at_once=_TOKENS_AT_ONCE,
     **_DEFINITION,
 )
 _take_back = TeamKernel(

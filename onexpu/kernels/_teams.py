@@ -156,7 +156,10 @@ def tensorflow_of(*values: Any) -> Any:
 
 
 class TeamKernel:
-    """The two kernels of a source; called as a `SyclKernel`."""
+    """The two kernels of a source; called as a `SyclKernel`.
+
+    A work-item of a CPU takes `rows_at_once` of them.
+    """
 
     def __init__(
         self,
@@ -166,21 +169,22 @@ class TeamKernel:
         inputs: Sequence[str],
         outputs: Mapping[str, Like | Array],
         attributes: Mapping[str, Any],
+        rows_at_once: int = 1,
         **definition: Any,
     ) -> None:
-        def kernel(entry_point: str, width: int) -> SyclKernel:
+        def kernel(entry_point: str, width: int, rows_each: int) -> SyclKernel:
             return sycl_kernel(
                 source=TEAM + source,
                 name=f"{name}_{entry_point}",
                 inputs=inputs,
                 outputs=outputs,
                 attributes=attributes,
-                range=lambda *operands: rows(*operands) * width,
+                range=lambda *operands: -(-rows(*operands) // rows_each) * width,
                 local_size=width,
                 **definition,
             )
 
-        self._alone, self._together = kernel("alone", 1), kernel("together", WIDTH)
+        self._alone, self._together = kernel("alone", 1, rows_at_once), kernel("together", WIDTH, 1)
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         """See `SyclKernel.__call__`."""
