@@ -90,7 +90,7 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
 void Weight::ObserveBehindOthers() {
   const Place place = place_.load(std::memory_order_relaxed);
   if (place >= Place::kCaller) return;
-  if (place == Place::kTryingCaller && is_tiny_.load(std::memory_order_relaxed)) return;
+  if (is_tiny_.load(std::memory_order_relaxed)) return;  // one idle moment is all it needs
   if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) {
     Decide(Place::kDevice);
   }
