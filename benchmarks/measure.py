@@ -7,6 +7,7 @@ process tree, with its spread. A timing that stands alone says nothing and is pr
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import random
 import statistics
 import time
@@ -15,6 +16,8 @@ from collections.abc import Callable, Mapping
 # Of alternate: more rounds that are not counted, while they take no longer than this.
 WARM_ROUNDS = 20
 WARM_SECONDS = 0.3
+# A neighbour on the machine slows memory down for about as long: a case of short runs has to outlast it.
+LEAST_SECONDS = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ def alternate(
     seconds
         Stop after this long, but not before 5 rounds.
     rounds
-        Stop after so many rounds.
+        Stop after so many rounds, if they took `LEAST_SECONDS`.
     warmup
         Rounds that are not counted (compilation, first touch of pages); of short runs some more, until what learns
         from them (which core, which of two ways) has learnt.
@@ -72,15 +75,16 @@ def alternate(
             break
         for name in names:
             contenders[name]()
-    end = time.perf_counter() + seconds
-    for round_number in range(rounds):
-        if round_number >= 5 and time.perf_counter() > end:
+    begin = time.perf_counter()
+    for round_number in itertools.count():
+        passed = time.perf_counter() - begin
+        if round_number >= 5 and (passed > seconds or (round_number >= rounds and passed > LEAST_SECONDS)):
             break
         shuffle.shuffle(names)
         for name in names:
-            begin = time.perf_counter()
+            start = time.perf_counter()
             own = contenders[name]()
-            taken[name].append(time.perf_counter() - begin if own is None else own)
+            taken[name].append(time.perf_counter() - start if own is None else own)
     return {name: Sample(values) for name, values in taken.items()}
 
 
