@@ -2,6 +2,7 @@
 
 #include "tf_plugin/checked_translations.h"
 #include "tf_plugin/kernels/kernels.h"
+#include "tf_plugin/launch_memo.h"
 #include "tf_plugin/loop_conditions.h"
 #include "tf_plugin/on_demand_kernels.h"
 
@@ -10,6 +11,7 @@ namespace onexpu::tf_plugin {
 void RegisterKernels() {
   RegisterCheckedTranslations();
   RegisterOnDemandKernels();
+  RegisterLaunchMemo();
   RegisterIteratorKernels();
   RegisterHandleKernels();
   RegisterBranchKernels();

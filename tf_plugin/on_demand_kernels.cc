@@ -30,6 +30,14 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::XlaOpRegistry;
 
+// Whether running `op` twice may differ: TensorFlow says so of variables, random numbers and
+// whatever else has state.
+bool IsStateful(const std::string& op) {
+  const tensorflow::OpDef* definition = nullptr;
+  return !tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok() ||
+         definition->is_stateful();
+}
+
 // Whether each result on the device is an array of the type that the op says. Some translations
 // follow the type of an operand where the op has an attribute; the bytes would be read as another
 // type.
@@ -56,22 +64,24 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
  public:
   explicit OnDemandKernel(OpKernelConstruction* construction)
       : XlaCompileOnDemandOp(construction),
-        memo_(*construction),
+        is_stateful_(IsStateful(type_string())),
+        memo_(CoreApi()),
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
-    if (!memo_.Run(*context)) {
+    if (is_stateful_ || !memo_.Run(*context)) {
       const UncountedPrograms uncounted;
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
       if (!context->status().ok()) return;
       OP_REQUIRES_OK(context, CheckTypes(*context));
-      memo_.Remember(*context, recorder);
+      if (!is_stateful_) memo_.Remember(*context, recorder);
     }
     if (context->status().ok()) Count(executions_);
   }
 
  private:
+  const bool is_stateful_;
   ProgramMemo memo_;
   std::atomic<uint64_t>& executions_;
 };

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
-#include "tensorflow/core/framework/op.h"
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "xla/tsl/platform/errors.h"
@@ -21,12 +20,6 @@ using ::tensorflow::TensorShape;
 
 // Shapes that an op sees in turn are few. More are found by TensorFlow's cache.
 constexpr size_t kKept = 8;
-
-bool IsStateful(const std::string& op) {
-  const tensorflow::OpDef* definition = nullptr;
-  return !tensorflow::OpRegistry::Global()->LookUpOpDef(op, &definition).ok() ||
-         definition->is_stateful();
-}
 
 bool IsOnHost(const OpKernelContext& context, int input) {
   return context.input_memory_type(input) == tensorflow::HOST_MEMORY;
@@ -74,7 +67,7 @@ struct ProgramMemo::Program {
     return true;
   }
 
-  absl::Status Run(OpKernelContext& context) const {
+  absl::Status Run(OpKernelContext& context, const PJRT_Api& table) const {
     absl::InlinedVector<PJRT_Buffer*, 4> buffers;
     for (const int input : arguments) {
       TF_ASSIGN_OR_RETURN(buffers.emplace_back(), BufferOf(context.input(input)));
@@ -95,7 +88,7 @@ struct ProgramMemo::Program {
     args.num_args = buffers.size();
     args.output_lists = &result_list;
     args.execute_device = device;
-    TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_LoadedExecutable_Execute(&args)));
+    TF_RETURN_IF_ERROR(ToStatus(table.PJRT_LoadedExecutable_Execute(&args)));
     absl::InlinedVector<OwnedBuffer, 4> owned;
     for (PJRT_Buffer* const result : results) owned.emplace_back(result);
     for (size_t i = 0; i < outputs.size(); ++i) {
@@ -106,9 +99,6 @@ struct ProgramMemo::Program {
   }
 };
 
-ProgramMemo::ProgramMemo(const tensorflow::OpKernelConstruction& construction)
-    : is_stateful_(IsStateful(construction.def().op())) {}
-
 std::shared_ptr<const ProgramMemo::Program> ProgramMemo::Find(OpKernelContext& context) {
   absl::ReaderMutexLock lock(&mutex_);
   for (const auto& program : programs_) {
@@ -118,17 +108,16 @@ std::shared_ptr<const ProgramMemo::Program> ProgramMemo::Find(OpKernelContext& c
 }
 
 bool ProgramMemo::Run(OpKernelContext& context) {
-  if (is_stateful_) return false;
   const std::shared_ptr<const Program> program = Find(context);
   if (program == nullptr) return false;
-  if (absl::Status status = program->Run(context); !status.ok()) {
+  if (absl::Status status = program->Run(context, table_); !status.ok()) {
     context.CtxFailure(__FILE__, __LINE__, std::move(status));
   }
   return true;
 }
 
 void ProgramMemo::Remember(OpKernelContext& context, const ExecutionRecorder& recorder) {
-  if (is_stateful_ || !recorder.is_single()) return;
+  if (!recorder.is_single()) return;
   const auto program = std::make_shared<Program>();
   program->executable = recorder.executable();
   program->device = recorder.device();

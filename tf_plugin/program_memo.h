@@ -17,13 +17,15 @@
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/counting_table.h"
+#include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace onexpu::tf_plugin {
 
 // Of one kernel, which owns it. Thread-safe.
 class ProgramMemo {
  public:
-  explicit ProgramMemo(const tensorflow::OpKernelConstruction& construction);
+  // `table`: the core's, or one that counts runs.
+  explicit ProgramMemo(const PJRT_Api& table) : table_(table) {}
 
   // Runs the program for the context's operands and sets the outputs, without waiting. False, and
   // nothing has happened, if it is not known. Errors of the run become the context's.
@@ -37,7 +39,7 @@ class ProgramMemo {
 
   std::shared_ptr<const Program> Find(tensorflow::OpKernelContext& context);
 
-  const bool is_stateful_;
+  const PJRT_Api& table_;
   absl::Mutex mutex_;
   std::vector<std::shared_ptr<const Program>> programs_ ABSL_GUARDED_BY(mutex_);
   size_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // the one to be replaced when there are many
