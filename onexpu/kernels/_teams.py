@@ -158,7 +158,8 @@ def tensorflow_of(*values: Any) -> Any:
 class TeamKernel:
     """The two kernels of a source; called as a `SyclKernel`.
 
-    A work-item of a CPU takes `rows_at_once` of them.
+    `rows` of the operands are shared out: `rows_at_once` to a work-item of a CPU, one to a
+    work-group of a GPU.
     """
 
     def __init__(

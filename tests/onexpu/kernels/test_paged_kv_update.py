@@ -11,7 +11,8 @@ import tensorflow as tf
 
 from onexpu.kernels import paged_kv_update, reference
 
-SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1)]
+# Pages, their size, heads, features, tokens. A CPU copies several rows at once, the last one's from within the row on.
+SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1), (3, 5, 3, 111, 13)]
 
 
 def operands(sizes: tuple[int, ...], dtype: str = "float32", slots: str = "int32") -> list[np.ndarray]:
