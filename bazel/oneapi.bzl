@@ -1,6 +1,6 @@
 """@oneapi: SYCL, oneDNN, oneMKL and OpenCL out of the wheels.
 
-Targets: :sycl, :dnnl, :mkl (BLAS, LAPACK, DFT), :opencl. No target carries a run-time search path:
+Targets: :sycl, :dnnl, :mkl (BLAS, LAPACK, DFT), :tbb, :opencl. No target carries a run-time search path:
 that is the business of what is linked (see onexpu.bzl).
 """
 
@@ -46,6 +46,12 @@ external_library(
     deps = [":sycl"],
 )
 
+external_library(
+    name = "tbb",
+    linkopts = ["-L{venv}/lib", "-l:libtbb.so.12"],
+    deps = [":headers"],
+)
+
 # The SYCL front ends use the classic libraries without naming them as needed: keep them all.
 external_library(
     name = "mkl",
@@ -59,10 +65,12 @@ external_library(
         "-l:libmkl_intel_ilp64.so.3",
         "-l:libmkl_tbb_thread.so.3",
         "-l:libmkl_core.so.3",
-        "-l:libtbb.so.12",
         "-Wl,--pop-state",
     ],
-    deps = [":sycl"],
+    deps = [
+        ":sycl",
+        ":tbb",
+    ],
 )
 """
 

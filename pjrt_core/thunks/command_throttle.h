@@ -1,6 +1,7 @@
 // Keeps the queue of a Program that may wait short: the device always has work, and never more than
 // twice kBatch commands of it. On the CPU device the cost of a command grows with the commands that
-// are in flight around library calls; on any device a command in flight holds memory.
+// are in flight around library calls (a step of ResNet-50, 1545 commands: 66 ms with batches of 12
+// to 32, 76 ms with 64, 500 ms without); on any device a command in flight holds memory.
 //
 // Lives for one execution, on one thread.
 #ifndef PJRT_CORE_THUNKS_COMMAND_THROTTLE_H_
@@ -16,7 +17,7 @@ namespace onexpu {
 
 class CommandThrottle {
  public:
-  static constexpr int64_t kBatch = 64;
+  static constexpr int64_t kBatch = 32;
 
   explicit CommandThrottle(sycl::queue& queue) : queue_(queue) {}
   CommandThrottle(const CommandThrottle&) = delete;

@@ -83,6 +83,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
       ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
       result->call_.reset(new Call{*sgemm, HostCall(std::move(kernel))});
       result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *gemm.result()->slice()};
+      result->scratch_bytes_ = sgemm->scratch_bytes();
       if (gemm.addend() != nullptr && gemm.beta() != 0.f &&
           !SameMemory(*gemm.addend(), *gemm.result())) {
         result->addend_copy_.emplace(*gemm.addend()->slice(), *gemm.result()->slice());
@@ -167,7 +168,7 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
       call_->host_call.Submit(context.queue, context.trace, Sgemm::Run, &call_->sgemm,
                               context.allocations.Resolve(slices_[0]),
                               context.allocations.Resolve(slices_[1]),
-                              context.allocations.Resolve(slices_[2]));
+                              context.allocations.Resolve(slices_[2]), context.scratch);
       return absl::OkStatus();
     }
     absl::InlinedVector<void*, 6> addresses;

@@ -14,9 +14,10 @@ uint64_t Bits(const void* address) { return reinterpret_cast<uint64_t>(address);
 absl::Span<const uint8_t> HostCall::Module() { return kModule; }
 
 void HostCall::Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object,
-                      void* a, void* b, void* c) const {
+                      void* a, void* b, void* c, void* d) const {
   SubmitCommand(queue, trace, [&](sycl::handler& handler) {
-    handler.set_args(reinterpret_cast<uint64_t>(function), Bits(object), Bits(a), Bits(b), Bits(c));
+    handler.set_args(reinterpret_cast<uint64_t>(function), Bits(object), Bits(a), Bits(b), Bits(c),
+                     Bits(d));
     handler.single_task(kernel_);
   });
 }

@@ -24,7 +24,7 @@ namespace onexpu {
 class HostCall {
  public:
   // `object` and the addresses are those of Submit.
-  using Function = void (*)(const void* object, void* a, void* b, void* c);
+  using Function = void (*)(const void* object, void* a, void* b, void* c, void* d);
 
   // The kernel, in SPIR-V, and its name in there.
   static absl::Span<const uint8_t> Module();
@@ -35,7 +35,7 @@ class HostCall {
   // `object` must live until the command has run; `function` must neither throw nor wait for the
   // queue. `trace` may be null. Throws sycl::exception.
   void Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object, void* a,
-              void* b, void* c) const;
+              void* b, void* c, void* d) const;
 
  private:
   const sycl::kernel kernel_;

@@ -17,17 +17,28 @@ class Sgemm {
   // dimensions. Nor for what a primitive computes sooner on this processor.
   static std::optional<Sgemm> Create(const program::GemmThunk& gemm);
 
+  // Of memory that one call of Run may write.
+  size_t scratch_bytes() const;
+
   // Of an Sgemm, for HostCall. Where the library refuses, which leaves only a lack of memory, the
   // result is NaN.
-  static void Run(const void* object, void* lhs, void* rhs, void* result);
+  static void Run(const void* object, void* lhs, void* rhs, void* result, void* scratch);
 
  private:
   // A row-major matrix in memory: itself ('N') or its transpose ('T').
   struct Operand {
     char transposed;
     int64_t stride;
+    int64_t lines = 0, line = 0;  // of memory: how many, and the elements of each
+    int64_t apart = 0;            // the stride with which scratch takes a copy; 0 for none
+
+    int64_t copied_elements() const { return lines * apart; }
   };
   static std::optional<Operand> ToOperand(const program::Tensor& tensor);
+  // Has a matrix copied first where that is sooner; false when it is too large for that.
+  static bool LayApart(Operand& operand);
+  // `memory`, or the copy of it that `scratch` has then.
+  static const float* CopyApart(const Operand& operand, const void* memory, float* scratch);
 
   bool swaps_ = false;  // (lhs x rhs)^T = rhs^T x lhs^T is computed
   Operand lhs_, rhs_;

@@ -101,8 +101,8 @@ class Thunk {
   virtual size_t scratch_bytes() const { return 0; }
   // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
   virtual bool blocks() const { return false; }
-  // Whether all that Execute does is to submit kernels, copies and fills to context.queue: any
-  // queue of the device would do.
+  // Whether all that Execute does is to submit kernels, copies and fills to context.queue, which
+  // use nothing of the arena: any queue of the device would do.
   virtual bool follows_queue() const { return false; }
   // About how many commands Execute submits.
   virtual int64_t commands() const { return 1; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "oneapi/dnnl/dnnl.h"
 #include "pjrt_core/program/program_generated.h"
 
 namespace onexpu {
@@ -53,9 +54,9 @@ class Gemm {
   flatbuffers::FlatBufferBuilder builder_;
 };
 
-void Check(int64_t m, int64_t k, int64_t n, int orders, float beta) {
+void Check(int64_t m, int64_t k, int64_t n, int orders, float beta, int64_t lhs_gap = 3) {
   SCOPED_TRACE(testing::Message() << m << " x " << k << " x " << n << ", orders " << orders);
-  Matrix lhs(m, k, orders & 1, 3), rhs(k, n, orders & 2, 0), result(m, n, orders & 4, 5);
+  Matrix lhs(m, k, orders & 1, lhs_gap), rhs(k, n, orders & 2, 0), result(m, n, orders & 4, 5);
   std::mt19937 engine(1);
   std::normal_distribution<float> normal;
   for (Matrix* matrix : {&lhs, &rhs, &result}) {
@@ -76,7 +77,10 @@ void Check(int64_t m, int64_t k, int64_t n, int orders, float beta) {
   const Gemm gemm(thunk);
   const std::optional<Sgemm> sgemm = Sgemm::Create(*gemm);
   ASSERT_TRUE(sgemm.has_value());
-  Sgemm::Run(&*sgemm, lhs.elements.data(), rhs.elements.data(), result.elements.data());
+  std::vector<float> scratch(sgemm->scratch_bytes() / sizeof(float) + 1, NAN);
+  Sgemm::Run(&*sgemm, lhs.elements.data(), rhs.elements.data(), result.elements.data(),
+             scratch.data());
+  EXPECT_TRUE(std::isnan(scratch.back()));
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
       double sum = beta == 0 ? 0 : double{beta} * before.At(i, j);
@@ -99,6 +103,37 @@ TEST(SgemmTest, EveryOrderOfEveryMatrix) {
       Check(1, 1, 1, orders, beta);
     }
   }
+}
+
+// Lines a page or half of one apart, which are copied; a gap makes the stride another than the
+// line.
+TEST(SgemmTest, LinesThatMeetInTheCache) {
+  for (int orders = 0; orders < 8; ++orders) {
+    for (const float beta : {0.f, 1.f}) {
+      Check(5, 512, 33, orders, beta, /*lhs_gap=*/0);
+      Check(509, 19, 1024, orders, beta, /*lhs_gap=*/3);
+      Check(1024, 9, 512, orders, beta, /*lhs_gap=*/0);
+      Check(512, 8, 3, orders, beta, /*lhs_gap=*/512);
+      Check(480, 9, 3, orders, beta, /*lhs_gap=*/32);
+    }
+  }
+}
+
+TEST(SgemmTest, CopiesWhatMeetsInTheCache) {
+  const auto scratch_bytes = [](int64_t inner, bool rhs_by_rows) {
+    program::GemmThunkT thunk;
+    thunk.lhs = Matrix(16, inner, true, 0).Tensor();
+    thunk.rhs = Matrix(inner, 40, rhs_by_rows, 0).Tensor();
+    thunk.result = Matrix(16, 40, true, 0).Tensor();
+    thunk.alpha = 1;
+    return Sgemm::Create(*Gemm(thunk))->scratch_bytes();
+  };
+  EXPECT_EQ(scratch_bytes(1024, true), 0);
+  EXPECT_EQ(scratch_bytes(1040, false), 0);
+  const bool is_avx2 = dnnl_get_effective_cpu_isa() < dnnl_cpu_isa_avx512_core;
+  EXPECT_EQ(scratch_bytes(1024, false), is_avx2 ? 0 : 40 * (1024 + 32) * sizeof(float));
+  // Too large to copy.
+  EXPECT_EQ(scratch_bytes(int64_t{1} << 17, false), 0);
 }
 
 TEST(SgemmTest, WhatItCannotDo) {

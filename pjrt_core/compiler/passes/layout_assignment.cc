@@ -81,17 +81,6 @@ bool IsUnconstrainedHandlerCall(const xla::HloInstruction& instruction) {
 
 }  // namespace
 
-bool LayoutAssignment::TurnsRoundForFewRows(const xla::HloInstruction& product,
-                                            const MatmulConfig& config) const {
-  constexpr int64_t kFewRows = 512;
-  constexpr int64_t kWorth = 64 << 20;  // multiply-adds
-  if (!IsCalledAsBlas(product, config.batch_dimensions, target_)) return false;
-  const xla::Shape& rhs = product.operand(1)->shape();
-  const int64_t columns = xla::ShapeUtil::ElementsIn(rhs) / rhs.dimensions(config.rhs_contracting);
-  const int64_t rows = xla::ShapeUtil::ElementsIn(product.shape()) / columns;
-  return rows <= kFewRows && rows * xla::ShapeUtil::ElementsIn(rhs) >= kWorth;
-}
-
 absl::Status LayoutAssignment::ConstrainToColumns(const xla::HloInstruction* call) {
   const int64_t rank = call->operand(0)->shape().dimensions().size();
   for (int64_t i = 0; i < call->operand_count(); ++i) {
@@ -121,7 +110,7 @@ absl::Status LayoutAssignment::ConstrainToRows(const xla::HloInstruction* produc
     const xla::HloInstruction& operand = *product->operand(number);
     const int64_t batch = config.batch_dimensions;
     if (static_cast<int64_t>(operand.shape().dimensions().size()) != batch + 2 ||
-        !(IsLoopInvariant(operand) || (number == 1 && TurnsRoundForFewRows(*product, config)))) {
+        !IsLoopInvariant(operand)) {
       continue;
     }
     const int64_t contracted = number == 0 ? config.lhs_contracting : config.rhs_contracting;

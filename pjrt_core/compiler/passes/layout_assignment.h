@@ -16,8 +16,7 @@ namespace onexpu::compiler {
 
 class LayoutAssignment : public xla::LayoutAssignment {
  public:
-  LayoutAssignment(xla::ComputationLayout* entry_layout, const Target& target)
-      : xla::LayoutAssignment(entry_layout), target_(target) {}
+  using xla::LayoutAssignment::LayoutAssignment;
   absl::string_view name() const override { return "xpu-layout-assignment"; }
 
  protected:
@@ -32,16 +31,10 @@ class LayoutAssignment : public xla::LayoutAssignment {
   // What every turn of a loop multiplies with is laid out for it once, before the loop: a product
   // by columns costs oneDNN's BLAS up to twice as much (20 x 256 x 1024: 67 and 158 us).
   absl::Status ConstrainToRows(const xla::HloInstruction* product);
-  // Whether BLAS turns a right side by columns round with each call, and takes longer for that than
-  // a kernel does: 256 x 1024 x 1024 2.9 ms instead of 1.8. (The primitive does not, but a host
-  // task between kernels costs as much.)
-  bool TurnsRoundForFewRows(const xla::HloInstruction& product, const MatmulConfig& config) const;
   // What a kernel of blocks reads and writes side by side.
   absl::Status ConstrainToBlocks(const xla::HloInstruction* dot);
   // A transform whose dimension a transpose brought to the end: where that dimension was.
   absl::Status ConstrainToLines(const xla::HloInstruction* fft);
-
-  const Target& target_;
 };
 
 }  // namespace onexpu::compiler

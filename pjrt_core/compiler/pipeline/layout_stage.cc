@@ -20,7 +20,7 @@ namespace onexpu::compiler {
 
 void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
                      xla::HloPassPipeline& pipeline) {
-  pipeline.AddPass<LayoutAssignment>(module.mutable_entry_computation_layout(), context.target);
+  pipeline.AddPass<LayoutAssignment>(module.mutable_entry_computation_layout());
   pipeline.AddPass<MatmulLayouts>();
   pipeline.AddPass<LinearAlgebraLayouts>();
   // A reshape that moves data becomes a bitcast and a copy.
