@@ -55,7 +55,7 @@ dnnl::memory::desc Transposed(const dnnl::memory::desc& desc) {
   return desc.permute_axes(permutation);
 }
 
-// BLAS adds to what is in the result: an addend is there, or is copied there.
+// BLAS adds to what is in the result: an addend is there, or is copied there as it is.
 bool AddendFitsResult(const program::GemmThunk& gemm) {
   return gemm.addend() == nullptr || gemm.beta() == 0.f ||
          SameLayout(*gemm.addend(), *gemm.result());
@@ -82,12 +82,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     if (std::optional<Sgemm> sgemm = Sgemm::Create(gemm)) {
       ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
       result->call_.reset(new Call{*sgemm, HostCall(std::move(kernel))});
-      result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *gemm.result()->slice()};
+      const program::Tensor& addend = gemm.addend() != nullptr ? *gemm.addend() : *gemm.result();
+      result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *addend.slice(),
+                         *gemm.result()->slice()};
       result->scratch_bytes_ = sgemm->scratch_bytes();
-      if (gemm.addend() != nullptr && gemm.beta() != 0.f &&
-          !SameMemory(*gemm.addend(), *gemm.result())) {
-        result->addend_copy_.emplace(*gemm.addend()->slice(), *gemm.result()->slice());
-      }
       return std::unique_ptr<Thunk>(std::move(result));
     }
   }
@@ -165,10 +163,9 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     if (call_ != nullptr) {
+      const auto address = [&](int i) { return context.allocations.Resolve(slices_[i]); };
       call_->host_call.Submit(context.queue, context.trace, Sgemm::Run, &call_->sgemm,
-                              context.allocations.Resolve(slices_[0]),
-                              context.allocations.Resolve(slices_[1]),
-                              context.allocations.Resolve(slices_[2]), context.scratch);
+                              {address(0), address(1), address(2), address(3), context.scratch});
       return absl::OkStatus();
     }
     absl::InlinedVector<void*, 6> addresses;

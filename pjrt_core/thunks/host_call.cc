@@ -14,10 +14,11 @@ uint64_t Bits(const void* address) { return reinterpret_cast<uint64_t>(address);
 absl::Span<const uint8_t> HostCall::Module() { return kModule; }
 
 void HostCall::Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object,
-                      void* a, void* b, void* c, void* d) const {
+                      const Addresses& addresses) const {
+  const auto& [a, b, c, d, e] = addresses;
   SubmitCommand(queue, trace, [&](sycl::handler& handler) {
     handler.set_args(reinterpret_cast<uint64_t>(function), Bits(object), Bits(a), Bits(b), Bits(c),
-                     Bits(d));
+                     Bits(d), Bits(e));
     handler.single_task(kernel_);
   });
 }

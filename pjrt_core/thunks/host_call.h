@@ -12,6 +12,7 @@
 #ifndef PJRT_CORE_THUNKS_HOST_CALL_H_
 #define PJRT_CORE_THUNKS_HOST_CALL_H_
 
+#include <array>
 #include <cstdint>
 #include <utility>
 
@@ -23,8 +24,9 @@ namespace onexpu {
 
 class HostCall {
  public:
+  using Addresses = std::array<void*, 5>;
   // `object` and the addresses are those of Submit.
-  using Function = void (*)(const void* object, void* a, void* b, void* c, void* d);
+  using Function = void (*)(const void* object, void* a, void* b, void* c, void* d, void* e);
 
   // The kernel, in SPIR-V, and its name in there.
   static absl::Span<const uint8_t> Module();
@@ -34,8 +36,8 @@ class HostCall {
 
   // `object` must live until the command has run; `function` must neither throw nor wait for the
   // queue. `trace` may be null. Throws sycl::exception.
-  void Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object, void* a,
-              void* b, void* c, void* d) const;
+  void Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object,
+              const Addresses& addresses) const;
 
  private:
   const sycl::kernel kernel_;

@@ -47,6 +47,27 @@ bool ReadsFewCacheSets(char transposed, int64_t lines, int64_t stride) {
   return transposed == 'T' && lines > kWays && stride % kHalfPage == 0;
 }
 
+// Copies on all of the device's threads.
+constexpr int64_t kElementsOfTask = 16 << 10;
+
+void CopyLines(const float* from, int64_t from_stride, float* to, int64_t to_stride, int64_t lines,
+               int64_t line) {
+  using Lines = tbb::blocked_range<int64_t>;
+  tbb::parallel_for(Lines(0, lines, std::max<int64_t>(1, kElementsOfTask / line)),
+                    [&](const Lines& part) {
+                      for (int64_t i = part.begin(); i < part.end(); ++i) {
+                        std::copy_n(from + i * from_stride, line, to + i * to_stride);
+                      }
+                    });
+}
+
+void CopyElements(const float* from, float* to, int64_t count) {
+  using Elements = tbb::blocked_range<int64_t>;
+  tbb::parallel_for(Elements(0, count, kElementsOfTask), [&](const Elements& part) {
+    std::copy(from + part.begin(), from + part.end(), to + part.begin());
+  });
+}
+
 constexpr int64_t kMostCopiedBytes = 16 << 20;        // of scratch
 constexpr int64_t kLinesApart = 128 / sizeof(float);  // two cache lines: whole vectors stay aligned
 
@@ -80,6 +101,9 @@ std::optional<Sgemm> Sgemm::Create(const program::GemmThunk& gemm) {
   sgemm.result_stride_ = result->stride;
   sgemm.alpha_ = gemm.alpha();
   sgemm.beta_ = gemm.addend() != nullptr ? gemm.beta() : 0.f;
+  if (sgemm.beta_ != 0.f) {
+    sgemm.addend_elements_ = gemm.result()->slice()->size() / static_cast<int64_t>(sizeof(float));
+  }
   if (result->transposed == 'T') {
     sgemm.swaps_ = true;
     std::swap(sgemm.lhs_, sgemm.rhs_);
@@ -113,29 +137,25 @@ size_t Sgemm::scratch_bytes() const {
   return (lhs_.copied_elements() + rhs_.copied_elements()) * sizeof(float);
 }
 
-const float* Sgemm::CopyApart(const Operand& operand, const void* memory, float* scratch) {
-  const auto* const elements = static_cast<const float*>(memory);
-  if (operand.apart == 0) return elements;
-  constexpr int64_t kBytesOfTask = 64 << 10;
-  const int64_t lines_of_task =
-      std::max<int64_t>(1, kBytesOfTask / (operand.line * static_cast<int64_t>(sizeof(float))));
-  tbb::parallel_for(tbb::blocked_range<int64_t>(0, operand.lines, lines_of_task),
-                    [&](const tbb::blocked_range<int64_t>& lines) {
-                      for (int64_t i = lines.begin(); i < lines.end(); ++i) {
-                        std::copy_n(elements + i * operand.stride, operand.line,
-                                    scratch + i * operand.apart);
-                      }
-                    });
+const float* Sgemm::CopyApart(const Operand& operand, const float* memory, float* scratch) {
+  if (operand.apart == 0) return memory;
+  CopyLines(memory, operand.stride, scratch, operand.apart, operand.lines, operand.line);
   return scratch;
 }
 
-void Sgemm::Run(const void* object, void* lhs, void* rhs, void* result, void* scratch) {
+void Sgemm::Run(const void* object, void* lhs, void* rhs, void* addend, void* result,
+                void* scratch) {
   const Sgemm& self = *static_cast<const Sgemm*>(object);
   if (self.swaps_) std::swap(lhs, rhs);
   auto* const copies = static_cast<float*>(scratch);
-  const float* const left = CopyApart(self.lhs_, lhs, copies);
-  const float* const right = CopyApart(self.rhs_, rhs, copies + self.lhs_.copied_elements());
+  const float* const left = CopyApart(self.lhs_, static_cast<const float*>(lhs), copies);
+  const float* const right =
+      CopyApart(self.rhs_, static_cast<const float*>(rhs), copies + self.lhs_.copied_elements());
   auto* const elements = static_cast<float*>(result);
+  // BLAS adds to what is in the result.
+  if (self.addend_elements_ > 0 && addend != result) {
+    CopyElements(static_cast<const float*>(addend), elements, self.addend_elements_);
+  }
   const auto stride = [](const Operand& operand) {
     return operand.apart > 0 ? operand.apart : operand.stride;
   };

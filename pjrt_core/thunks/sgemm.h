@@ -12,17 +12,18 @@ namespace onexpu {
 
 class Sgemm {
  public:
-  // Nothing for what is no plain product of two matrices, with a scale and an addend that is in the
-  // result's memory before it: batches, other types, biases, activations, strides in both
-  // dimensions. Nor for what a primitive computes sooner on this processor.
+  // Nothing for what is no plain product of two matrices, with a scale and an addend of the
+  // result's layout: batches, other types, biases, activations, strides in both dimensions. Nor for
+  // what a primitive computes sooner on this processor.
   static std::optional<Sgemm> Create(const program::GemmThunk& gemm);
 
   // Of memory that one call of Run may write.
   size_t scratch_bytes() const;
 
-  // Of an Sgemm, for HostCall. Where the library refuses, which leaves only a lack of memory, the
-  // result is NaN.
-  static void Run(const void* object, void* lhs, void* rhs, void* result, void* scratch);
+  // Of an Sgemm, for HostCall. `addend` may be `result`, and is not read without one. Where the
+  // library refuses, which leaves only a lack of memory, the result is NaN.
+  static void Run(const void* object, void* lhs, void* rhs, void* addend, void* result,
+                  void* scratch);
 
  private:
   // A row-major matrix in memory: itself ('N') or its transpose ('T').
@@ -38,11 +39,12 @@ class Sgemm {
   // Has a matrix copied first where that is sooner; false when it is too large for that.
   static bool LayApart(Operand& operand);
   // `memory`, or the copy of it that `scratch` has then.
-  static const float* CopyApart(const Operand& operand, const void* memory, float* scratch);
+  static const float* CopyApart(const Operand& operand, const float* memory, float* scratch);
 
   bool swaps_ = false;  // (lhs x rhs)^T = rhs^T x lhs^T is computed
   Operand lhs_, rhs_;
   int64_t rows_, columns_, inner_, result_stride_;
+  int64_t addend_elements_ = 0;  // of memory, gaps between lines included
   float alpha_, beta_;
 };
 

@@ -1,6 +1,7 @@
 // Products of matrices in every order of rows and columns, against a float64 sum.
 #include "pjrt_core/thunks/sgemm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -66,7 +67,7 @@ void Check(int64_t m, int64_t k, int64_t n, int orders, float beta, int64_t lhs_
       for (int64_t j = 0; j < matrix->columns; ++j) matrix->At(i, j) = normal(engine);
     }
   }
-  Matrix before = result;
+  Matrix addend = result;
   program::GemmThunkT thunk;
   thunk.lhs = lhs.Tensor();
   thunk.rhs = rhs.Tensor();
@@ -78,12 +79,15 @@ void Check(int64_t m, int64_t k, int64_t n, int orders, float beta, int64_t lhs_
   const std::optional<Sgemm> sgemm = Sgemm::Create(*gemm);
   ASSERT_TRUE(sgemm.has_value());
   std::vector<float> scratch(sgemm->scratch_bytes() / sizeof(float) + 1, NAN);
-  Sgemm::Run(&*sgemm, lhs.elements.data(), rhs.elements.data(), result.elements.data(),
-             scratch.data());
+  // The addend is in the result's memory, or elsewhere, where it stays.
+  const bool in_place = m % 2 == 1;
+  if (!in_place) std::fill(result.elements.begin(), result.elements.end(), NAN);
+  Sgemm::Run(&*sgemm, lhs.elements.data(), rhs.elements.data(),
+             (in_place ? result : addend).elements.data(), result.elements.data(), scratch.data());
   EXPECT_TRUE(std::isnan(scratch.back()));
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      double sum = beta == 0 ? 0 : double{beta} * before.At(i, j);
+      double sum = beta == 0 ? 0 : double{beta} * addend.At(i, j);
       for (int64_t p = 0; p < k; ++p) sum += 0.5 * lhs.At(i, p) * rhs.At(p, j);
       // At most one rounding for each product, of terms below five.
       ASSERT_NEAR(result.At(i, j), sum, 6e-8 * 12 * (k + 1)) << i << ", " << j;
@@ -98,6 +102,7 @@ TEST(SgemmTest, EveryOrderOfEveryMatrix) {
     for (const float beta : {0.f, 1.f, -2.f}) {
       Check(33, 17, 50, orders, beta);
       Check(1, 40, 9, orders, beta);
+      Check(50, 33, 700, orders, beta);
       Check(21, 40, 1, orders, beta);
       Check(5, 1, 7, orders, beta);
       Check(1, 1, 1, orders, beta);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "pjrt_core/compiler/passes/early_library_call.h"
 #include "pjrt_core/compiler/pipeline/pipeline.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "pjrt_core/program/container.h"
@@ -43,6 +44,7 @@ void AddBufferPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<xla::HloVerifier>(/*layout_sensitive=*/true, /*allow_mixed_precision=*/true);
   pipeline.AddPass<xla::HloMemoryScheduler>(&context.alias_info,
                                             xla::BufferValue::SizeFunction(BufferBytes));
+  pipeline.AddPass<EarlyLibraryCall>();
 }
 
 absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
