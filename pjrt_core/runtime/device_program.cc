@@ -389,7 +389,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
        versions = std::move(execution.versions), scratch = execution.scratch,
        user_data = options.ffi_user_data, memory_epoch = MemoryEpoch(execution),
        run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>* last) {
-        CommandThrottle throttle(queue);
+        CommandThrottle throttle(queue, device_.is_cpu());
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
           trace.emplace(*active, queue, program().name()->str(), run_id);
