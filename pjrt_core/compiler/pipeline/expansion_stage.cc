@@ -4,9 +4,11 @@
 // contracting dimension; gather, scatter, sort and reduce-window stay whole, for code generation
 // has schedules for them.
 
+#include "pjrt_core/compiler/passes/batch_sum.h"
 #include "pjrt_core/compiler/passes/collective_expander.h"
 #include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
+#include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -20,6 +22,7 @@
 #include "xla/hlo/transforms/expanders/rng_bit_generator_expander.h"
 #include "xla/hlo/transforms/expanders/rng_expander.h"
 #include "xla/hlo/transforms/expanders/stochastic_convert_decomposer.h"
+#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/batch_dot_simplification.h"
 #include "xla/hlo/transforms/simplifiers/dynamic_dimension_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
@@ -85,6 +88,9 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::BatchDotSimplification>();
   // Floats that are multiplied into integers add up as floats.
   pipeline.AddPass<xla::ResultCaster>(HasIntegerResult);
+  pipeline.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/false));
+  pipeline.AddPass<xla::HloDCE>();
+  pipeline.AddPass<BatchSum>();
   pipeline.AddPass<xla::DotDecomposer>();
   pipeline.AddPass<xla::OptimizationBarrierExpander>();
   pipeline.AddPass<xla::HloDCE>();

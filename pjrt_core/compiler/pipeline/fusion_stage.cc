@@ -7,6 +7,7 @@
 #include "pjrt_core/compiler/passes/producer_fusion.h"
 #include "pjrt_core/compiler/passes/row_fusion.h"
 #include "pjrt_core/compiler/passes/sibling_fusion.h"
+#include "pjrt_core/compiler/passes/sum_splitter.h"
 #include "pjrt_core/compiler/passes/transform_fusion.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -15,6 +16,7 @@
 namespace onexpu::compiler {
 
 void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<SumSplitter>();
   pipeline.AddPass<ProducerFusion>(&context.alias_info);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<SiblingFusion>(&context.alias_info);

@@ -1,0 +1,154 @@
+// Passes over sums: what they change, that the sum stays the same, and what they leave alone.
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pjrt_core/compiler/passes/batch_sum.h"
+#include "pjrt_core/compiler/passes/sum_splitter.h"
+#include "tests/compiler/hlo_test_util.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/literal_comparison.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using ::testing::ElementsAre;
+using xla::HloOpcode;
+
+// In [0.5, 1.5), of which logarithms exist.
+xla::Literal RandomLiteral(const xla::Shape& shape, int seed) {
+  std::mt19937 engine(seed);
+  std::uniform_real_distribution<float> uniform(0.5, 1.5);
+  xla::Literal literal(shape);
+  EXPECT_TRUE(
+      literal.Populate<float>([&](absl::Span<const int64_t>) { return uniform(engine); }).ok());
+  return literal;
+}
+
+// Whether the pass changed the module; either way it computes the same, up to the order of a sum of
+// some thousand positive terms.
+template <typename Pass>
+bool Changes(xla::HloModule& module) {
+  std::vector<xla::Literal> arguments;
+  for (const auto* parameter : module.entry_computation()->parameter_instructions()) {
+    arguments.push_back(RandomLiteral(parameter->shape(), static_cast<int>(arguments.size())));
+  }
+  std::vector<const xla::Literal*> pointers;
+  for (const xla::Literal& argument : arguments) pointers.push_back(&argument);
+  const xla::Literal before = Evaluate(module, pointers);
+  const auto changed = Pass().Run(&module);
+  EXPECT_TRUE(changed.ok()) << changed.status();
+  const absl::Status same = xla::literal_comparison::Near(
+      before, Evaluate(module, pointers), xla::ErrorSpec(1e-4, 1e-4), /*detailed_message=*/false,
+      /*miscompare_callback=*/nullptr);
+  EXPECT_TRUE(same.ok()) << same;
+  return changed.ok() && *changed;
+}
+
+constexpr absl::string_view kAdd = R"(HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+)";
+
+std::unique_ptr<xla::HloModule> Module(absl::string_view entry) {
+  return ParseModule(absl::StrCat(kAdd, entry));
+}
+
+constexpr absl::string_view kCrossEntropy = R"(ENTRY e {
+  x = f32[80,100]{1,0} parameter(0)
+  row = f32[80]{0} parameter(1)
+  log = f32[80]{0} log(row)
+  logs = f32[80,100]{1,0} broadcast(log), dimensions={0}
+  terms = f32[80,100]{1,0} subtract(x, logs)
+  zero = f32[] constant(0)
+  ROOT sum = f32[] reduce(terms, zero), dimensions={0,1}, to_apply=add
+})";
+
+TEST(SumSplitterTest, ComputesAValueOfARowOnce) {
+  const auto module = Module(kCrossEntropy);
+  EXPECT_TRUE(Changes<SumSplitter>(*module));
+  const auto sums = Instructions(*module, HloOpcode::kReduce);
+  ASSERT_EQ(sums.size(), 2);
+  EXPECT_THAT(sums[0]->dimensions(), ElementsAre(1));
+  EXPECT_THAT(sums[1]->dimensions(), ElementsAre(0));
+}
+
+TEST(SumSplitterTest, TakesTheFastestDimensionForRows) {
+  const auto module = Module(absl::StrReplaceAll(
+      kCrossEntropy,
+      {{"{1,0}", "{0,1}"}, {"f32[80]", "f32[100]"}, {"dimensions={0}\n", "dimensions={1}\n"}}));
+  EXPECT_TRUE(Changes<SumSplitter>(*module));
+  EXPECT_THAT(Instructions(*module, HloOpcode::kReduce)[0]->dimensions(), ElementsAre(0));
+}
+
+TEST(SumSplitterTest, LeavesOtherSums) {
+  // The row's value is there already.
+  EXPECT_FALSE(Changes<SumSplitter>(
+      *Module(absl::StrReplaceAll(kCrossEntropy, {{"broadcast(log)", "broadcast(row)"}}))));
+  // Short rows, and few.
+  EXPECT_FALSE(
+      Changes<SumSplitter>(*Module(absl::StrReplaceAll(kCrossEntropy, {{"100]", "20]"}}))));
+  EXPECT_FALSE(Changes<SumSplitter>(*Module(absl::StrReplaceAll(kCrossEntropy, {{"[80", "[20"}}))));
+  // The sums of rows would start from one, too.
+  EXPECT_FALSE(Changes<SumSplitter>(
+      *Module(absl::StrReplaceAll(kCrossEntropy, {{"constant(0)", "constant(1)"}}))));
+}
+
+constexpr absl::string_view kWeightGradient = R"(ENTRY e {
+  x = f32[3,5,7]{2,1,0} parameter(0)
+  y = f32[3,5,4]{2,1,0} parameter(1)
+  product = f32[3,7,4]{2,1,0} dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  zero = f32[] constant(0)
+  ROOT sum = f32[7,4]{1,0} reduce(product, zero), dimensions={0}, to_apply=add
+})";
+
+TEST(BatchSumTest, ContractsTheBatches) {
+  const auto module = Module(kWeightGradient);
+  EXPECT_TRUE(Changes<BatchSum>(*module));
+  const auto* dot = module->entry_computation()->root_instruction();
+  ASSERT_EQ(dot->opcode(), HloOpcode::kDot);
+  EXPECT_EQ(dot->dot_dimension_numbers().lhs_batch_dimensions_size(), 0);
+  EXPECT_EQ(dot->dot_dimension_numbers().lhs_contracting_dimensions_size(), 2);
+}
+
+TEST(BatchSumTest, KeepsTheBatchesThatAreNotAddedUp) {
+  const auto module = Module(R"(ENTRY e {
+  x = f32[2,3,5,7]{3,2,1,0} parameter(0)
+  y = f32[3,4,5,2]{3,2,1,0} parameter(1)
+  product = f32[3,2,7,4]{3,2,1,0} dot(x, y), lhs_batch_dims={1,0}, rhs_batch_dims={0,3}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  zero = f32[] constant(0)
+  ROOT sum = f32[3,7,4]{2,1,0} reduce(product, zero), dimensions={1}, to_apply=add
+})");
+  EXPECT_TRUE(Changes<BatchSum>(*module));
+  const auto& numbers = module->entry_computation()->root_instruction()->dot_dimension_numbers();
+  EXPECT_THAT(numbers.lhs_batch_dimensions(), ElementsAre(1));
+  EXPECT_THAT(numbers.rhs_batch_dimensions(), ElementsAre(0));
+  EXPECT_THAT(numbers.lhs_contracting_dimensions(), ElementsAre(0, 2));
+  EXPECT_THAT(numbers.rhs_contracting_dimensions(), ElementsAre(3, 2));
+}
+
+TEST(BatchSumTest, LeavesOtherSums) {
+  // Over rows of the product.
+  EXPECT_FALSE(Changes<BatchSum>(*Module(
+      absl::StrReplaceAll(kWeightGradient, {{"ROOT sum = f32[7,4]", "ROOT sum = f32[3,4]"},
+                                            {"dimensions={0}, to", "dimensions={1}, to"}}))));
+  EXPECT_FALSE(Changes<BatchSum>(
+      *Module(absl::StrReplaceAll(kWeightGradient, {{"constant(0)", "constant(1)"}}))));
+  // Somebody else wants the products.
+  EXPECT_FALSE(Changes<BatchSum>(*Module(absl::StrReplaceAll(
+      kWeightGradient,
+      {{"ROOT sum", "sum"},
+       {"to_apply=add\n",
+        "to_apply=add\n  ROOT r = (f32[7,4], f32[3,7,4]) tuple(sum, product)\n"}}))));
+}
+
+}  // namespace
+}  // namespace onexpu::compiler
