@@ -47,25 +47,29 @@ bool ReadsFewCacheSets(char transposed, int64_t lines, int64_t stride) {
   return transposed == 'T' && lines > kWays && stride % kHalfPage == 0;
 }
 
-// Copies on all of the device's threads.
-constexpr int64_t kElementsOfTask = 16 << 10;
+// Calls copy(begin, end) for parts of `count` on all of the device's threads.
+template <typename Copy>
+void CopyInParts(int64_t count, int64_t part, const Copy& copy) {
+  const auto body = [&](const tbb::blocked_range<int64_t>& range) {
+    copy(range.begin(), range.end());
+  };
+  tbb::parallel_for(tbb::blocked_range<int64_t>(0, count, part), body);
+}
+
+constexpr int64_t kElementsOfPart = 16 << 10;
 
 void CopyLines(const float* from, int64_t from_stride, float* to, int64_t to_stride, int64_t lines,
                int64_t line) {
-  using Lines = tbb::blocked_range<int64_t>;
-  tbb::parallel_for(Lines(0, lines, std::max<int64_t>(1, kElementsOfTask / line)),
-                    [&](const Lines& part) {
-                      for (int64_t i = part.begin(); i < part.end(); ++i) {
-                        std::copy_n(from + i * from_stride, line, to + i * to_stride);
-                      }
-                    });
+  CopyInParts(lines, std::max<int64_t>(1, kElementsOfPart / line), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      std::copy_n(from + i * from_stride, line, to + i * to_stride);
+    }
+  });
 }
 
 void CopyElements(const float* from, float* to, int64_t count) {
-  using Elements = tbb::blocked_range<int64_t>;
-  tbb::parallel_for(Elements(0, count, kElementsOfTask), [&](const Elements& part) {
-    std::copy(from + part.begin(), from + part.end(), to + part.begin());
-  });
+  CopyInParts(count, kElementsOfPart,
+              [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
 constexpr int64_t kMostCopiedBytes = 16 << 20;        // of scratch
