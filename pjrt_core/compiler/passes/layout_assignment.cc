@@ -11,7 +11,6 @@
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/passes/library_call.h"
-#include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"

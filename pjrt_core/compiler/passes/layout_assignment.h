@@ -7,8 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
-#include "pjrt_core/compiler/passes/library_call.h"
 #include "xla/service/computation_layout.h"
 #include "xla/service/layout_assignment.h"
 
