@@ -38,13 +38,12 @@ Matrix Transposed(const Matrix& matrix) {
   return {matrix.columns, matrix.rows, matrix.column_stride, matrix.row_stride};
 }
 
-// oneDNN walks a transposed matrix across its lines. Where those are pages apart, or half of one,
-// they meet in few sets of the cache, and throw one another out. A copy whose lines are apart costs
-// less.
-bool ReadsFewCacheSets(char transposed, int64_t lines, int64_t stride) {
-  constexpr int64_t kHalfPage = 2048 / sizeof(float);
+// Lines that are pages apart, or half of one, meet in few sets of the cache and throw one another
+// out. Where oneDNN walks across lines, a copy whose lines are apart costs less.
+constexpr int64_t kPage = 4096 / sizeof(float);
+bool MeetInCache(int64_t lines, int64_t stride, int64_t apart) {
   constexpr int64_t kWays = 8;  // of a set
-  return transposed == 'T' && lines > kWays && stride % kHalfPage == 0;
+  return lines > kWays && stride % apart == 0;
 }
 
 // Calls copy(begin, end) for parts of `count` on all of the device's threads.
@@ -116,22 +115,33 @@ std::optional<Sgemm> Sgemm::Create(const program::GemmThunk& gemm) {
     }
     std::swap(sgemm.rows_, sgemm.columns_);
   }
-  // AVX2's kernel reads a left side where it lies (1024 x 512 by 512 x 256: 3.7 ms, from the copy
-  // 1.9), and packs a right side in blocks. That for AVX-512 packs both; the left side's walk shows
-  // beside few columns (2048 x 512 by 512 x 512: 6.2 ms, 5.5), the right side's always
-  // (128 x 1024 by 1024 x 1024: 2.8 ms, 1.7; 1024 x 2048 by 2048 x 512: 14.7 ms, 11.7).
+  return sgemm.LayApart() ? std::optional(sgemm) : std::nullopt;
+}
+
+// AVX2's kernel reads a transposed left side where it lies (1024 x 512 by 512 x 256: 3.7 ms, from
+// the copy 1.9), and a right side down its columns (256 x 1024 by 1024 x 1024: 8.1 ms, 3.9; with
+// few rows that costs less than the copy). That for AVX-512 packs both; the left side's walk shows
+// beside few columns (2048 x 512 by 512 x 512: 6.2 ms, 5.5), that of a transposed right side always
+// (128 x 1024 by 1024 x 1024: 2.8 ms, 1.7; 1024 x 2048 by 2048 x 512: 14.7 ms, 11.7).
+bool Sgemm::LayApart() {
   static const bool is_avx2 = dnnl_get_effective_cpu_isa() < dnnl_cpu_isa_avx512_core;
   constexpr int64_t kFewColumns = 512;
-  const bool is_left_copied = is_avx2 || sgemm.columns_ <= kFewColumns;
-  if (is_left_copied && !LayApart(sgemm.lhs_) && is_avx2) return std::nullopt;
-  if (!is_avx2) LayApart(sgemm.rhs_);
-  return sgemm;
+  constexpr int64_t kFewRows = 64;
+  const bool left_meets = lhs_.transposed == 'T' && MeetInCache(lhs_.lines, lhs_.stride, kPage / 2);
+  if (left_meets && (is_avx2 || columns_ <= kFewColumns) && !LayApart(lhs_) && is_avx2) {
+    return false;
+  }
+  const bool right_meets =
+      is_avx2 ? rhs_.transposed == 'N' && rows_ >= kFewRows &&
+                    MeetInCache(rhs_.lines, rhs_.stride, kPage)
+              : rhs_.transposed == 'T' && MeetInCache(rhs_.lines, rhs_.stride, kPage / 2);
+  if (right_meets) LayApart(rhs_);
+  return true;
 }
 
 bool Sgemm::LayApart(Operand& operand) {
-  if (!ReadsFewCacheSets(operand.transposed, operand.lines, operand.stride)) return true;
   int64_t apart = operand.line + kLinesApart;
-  if (ReadsFewCacheSets(operand.transposed, operand.lines, apart)) apart += kLinesApart;
+  if (MeetInCache(operand.lines, apart, kPage / 2)) apart += kLinesApart;
   if (operand.lines * apart * static_cast<int64_t>(sizeof(float)) > kMostCopiedBytes) return false;
   operand.apart = apart;
   return true;

@@ -36,7 +36,9 @@ class Sgemm {
     int64_t copied_elements() const { return lines * apart; }
   };
   static std::optional<Operand> ToOperand(const program::Tensor& tensor);
-  // Has a matrix copied first where that is sooner; false when it is too large for that.
+  // Has matrices copied first where that is sooner; false where another way is sooner still.
+  bool LayApart();
+  // Has a matrix copied; false when it is too large for that.
   static bool LayApart(Operand& operand);
   // `memory`, or the copy of it that `scratch` has then.
   static const float* CopyApart(const Operand& operand, const float* memory, float* scratch);

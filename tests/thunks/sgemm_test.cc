@@ -125,20 +125,25 @@ TEST(SgemmTest, LinesThatMeetInTheCache) {
 }
 
 TEST(SgemmTest, CopiesWhatMeetsInTheCache) {
-  const auto scratch_bytes = [](int64_t inner, bool rhs_by_rows) {
+  const auto scratch_bytes = [](int64_t rows, int64_t inner, int64_t columns, bool rhs_by_rows) {
     program::GemmThunkT thunk;
-    thunk.lhs = Matrix(16, inner, true, 0).Tensor();
-    thunk.rhs = Matrix(inner, 40, rhs_by_rows, 0).Tensor();
-    thunk.result = Matrix(16, 40, true, 0).Tensor();
+    thunk.lhs = Matrix(rows, inner, true, 0).Tensor();
+    thunk.rhs = Matrix(inner, columns, rhs_by_rows, 0).Tensor();
+    thunk.result = Matrix(rows, columns, true, 0).Tensor();
     thunk.alpha = 1;
     return Sgemm::Create(*Gemm(thunk))->scratch_bytes();
   };
-  EXPECT_EQ(scratch_bytes(1024, true), 0);
-  EXPECT_EQ(scratch_bytes(1040, false), 0);
   const bool is_avx2 = dnnl_get_effective_cpu_isa() < dnnl_cpu_isa_avx512_core;
-  EXPECT_EQ(scratch_bytes(1024, false), is_avx2 ? 0 : 40 * (1024 + 32) * sizeof(float));
+  const size_t of_copy = 40 * (1024 + 32) * sizeof(float);
+  EXPECT_EQ(scratch_bytes(16, 1024, 40, true), 0);
+  EXPECT_EQ(scratch_bytes(16, 1040, 40, false), 0);
+  EXPECT_EQ(scratch_bytes(16, 1024, 40, false), is_avx2 ? 0 : of_copy);
+  EXPECT_EQ(scratch_bytes(64, 40, 1024, true), is_avx2 ? of_copy : 0);
+  EXPECT_EQ(scratch_bytes(63, 40, 1024, true), 0);
+  EXPECT_EQ(scratch_bytes(64, 40, 1040, true), 0);
   // Too large to copy.
-  EXPECT_EQ(scratch_bytes(int64_t{1} << 17, false), 0);
+  EXPECT_EQ(scratch_bytes(64, 40, int64_t{1} << 17, true), 0);
+  EXPECT_EQ(scratch_bytes(16, int64_t{1} << 17, 40, false), 0);
 }
 
 TEST(SgemmTest, WhatItCannotDo) {
