@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/algorithm/container.h"
+
 namespace onexpu::compiler {
 namespace {
 
-// A vector unit's worth of work-items, so that the device's compiler can run them side by side.
-constexpr uint64_t kVector = 16;
+constexpr uint64_t kVector = kVectorLanes;
 
 // The greatest divisor of `count` that is a multiple of `step` and at most `limit`; 0 when there is
 // none.
@@ -24,6 +25,10 @@ uint64_t WorkGroupLimit(WorkItemCost cost, const Target& target) {
 }
 
 }  // namespace
+
+bool HasVectorSubGroups(const Target& target) {
+  return !target.gpu_schedules && absl::c_linear_search(target.sub_group_sizes, kVectorLanes);
+}
 
 LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& target) {
   const uint64_t items = std::max<int64_t>(count, 1);

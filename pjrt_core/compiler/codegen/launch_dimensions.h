@@ -9,12 +9,17 @@
 
 namespace onexpu::compiler {
 
+// A vector unit's worth of work-items, so that the device's compiler can run them side by side.
+inline constexpr int64_t kVectorLanes = 16;
+
+// Whether sub-groups of a CPU may be as large.
+bool HasVectorSubGroups(const Target& target);
+
 // SYCL's order, slowest first (OpenCL's get_global_id(0) is the last entry); `local` divides
 // `global`.
 struct LaunchDimensions {
   absl::InlinedVector<uint64_t, 3> global;
   absl::InlinedVector<uint64_t, 3> local;
-  uint32_t sub_group = 0;  // work-items of a sub-group, where the kernel relies on them
 };
 
 enum class WorkItemCost {

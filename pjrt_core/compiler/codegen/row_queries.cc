@@ -6,6 +6,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
@@ -70,9 +71,7 @@ bool AreWorthAGroup(const Rows& rows, const HloInstruction& fusion, const Target
   constexpr int64_t kFewestInLoop = 32768;
   const int64_t threads =
       target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
-  if (!target.gpu_schedules && !absl::c_linear_search(target.sub_group_sizes, kRowSubGroup)) {
-    return false;
-  }
+  if (!target.gpu_schedules && !HasVectorSubGroups(target)) return false;
   return rows.length >= kShortest && rows.length <= kLongest &&
          rows.count >= 4 * std::max<int64_t>(threads, 1) &&
          (rows.count * rows.length >= kFewestInLoop || !IsInLoop(*fusion.parent()));

@@ -24,7 +24,6 @@ struct Rows {
 // reduction in local memory.
 inline constexpr int64_t kMostRowReductions = 8;
 inline constexpr int64_t kMostRowLanes = 256;  // on a GPU
-inline constexpr int64_t kRowSubGroup = 16;    // lanes on a CPU
 
 // Whether they are the same rows of arrays that lie in memory alike.
 bool AreTheSame(const Rows& a, const Rows& b);

@@ -4,8 +4,8 @@
 // that may not reorder reducers.)
 #include <algorithm>
 
-#include "absl/algorithm/container.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
@@ -23,7 +23,7 @@ int64_t WantedPieces(const Target& target) { return 8 * int64_t{target.compute_u
 
 // ---- The fastest dimension is reduced ----
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kLanes = kVectorLanes;
 
 // Each row is cut into `pieces` of `piece` elements; a work-group takes `together` pieces one after
 // the other, because starting one costs as much as a few hundred elements.
@@ -59,8 +59,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   // Combining the lanes of one piece in registers costs as much as some dozen elements of it; of
   // short pieces, a vector combines many at once.
   constexpr int64_t kLong = 64;
-  const bool in_registers =
-      cut.piece >= kLong && absl::c_linear_search(sequence.target().sub_group_sizes, kLanes);
+  const bool in_registers = cut.piece >= kLong && HasVectorSubGroups(sequence.target());
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   {
@@ -106,8 +105,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
     }
   }
   const uint64_t items = xla::CeilOfRatio(count, cut.together) * kLanes;
-  TF_RETURN_IF_ERROR(
-      sequence.End(std::move(kernel), {{items}, {kLanes}, in_registers ? uint32_t{kLanes} : 0}));
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
   return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1,
                            /*row_stride=*/cut.pieces);

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "pjrt_core/compiler/codegen/row_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction_kernel.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
@@ -30,7 +31,7 @@ using xla::HloInstruction;
 
 // Work-items of a group, side by side along a row. On a CPU they are a sub-group.
 int64_t ChooseLanes(const Rows& rows, const Target& target) {
-  if (!target.gpu_schedules) return kRowSubGroup;
+  if (!target.gpu_schedules) return kVectorLanes;
   int64_t lanes = 1;
   while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length}))
     lanes *= 2;
@@ -66,10 +67,8 @@ class RowKernel {
     lane_ = math_.ToIndexType(LocalId(kernel_));
     const int64_t together = ChooseTogether(rows_, kernel_.target());
     TF_RETURN_IF_ERROR(ForEachRow(together, [&](Value* row) { return WalkRow(row); }));
-    LaunchDimensions launch{{static_cast<uint64_t>(rows_.count / together * lanes_)},
+    return LaunchDimensions{{static_cast<uint64_t>(rows_.count / together * lanes_)},
                             {static_cast<uint64_t>(lanes_)}};
-    if (!kernel_.target().gpu_schedules) launch.sub_group = kRowSubGroup;
-    return launch;
   }
 
  private:

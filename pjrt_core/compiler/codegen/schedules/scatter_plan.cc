@@ -5,6 +5,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/numeric/bits.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
@@ -14,7 +15,7 @@ namespace {
 
 using xla::HloScatterInstruction;
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kLanes = kVectorLanes;
 
 // Bytes from one position of the operand's dimension to the next.
 int64_t StrideBytes(const xla::Shape& shape, int64_t dimension) {
