@@ -54,13 +54,13 @@ class FftKernel {
     const int64_t lines = xla::ShapeUtil::ElementsIn(line_shape_);
     const int64_t count = is_real_ ? xla::CeilOfRatio<int64_t>(lines, 2) : lines;
     const int64_t groups = xla::CeilOfRatio(count, kFftLines);
-    Value* number = math_.ToIndexType(kernel_.GlobalId());
+    Value* group = math_.ToIndexType(GroupId(kernel_));
     column_ = LocalId(kernel_);
     result_ = kernel_.results()[0];
     if (ffts_.size() > 1) {
       // A work-group has lines of one transform, so that all its work-items take the same way.
-      transform_ = math_.Div(math_.ToIndexType(GroupId(kernel_)), groups);
-      number = math_.Sub(number, math_.Mul(transform_, groups * kFftLines));
+      transform_ = math_.Div(group, groups);
+      group = math_.Rem(group, groups);
       for (size_t i = 1; i < ffts_.size(); ++i) {
         result_.pointer =
             kernel_.b().CreateSelect(IsTransform(i), kernel_.results()[i].pointer, result_.pointer);
@@ -71,7 +71,13 @@ class FftKernel {
       im_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
     }
     if (radices_.size() > 1) factors_ = MakeFactors();
-    TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().CreateICmpSLT(number, math_.Constant(count)), [&] {
+    // The last group shares lines with the one before, and both write the same: no work-item is
+    // without a line. A vector that may not be full costs a CPU masks in every load and store.
+    const bool all_full = count >= kFftLines;
+    Value* first = math_.Mul(group, kFftLines);
+    if (all_full) first = math_.Minimum(first, count - kFftLines);
+    Value* number = math_.Add(first, math_.ToIndexType(column_));
+    const auto transform = [&] {
       first_line_ = math_.Delinearize(number, line_shape_).values();
       if (is_real_) {
         Value* second = math_.Add(number, count);
@@ -80,7 +86,10 @@ class FftKernel {
         second_line_ = math_.Delinearize(second, line_shape_).values();
       }
       return Transform();
-    }));
+    };
+    TF_RETURN_IF_ERROR(
+        all_full ? transform()
+                 : kernel_.If(kernel_.b().CreateICmpSLT(number, math_.Constant(count)), transform));
     const uint64_t global = groups * kFftLines * ffts_.size();
     return LaunchDimensions{{global}, {uint64_t{kFftLines}}};
   }
