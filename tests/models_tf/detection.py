@@ -187,7 +187,9 @@ def build(size: Size) -> Training:
         kept = tf.image.non_max_suppression(boxes, scores, _KEPT, iou_threshold=0.4)
         found = tf.gather(boxes, kept)
         pictures_of = tf.zeros_like(kept)
-        crops = tf.image.crop_and_resize(pictures[:1], found / _SIZE, pictures_of, [6, 6])
+        # Not to the border: a rounding error decides whether what lies on it is still in the picture.
+        inside = tf.minimum(found / _SIZE, 0.99)
+        crops = tf.image.crop_and_resize(pictures[:1], inside, pictures_of, [6, 6])
         return {"boxes": found, "scores": tf.gather(scores, kept), "crops": crops}
 
     pictures, boxes, classes = _scenes(16)
