@@ -1,6 +1,6 @@
 """What a GPU would run gives the same on the CPU device, and the other way round when this run is under a GPU's schedules.
 
-No exhaustive cases here: `make check-schedules` runs all tests under a GPU's schedules.
+No exhaustive cases of them: `make check-schedules` runs all tests under a GPU's schedules.
 """
 
 from __future__ import annotations
@@ -12,10 +12,16 @@ import sys
 
 import pytest
 
+from tests.exhaustive import exhaustive
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("module", ["test_schedules", "test_transformations", "test_library_calls"])
+@pytest.mark.parametrize(
+    "module",
+    # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
+    ["test_transformations", "test_library_calls", pytest.param("test_schedules", marks=exhaustive)],
+)
 def test_the_other_schedules(module) -> None:
     process = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not exhaustive", "-p", "no:cacheprovider", f"tests/jax/{module}.py"],

@@ -8,6 +8,7 @@ import os
 import onexpu
 import pytest
 
+from tests.exhaustive import exhaustive
 from tests.models_tf import agreement, host_ops
 from tests.models_tf.catalogue import APPLICATIONS, MODELS, name
 from tests.models_tf.drive import Record, train
@@ -15,6 +16,8 @@ from tests.models_tf.training import Size
 
 Case = tuple[str, str, str, Size]
 _PRECISIONS = ("mixed_bfloat16", "mixed_float16")
+# The image classifiers that take longest; ResNet50 stands for them.
+_LONG = ("convnext", "densenet", "efficientnet_v2", "mobilenet_v3")
 _QUICK_AS_GRAPHS = ("dqn", "sparse_embeddings", "vae", "gan", "ragged_text", "recurrent")
 
 
@@ -38,7 +41,7 @@ def _cases() -> list[Case]:
 CASES = sorted(_cases(), key=lambda case: (case[0], case[3].name, case[2]))
 over_cases = pytest.mark.parametrize(
     ("model", "mode", "precision", "size"),
-    CASES,
+    [pytest.param(*case, marks=exhaustive) if case[0] in _LONG else case for case in CASES],
     ids=[f"{m}-{mode}-{precision}-{size.name.lower()}" for m, mode, precision, size in CASES],
 )
 
