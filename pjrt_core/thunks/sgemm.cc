@@ -41,9 +41,9 @@ Matrix Transposed(const Matrix& matrix) {
 // Lines that are pages apart, or half of one, meet in few sets of the cache and throw one another
 // out. Where oneDNN walks across lines, a copy whose lines are apart costs less.
 constexpr int64_t kPage = 4096 / sizeof(float);
-bool MeetInCache(int64_t lines, int64_t stride, int64_t apart) {
+bool MeetInCache(int64_t lines, int64_t stride, int64_t distance) {
   constexpr int64_t kWays = 8;  // of a set
-  return lines > kWays && stride % apart == 0;
+  return lines > kWays && stride % distance == 0;
 }
 
 // Calls copy(begin, end) for parts of `count` on all of the device's threads.
