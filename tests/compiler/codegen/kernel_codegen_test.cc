@@ -340,6 +340,32 @@ TEST_F(KernelCodegenTest, WhatIsDearInARowIsComputedOnce) {
   EXPECT_GT(exponentials(4112), exponentials(2048));
 }
 
+// Lanes that lie side by side in memory are not to be run as two halves, one after the other.
+TEST_F(KernelCodegenTest, AWorkGroupOfOneVectorIsOneSubGroup) {
+  const auto sums_of_columns = [&](Target target) {
+    const auto launches = EmitAll(R"(HloModule m
+sum { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+columns { x = f32[512,64] parameter(0)
+  z = f32[] constant(0)
+  ROOT s = f32[64] reduce(x, z), dimensions={0}, to_apply=sum }
+ENTRY e { p = f32[512,64] parameter(0)
+  ROOT f = f32[64] fusion(p), kind=kLoop, calls=columns })",
+                                  std::move(target));
+    EXPECT_TRUE(launches.ok()) << launches.status();
+    EXPECT_THAT((*launches)[0][0].local_size, testing::ElementsAre(16));
+    return Ir();
+  };
+  Target target;
+  target.sub_group_sizes = {8, 16};
+  const std::string ir = sums_of_columns(target);
+  EXPECT_EQ(CountOf(ir, "!intel_reqd_sub_group_size"), 1);
+  EXPECT_EQ(CountOf(ir, "!{i32 16}"), 1);
+  target.sub_group_sizes = {8};
+  EXPECT_EQ(CountOf(sums_of_columns(target), "!intel_reqd_sub_group_size"), 0);
+}
+
 TEST_F(KernelCodegenTest, WhatFailedLeavesNothingBehind) {
   constexpr char kHlo[] = R"(
 HloModule m
