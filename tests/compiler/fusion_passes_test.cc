@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -176,6 +177,39 @@ TEST(ProducerFusionTest, ColumnsOfLargerDotsAreNotGathered) {
   EXPECT_FALSE(CopyStaysApart(/*rows=*/128));
 }
 
+// The conversions that stay outside of the dot's kernel: of x, then of the right factor.
+std::vector<bool> ConversionsApart(absl::string_view given, absl::string_view computed) {
+  constexpr absl::string_view kText = R"(
+HloModule m
+ENTRY e {
+  x = $given[256,128]{1,0} parameter(0)
+  y = $given[128,64]{1,0} parameter(1)
+  cx = $computed[256,128]{1,0} convert(x)
+  cy = $computed[128,64]{1,0} convert(y)
+  ROOT d = $computed[256,64]{1,0} dot(cx, cy), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+  const auto module =
+      ParseModule(absl::StrReplaceAll(kText, {{"$given", given}, {"$computed", computed}}));
+  const InPlaceAliasInfo alias_info;
+  EXPECT_TRUE(ProducerFusion(&alias_info).Run(module.get()).ok());
+  const HloInstruction* root = module->entry_computation()->root_instruction();
+  std::vector<bool> apart;
+  for (const char* argument : {"x", "y"}) {
+    apart.push_back(!absl::c_any_of(root->operands(), [&](const HloInstruction* operand) {
+      return operand->name() == argument;
+    }));
+  }
+  return apart;
+}
+
+TEST(ProducerFusionTest, ADotRepeatsNoRounding) {
+  EXPECT_THAT(ConversionsApart("f32", "bf16"), ElementsAre(true, true));
+}
+
+TEST(ProducerFusionTest, ADotWidensItsColumnsAlone) {
+  EXPECT_THAT(ConversionsApart("bf16", "f32"), ElementsAre(true, false));
+}
+
 // Named fusions of x, y or of each other: each a transform of its operand times a constant, the
 // inverse one when its name says so.
 std::unique_ptr<xla::HloModule> Transforms(
@@ -303,6 +337,56 @@ TEST(RowFusionTest, ReductionsOfARowAndWhatFollowsAreOneKernel) {
   const xla::Literal expected = Evaluate(*module, {&x});
   EXPECT_EQ(KernelsAfterRowFusion(*module), 1);
   EXPECT_EQ(Evaluate(*module, {&x}), expected);
+}
+
+// As where a batch has one element.
+TEST(RowFusionTest, ADegenerateDimensionOnTheWayChangesNothing) {
+  const auto module = ParseModule(R"(
+HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+sum {
+  p = f32[1,512,64]{2,1,0} parameter(0)
+  c = f32[] constant(0)
+  ROOT r = f32[1,512]{1,0} reduce(p, c), dimensions={2}, to_apply=add
+}
+quotient {
+  p = f32[1,512,64]{2,1,0} parameter(0)
+  s = f32[1,512]{1,0} parameter(1)
+  v = f32[512]{0} bitcast(s)
+  b = f32[1,512,64]{2,1,0} broadcast(v), dimensions={1}
+  ROOT q = f32[1,512,64]{2,1,0} divide(p, b)
+}
+ENTRY e {
+  x = f32[1,512,64]{2,1,0} parameter(0)
+  s = f32[1,512]{1,0} fusion(x), kind=kInput, calls=sum
+  ROOT q = f32[1,512,64]{2,1,0} fusion(x, s), kind=kLoop, calls=quotient
+})");
+  EXPECT_EQ(KernelsAfterRowFusion(*module), 1);
+}
+
+// The numbers of 64 x 64 rows, read the other way round, belong to other rows.
+TEST(RowFusionTest, NumbersInAnotherOrderStayApart) {
+  const auto module = ParseModule(R"(
+HloModule m
+add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
+sum {
+  p = f32[64,64,64]{2,1,0} parameter(0)
+  c = f32[] constant(0)
+  ROOT r = f32[64,64]{1,0} reduce(p, c), dimensions={2}, to_apply=add
+}
+quotient {
+  p = f32[64,64,64]{2,1,0} parameter(0)
+  s = f32[64,64]{1,0} parameter(1)
+  v = f32[64,64]{0,1} bitcast(s)
+  b = f32[64,64,64]{2,1,0} broadcast(v), dimensions={0,1}
+  ROOT q = f32[64,64,64]{2,1,0} divide(p, b)
+}
+ENTRY e {
+  x = f32[64,64,64]{2,1,0} parameter(0)
+  s = f32[64,64]{1,0} fusion(x), kind=kInput, calls=sum
+  ROOT q = f32[64,64,64]{2,1,0} fusion(x, s), kind=kLoop, calls=quotient
+})");
+  EXPECT_EQ(KernelsAfterRowFusion(*module), 2);
 }
 
 TEST(RowFusionTest, RowsThatAreTooShortStayApart) {

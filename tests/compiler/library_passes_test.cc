@@ -82,6 +82,35 @@ TEST_F(LibraryPassesTest, HalfPrecisionIsWidenedWhereThereAreNoPrimitives) {
   EXPECT_EQ(module_->entry_computation()->root_instruction()->shape().element_type(), xla::F16);
 }
 
+// A kernel of blocks would convert element by element.
+TEST_F(LibraryPassesTest, AMiddlingDotOfHalfPrecisionIsComputedWide) {
+  EXPECT_TRUE(Run(R"(
+    x = f16[64,64] parameter(0)
+    w = f16[64,64] parameter(1)
+    t = f16[64,64] transpose(w), dimensions={1,0}
+    ROOT d = f16[64,64] dot(x, t), lhs_contracting_dims={1}, rhs_contracting_dims={0})")
+                  .empty());
+  const xla::HloInstruction* root = module_->entry_computation()->root_instruction();
+  EXPECT_EQ(root->shape().element_type(), xla::F16);
+  ASSERT_EQ(root->opcode(), HloOpcode::kConvert);
+  const xla::HloInstruction* dot = root->operand(0);
+  ASSERT_EQ(dot->opcode(), HloOpcode::kDot);
+  EXPECT_EQ(dot->operand(0)->opcode(), HloOpcode::kConvert);
+  EXPECT_EQ(dot->operand(0)->shape().element_type(), xla::F32);
+  // The conversion is part of what computes the elements.
+  ASSERT_EQ(dot->operand(1)->opcode(), HloOpcode::kTranspose);
+  EXPECT_EQ(dot->operand(1)->operand(0)->opcode(), HloOpcode::kConvert);
+}
+
+TEST_F(LibraryPassesTest, AMiddlingDotStaysNarrowWhereThereArePrimitives) {
+  EXPECT_TRUE(Run(R"(
+    x = bf16[64,64] parameter(0)
+    w = bf16[64,64] parameter(1)
+    ROOT d = bf16[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})")
+                  .empty());
+  EXPECT_EQ(Count(HloOpcode::kConvert), 0u);
+}
+
 struct ConvolutionCase {
   const char* name;
   const char* body;

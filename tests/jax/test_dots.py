@@ -86,3 +86,26 @@ def test_weights_of_a_loop_both_ways(xpu, cpu, rows) -> None:
     )
     # 40 steps, each of which rounds like one product of 128 terms: half as many units at most.
     np.testing.assert_allclose(actual, expected, rtol=0, atol=40 * 64 * 6e-8 * abs(expected).max())
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_attention_in_bfloat16(xpu, batch) -> None:
+    """Sums in float32, weights rounded to bfloat16: maximum, exponential, sum and quotient are one kernel."""
+    q, k, v = (normal((batch, 256, 4, 16), "bfloat16") for _ in range(3))
+
+    def attention(q, k, v):
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k, preferred_element_type=np.float32)
+        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores).astype(v.dtype), v)
+
+    function = jax.jit(attention)
+    arguments = jax.device_put((q, k, v), xpu)
+    actual = np.asarray(function(*arguments)).astype(np.float64)
+    text = function.lower(*arguments).compile().as_text()
+    rows = [body for body in text.split("\n\n") if " exponential(" in body]
+    assert len(rows) == 1 and rows[0].count(" reduce(") == 2 and " divide(" in rows[0]
+    q, k, v = (i.astype(np.float64) for i in (q, k, v))
+    scores = np.einsum("bqhd,bkhd->bhqk", q, k)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = np.einsum("bhqk,bkhd->bqhd", weights / weights.sum(-1, keepdims=True), v)
+    # Weights and result are rounded to 8 bits, and the weights of a row sum to 1.
+    assert abs(actual - expected).max() <= 2 * 2.0**-8 * abs(v).max()

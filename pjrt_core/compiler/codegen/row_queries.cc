@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/row_queries.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -34,6 +35,20 @@ std::vector<int64_t> RowNumbers(const Rows& rows) {
     if (!absl::c_linear_search(rows.dimensions, d)) numbers.push_back(d);
   }
   return numbers;
+}
+
+std::vector<int64_t> WithoutDegenerate(absl::Span<const int64_t> dimensions,
+                                       const xla::Shape& shape) {
+  std::vector<int64_t> result;
+  absl::c_copy_if(dimensions, std::back_inserter(result),
+                  [&](int64_t d) { return shape.dimensions(d) != 1; });
+  return result;
+}
+
+// Whether `bitcast` leaves the elements in their order, as a reshape does.
+bool KeepsOrder(const HloInstruction& bitcast) {
+  return bitcast.opcode() == HloOpcode::kBitcast &&
+         xla::ShapeUtil::ReshapeIsBitcast(bitcast.operand(0)->shape(), bitcast.shape());
 }
 
 }  // namespace
@@ -115,9 +130,12 @@ bool StaysInItsRow(const HloInstruction& value, const Rows& rows) {
       }
       if (user->opcode() == HloOpcode::kBroadcast) {
         const bool along = !has_rows && HasRows(user->shape(), rows) &&
-                           absl::c_equal(user->dimensions(), RowNumbers(rows));
+                           WithoutDegenerate(user->dimensions(), rows.shape) ==
+                               WithoutDegenerate(RowNumbers(rows), rows.shape);
         if (!along) return false;
         user_has_rows = true;
+      } else if (!has_rows && KeepsOrder(*user)) {
+        // Still one number for each row, in the same order.
       } else if (!user->IsElementwise() ||
                  !xla::ShapeUtil::SameDimensions(user->shape(), current->shape())) {
         return false;

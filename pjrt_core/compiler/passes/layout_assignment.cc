@@ -56,10 +56,14 @@ xla::Shape WithColumns(xla::Shape shape, int64_t rank) {
   return shape;
 }
 
-// Where all users of a product are one transpose: the layout in which that is by rows.
+// Where all users of a product, or of what only narrows it, are one transpose: the layout in which
+// that is by rows.
 std::optional<xla::Layout> LayoutForTransposes(const xla::HloInstruction& product) {
   if (product.users().empty() || product.IsRoot()) return std::nullopt;
   const xla::HloInstruction* transpose = product.users()[0];
+  if (transpose->opcode() == xla::HloOpcode::kConvert && product.user_count() == 1) {
+    return LayoutForTransposes(*transpose);
+  }
   for (const xla::HloInstruction* user : product.users()) {
     if (user->opcode() != xla::HloOpcode::kTranspose ||
         user->dimensions() != transpose->dimensions()) {

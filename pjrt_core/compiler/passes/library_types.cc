@@ -2,6 +2,7 @@
 
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
@@ -16,6 +17,11 @@ bool HasPrimitives(xla::PrimitiveType type, const Target& target) {
   // CPUs without AVX512-FP16 have none; every GPU has.
   if (type == xla::F16) return target.is_gpu;
   return type == xla::F32;
+}
+
+bool IsView(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == xla::HloOpcode::kReshape ||
+         instruction.opcode() == xla::HloOpcode::kTranspose;
 }
 
 }  // namespace
@@ -47,9 +53,14 @@ bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions
 }
 
 xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value) {
-  if (value->shape().element_type() == type) return value;
-  return value->parent()->AddInstruction(xla::HloInstruction::CreateConvert(
-      xla::ShapeUtil::ChangeElementType(value->shape(), type), value));
+  const xla::Shape& shape = value->shape();
+  if (shape.element_type() == type) return value;
+  const xla::Shape converted = xla::ShapeUtil::ChangeElementType(shape, type);
+  if (IsView(*value) && value->user_count() <= 1) {
+    return value->parent()->AddInstruction(
+        value->CloneWithNewOperands(converted, {ConvertTo(type, value->mutable_operand(0))}));
+  }
+  return value->parent()->AddInstruction(xla::HloInstruction::CreateConvert(converted, value));
 }
 
 }  // namespace onexpu::compiler

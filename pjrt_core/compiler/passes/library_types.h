@@ -24,7 +24,9 @@ xla::PrimitiveType LibraryResultType(xla::PrimitiveType operands, xla::Primitive
 bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,
                     const Target& target);
 
-// `value` in another element type; itself when it has that already.
+// `value` in another element type; itself when it has that already. The conversion stands below the
+// transpositions and reshapes that make `value` for its one user: there it becomes part of the
+// kernel that computes the elements, and what is reduced along rows stays rows.
 xla::HloInstruction* ConvertTo(xla::PrimitiveType type, xla::HloInstruction* value);
 
 }  // namespace onexpu::compiler

@@ -116,6 +116,50 @@ bool IsDataMovement(const HloInstruction& instruction) {
   }
 }
 
+bool IsFloatConversion(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kConvert &&
+         xla::ShapeUtil::ElementIsFloating(instruction.shape()) &&
+         xla::ShapeUtil::ElementIsFloating(instruction.operand(0)->shape());
+}
+
+// Whether `predicate` holds for a user of `value`, or of what only converts it or looks at it
+// differently, and the operand that it is there.
+bool IsReadBy(
+    const HloInstruction& value,
+    absl::FunctionRef<bool(const HloInstruction& user, const HloInstruction& operand)> predicate) {
+  return absl::c_any_of(value.users(), [&](const HloInstruction* user) {
+    const bool passes_on = user->opcode() == HloOpcode::kBitcast || IsFloatConversion(*user);
+    return predicate(*user, value) || (passes_on && IsReadBy(*user, predicate));
+  });
+}
+
+// The same for what `consumer` does with its operand.
+bool IsReadBy(
+    const HloInstruction& consumer, int64_t operand_index,
+    absl::FunctionRef<bool(const HloInstruction& user, const HloInstruction& operand)> predicate) {
+  if (consumer.opcode() != HloOpcode::kFusion) {
+    return predicate(consumer, *consumer.operand(operand_index));
+  }
+  return IsReadBy(*consumer.fused_parameter(operand_index), predicate);
+}
+
+// Whether a dot would convert an operand again for each block of rows, or vector of columns. A
+// rounding takes as many instructions as much else, and halves what is written. To widen vectors of
+// columns costs nearly nothing, but of the other operand a kernel of blocks reads one element at a
+// time.
+bool IsConvertedAgain(const HloInstruction& producer, const HloInstruction& consumer,
+                      int64_t operand_index) {
+  if (!IsFloatConversion(producer)) return false;
+  if (xla::primitive_util::BitWidth(producer.shape().element_type()) <
+      xla::primitive_util::BitWidth(producer.operand(0)->shape().element_type())) {
+    return IsReadManyTimes(consumer, operand_index);
+  }
+  return IsReadBy(
+      consumer, operand_index, [](const HloInstruction& user, const HloInstruction& operand) {
+        return IsBlockedDot(user) && user.operand(1 - ColumnsOf(user)->operand) == &operand;
+      });
+}
+
 // Whether computing `producer` again for each of its readers would take in ever more: it reads
 // several arrays, of which some would be computed there, too. The sums of a residual network are
 // such: without an end, each layer's readers would add up all layers before it. Not so the rounds
@@ -176,14 +220,11 @@ bool IsTransposedForBlocks(const HloInstruction& producer, const HloInstruction&
       (producer.opcode() == HloOpcode::kCopy &&
        !xla::LayoutUtil::LayoutsInShapesEqual(producer.shape(), producer.operand(0)->shape()));
   if (!is_transposed) return false;
-  const auto has_columns = [](const HloInstruction& user, const HloInstruction& value) {
-    return IsBlockedDot(user) && Products(user) > kManyProducts &&
-           user.operand(ColumnsOf(user)->operand) == &value;
-  };
-  if (consumer.opcode() != HloOpcode::kFusion) return has_columns(consumer, producer);
-  const HloInstruction& parameter = *consumer.fused_parameter(operand_index);
-  return absl::c_any_of(parameter.users(),
-                        [&](const HloInstruction* user) { return has_columns(*user, parameter); });
+  return IsReadBy(consumer, operand_index,
+                  [](const HloInstruction& user, const HloInstruction& operand) {
+                    return IsBlockedDot(user) && Products(user) > kManyProducts &&
+                           user.operand(ColumnsOf(user)->operand) == &operand;
+                  });
 }
 
 // Reads memory along another dimension than its reader writes it; a concatenation's schedule has no
@@ -250,6 +291,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   }
   if (!is_tiny && IsSharedByTransforms(*producer)) {
     return FusionDecision::Forbid("would be computed again in many transforms");
+  }
+  if (!is_tiny && IsConvertedAgain(*producer, *consumer, operand_index)) {
+    return FusionDecision::Forbid("would be converted again for every reader");
   }
   if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");

@@ -7,6 +7,7 @@
 #include "pjrt_core/compiler/passes/matmul_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
+#include "xla/service/while_loop_invariant_code_motion.h"
 
 namespace onexpu::compiler {
 
@@ -16,6 +17,8 @@ void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipelin
   pipeline.AddPass<ConvolutionRewriter>(context.target);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<EpilogueFusion>(context.target, /*layout_sensitive=*/false);
+  // Conversions of what a loop never changes.
+  pipeline.AddPass<xla::WhileLoopInvariantCodeMotion>();
   pipeline.AddPass<xla::HloDCE>();
 }
 
