@@ -339,54 +339,44 @@ TEST(RowFusionTest, ReductionsOfARowAndWhatFollowsAreOneKernel) {
   EXPECT_EQ(Evaluate(*module, {&x}), expected);
 }
 
-// As where a batch has one element.
-TEST(RowFusionTest, ADegenerateDimensionOnTheWayChangesNothing) {
-  const auto module = ParseModule(R"(
+// Rows divided by their sums, which a bitcast to `view` and a broadcast along `dimensions` bring
+// back; the kernels.
+int64_t KernelsOfQuotients(absl::string_view rows, absl::string_view sums, absl::string_view view,
+                           absl::string_view dimensions) {
+  constexpr absl::string_view kText = R"(
 HloModule m
 add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
 sum {
-  p = f32[1,512,64]{2,1,0} parameter(0)
+  p = $rows parameter(0)
   c = f32[] constant(0)
-  ROOT r = f32[1,512]{1,0} reduce(p, c), dimensions={2}, to_apply=add
+  ROOT r = $sums reduce(p, c), dimensions={2}, to_apply=add
 }
 quotient {
-  p = f32[1,512,64]{2,1,0} parameter(0)
-  s = f32[1,512]{1,0} parameter(1)
-  v = f32[512]{0} bitcast(s)
-  b = f32[1,512,64]{2,1,0} broadcast(v), dimensions={1}
-  ROOT q = f32[1,512,64]{2,1,0} divide(p, b)
+  p = $rows parameter(0)
+  s = $sums parameter(1)
+  v = $view bitcast(s)
+  b = $rows broadcast(v), dimensions={$dimensions}
+  ROOT q = $rows divide(p, b)
 }
 ENTRY e {
-  x = f32[1,512,64]{2,1,0} parameter(0)
-  s = f32[1,512]{1,0} fusion(x), kind=kInput, calls=sum
-  ROOT q = f32[1,512,64]{2,1,0} fusion(x, s), kind=kLoop, calls=quotient
-})");
-  EXPECT_EQ(KernelsAfterRowFusion(*module), 1);
+  x = $rows parameter(0)
+  s = $sums fusion(x), kind=kInput, calls=sum
+  ROOT q = $rows fusion(x, s), kind=kLoop, calls=quotient
+})";
+  const auto module = ParseModule(absl::StrReplaceAll(
+      kText, {{"$rows", rows}, {"$sums", sums}, {"$view", view}, {"$dimensions", dimensions}}));
+  return KernelsAfterRowFusion(*module);
 }
 
-// The numbers of 64 x 64 rows, read the other way round, belong to other rows.
-TEST(RowFusionTest, NumbersInAnotherOrderStayApart) {
-  const auto module = ParseModule(R"(
-HloModule m
-add { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT s = f32[] add(a, b) }
-sum {
-  p = f32[64,64,64]{2,1,0} parameter(0)
-  c = f32[] constant(0)
-  ROOT r = f32[64,64]{1,0} reduce(p, c), dimensions={2}, to_apply=add
+// As where a batch has one element.
+TEST(RowFusionTest, ADegenerateDimensionOnTheWayChangesNothing) {
+  EXPECT_EQ(KernelsOfQuotients("f32[1,512,64]{2,1,0}", "f32[1,512]{1,0}", "f32[512]{0}", "1"), 1);
 }
-quotient {
-  p = f32[64,64,64]{2,1,0} parameter(0)
-  s = f32[64,64]{1,0} parameter(1)
-  v = f32[64,64]{0,1} bitcast(s)
-  b = f32[64,64,64]{2,1,0} broadcast(v), dimensions={0,1}
-  ROOT q = f32[64,64,64]{2,1,0} divide(p, b)
-}
-ENTRY e {
-  x = f32[64,64,64]{2,1,0} parameter(0)
-  s = f32[64,64]{1,0} fusion(x), kind=kInput, calls=sum
-  ROOT q = f32[64,64,64]{2,1,0} fusion(x, s), kind=kLoop, calls=quotient
-})");
-  EXPECT_EQ(KernelsAfterRowFusion(*module), 2);
+
+// Read the other way round, the sums belong to other rows.
+TEST(RowFusionTest, SumsInAnotherOrderStayApart) {
+  EXPECT_EQ(KernelsOfQuotients("f32[64,64,64]{2,1,0}", "f32[64,64]{1,0}", "f32[64,64]{0,1}", "0,1"),
+            2);
 }
 
 TEST(RowFusionTest, RowsThatAreTooShortStayApart) {

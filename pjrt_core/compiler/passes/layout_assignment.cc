@@ -56,7 +56,7 @@ xla::Shape WithColumns(xla::Shape shape, int64_t rank) {
   return shape;
 }
 
-// Where all users of a product, or of what only narrows it, are one transpose: the layout in which
+// Where all users of a product, or of what only converts it, are one transpose: the layout in which
 // that is by rows.
 std::optional<xla::Layout> LayoutForTransposes(const xla::HloInstruction& product) {
   if (product.users().empty() || product.IsRoot()) return std::nullopt;
