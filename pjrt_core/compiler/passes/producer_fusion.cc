@@ -76,6 +76,22 @@ bool IsReadManyTimes(const HloInstruction& consumer, int64_t operand_index) {
   return FlowsInto(*consumer.fused_parameter(operand_index), ReadsManyPerElement);
 }
 
+// Whether a dot's loop would run again for every element that another dot's loop reads of it. Of a
+// chain of matrix products, even of tiny ones, each would multiply the work and the code of all
+// before it; one in another still costs less than a launch where it is hardly any work.
+bool NestsInLoops(const HloInstruction& producer, const HloInstruction& consumer,
+                  int64_t operand_index) {
+  constexpr int64_t kHardlyAnyProducts = 256;
+  if (producer.opcode() != HloOpcode::kDot || !IsReadManyTimes(consumer, operand_index)) {
+    return false;
+  }
+  if (Products(producer) > kHardlyAnyProducts) return true;
+  return consumer.opcode() == HloOpcode::kFusion &&
+         absl::c_count_if(consumer.fused_instructions(), [](const HloInstruction* fused) {
+           return ReadsManyPerElement(*fused);
+         }) > 1;
+}
+
 // Whether all that `consumer` does with `dot` is elementwise, with no change of layout.
 bool KeepsItsBlocks(const HloInstruction& dot, const HloInstruction& consumer,
                     int64_t operand_index) {
@@ -278,6 +294,9 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   }
   if (IsBlockedDot(*producer) && !KeepsItsBlocks(*producer, *consumer, operand_index)) {
     return FusionDecision::Forbid("the dot would lose its schedule");
+  }
+  if (NestsInLoops(*producer, *consumer, operand_index)) {
+    return FusionDecision::Forbid("its products would be computed again and again");
   }
   if (IsTransposedForBlocks(*producer, *consumer, operand_index)) {
     return FusionDecision::Forbid("its columns would be gathered");
