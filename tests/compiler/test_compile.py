@@ -127,6 +127,33 @@ def test_a_scan_knows_its_trip_count(compile_module):
     assert "trip count 20" in thunks
 
 
+def powers(count):
+    def raised(x):
+        for _ in range(count):
+            x = x @ x * 0.5
+        return x
+
+    return raised
+
+
+@pytest.mark.parametrize("n, kernels", [(4, 6), (20, 12)])
+def test_products_of_small_matrices_do_not_nest(compile_module, n, kernels) -> None:
+    # One inside another would multiply the work, and the code, with every product of the chain.
+    optimized = compile_module(lower(powers(12), shaped(n, n))).optimized
+    assert optimized[optimized.index("ENTRY") :].count(" fusion(") == kernels
+
+
+def test_branches_of_many_dots_are_launched(compile_module) -> None:
+    # The code of a dot has several rows at a time: as one kernel, this took the device's compiler minutes.
+    def choose(*counts):
+        return lambda x, number: lax.switch(number, [powers(count) for count in counts], x)
+
+    arguments = shaped(20, 20), shaped(dtype="int32")
+    few, many = (lower(choose(*counts), *arguments) for counts in [(1, 2, 3), (12, 13, 14)])
+    assert "ConditionalThunk" not in compile_module(few).dump("thunk_sequence.txt")
+    assert "ConditionalThunk" in compile_module(many).dump("thunk_sequence.txt")
+
+
 def test_an_update_of_a_carried_array_happens_in_place(compile_module):
     def fill(x):
         return lax.fori_loop(0, 1000, lambda i, x: x.at[i].set(jnp.float32(i)), x)

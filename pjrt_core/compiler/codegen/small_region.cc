@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/dot_block.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/row_queries.h"
@@ -29,6 +30,7 @@ constexpr double kSerial = 1.0;     // one step of a sum that no other work-item
 constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
 constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
+// Those of a dot count once for each row that the code has at a time.
 constexpr int64_t kMostInstructions = 1000;
 
 struct Estimate {
@@ -113,6 +115,25 @@ bool IsSupported(const HloInstruction& instruction) {
   }
 }
 
+// How many times the code of a kernel with the dot is written out, and of what is done with its
+// elements: for each row of a block, and for each of those that fill none.
+int64_t RowsWrittenOut(const HloInstruction& dot, const Target& target) {
+  if (target.gpu_schedules || dot.shape().dimensions().empty()) return 1;
+  const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
+  const int64_t rows = xla::ShapeUtil::ElementsIn(dot.shape()) / columns;
+  return rows < kDotRows ? std::max<int64_t>(1, rows) : kDotRows + rows % kDotRows;
+}
+
+int64_t CodeOf(const HloInstruction& instruction, const Target& target) {
+  if (instruction.opcode() == HloOpcode::kDot) return RowsWrittenOut(instruction, target);
+  if (instruction.opcode() != HloOpcode::kFusion) return 1;
+  int64_t rows = 1;
+  for (const HloInstruction* inner : instruction.fused_instructions()) {
+    if (inner->opcode() == HloOpcode::kDot) rows = std::max(rows, RowsWrittenOut(*inner, target));
+  }
+  return rows * instruction.fused_instruction_count();
+}
+
 void Add(const HloComputation& computation, const Target& target, Estimate& estimate);
 
 void AddControlFlow(const HloInstruction& instruction, const Target& target, Estimate& estimate) {
@@ -156,16 +177,15 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
       return;
     }
     double cost = 0;
+    estimate.instructions += CodeOf(*instruction, target);
     if (instruction->opcode() == HloOpcode::kFusion) {
       for (const HloInstruction* inner : instruction->fused_instructions()) {
-        ++estimate.instructions;
         // Nothing beyond the result's elements is computed of what no loop asks for.
         if (inner->opcode() != HloOpcode::kParameter && inner->opcode() != HloOpcode::kConstant) {
           cost += CostOfOperation(*inner, work_items);
         }
       }
     } else {
-      ++estimate.instructions;
       cost = CostOfOperation(*instruction, work_items);
     }
     estimate.as_region += kBarrier + cost;
