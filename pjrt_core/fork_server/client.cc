@@ -98,6 +98,16 @@ void Client::DropServer() {
   server_ = -1;
 }
 
+// Returns when it has ended.
+void Client::EndServer() {
+  absl::MutexLock lock(&mutex_);
+  if (control_ >= 0) ::close(control_);
+  while (server_ > 0 && ::waitpid(server_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  control_ = -1;
+  server_ = -1;
+}
+
 absl::Status Client::EnsureServer() {
   if (control_ >= 0 && owner_ == ::getpid()) return absl::OkStatus();
   DropServer();  // of the process that we were forked from; it keeps its own end
@@ -150,6 +160,15 @@ absl::StatusOr<Response> Client::Send(absl::string_view input, absl::string_view
   }
   return absl::UnavailableError(
       absl::StrCat("onexpu: \"", program_, "\" died twice on ", input.size(), " bytes of input"));
+}
+
+absl::StatusOr<Response> Client::SendTwice(absl::string_view input, absl::string_view options) {
+  absl::StatusOr<Response> response = Send(input, options);
+  if (!response.ok() || response->code != ResponseCode::kCrashed) return response;
+  Client other(program_);
+  absl::StatusOr<Response> second = other.Send(input, options);
+  other.EndServer();
+  return second.ok() ? second : response;
 }
 
 absl::Status Client::Start() {

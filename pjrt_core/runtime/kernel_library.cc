@@ -218,8 +218,9 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
 absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(
     absl::Span<const uint8_t> spirv) {
   if (builder_.empty()) return std::nullopt;
+  // The driver's compiler has passes that free what they should not, once in many thousand builds.
   const absl::StatusOr<fork_server::Response> response =
-      fork_server::Client::ForProgram(builder_).Send(
+      fork_server::Client::ForProgram(builder_).SendTwice(
           {reinterpret_cast<const char*>(spirv.data()), spirv.size()},
           device_.get_info<sycl::info::device::name>());
   if (!response.ok()) return std::nullopt;  // nobody may start processes here

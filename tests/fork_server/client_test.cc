@@ -5,7 +5,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -53,6 +55,27 @@ TEST(ForkServer, TellsHowTheWorkEnded) {
   EXPECT_EQ(refused.code, ResponseCode::kInvalidInput);
   EXPECT_EQ(refused.payload, "not this");
   EXPECT_EQ(Ask("well").payload, "heard: well");
+}
+
+TEST(ForkServer, TriesACrashOnceMoreElsewhere) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/first_server_", ::getpid());
+  const std::string input = "crash in first " + path;
+  Client& client = Client::ForProgram(kServer);
+  const absl::StatusOr<Response> second = client.SendTwice(input, "heard: ");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->code, ResponseCode::kOk) << second->payload;
+  EXPECT_EQ(second->payload, "heard: " + input);
+  // The first server is still there, and the other one is not.
+  EXPECT_EQ(Ask(input).code, ResponseCode::kCrashed);
+  std::ifstream children(absl::StrCat("/proc/self/task/", ::getpid(), "/children"));
+  std::vector<pid_t> servers{std::istream_iterator<pid_t>(children), {}};
+  EXPECT_EQ(servers.size(), 1);
+  // What crashes everywhere is told as the crash that it is.
+  const absl::StatusOr<Response> crashed = client.SendTwice("crash", "");
+  ASSERT_TRUE(crashed.ok()) << crashed.status();
+  EXPECT_EQ(crashed->code, ResponseCode::kCrashed);
+  EXPECT_THAT(crashed->payload, HasSubstr("SIGSEGV"));
+  std::remove(path.c_str());
 }
 
 TEST(ForkServer, IsStartedAgain) {
