@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "pjrt_core/compiler/codegen/attention_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -27,6 +28,7 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
+  if (IsAttention(sequence.instruction())) return EmitOne(sequence, EmitAttention);
   if (OneResultOf(root).opcode() == xla::HloOpcode::kFft) return EmitOne(sequence, EmitFft);
   switch (root.opcode()) {
     case xla::HloOpcode::kConcatenate:

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/compiler/codegen/attention_queries.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
@@ -139,6 +140,21 @@ absl::Status LayoutAssignment::ConstrainToBlocks(const xla::HloInstruction* dot)
   return SetInstructionLayout(WithLayout(dot->shape(), *layout), dot);
 }
 
+absl::Status LayoutAssignment::ConstrainAttention(const xla::HloInstruction* fusion) {
+  const std::optional<Attention> attention = FindAttention(*fusion->fused_expression_root());
+  const auto constrain = [&](const xla::HloInstruction& operand, const xla::Layout& layout) {
+    return SetArrayOperandLayout(layout, fusion, operand.parameter_number());
+  };
+  ONEXPU_RETURN_IF_ERROR(constrain(attention->keys(), LayoutOfKeys(*attention)));
+  // Keys that are values too lie for one of the two.
+  if (attention->values != &attention->keys()) {
+    ONEXPU_RETURN_IF_ERROR(constrain(*attention->values, LayoutOfValues(*attention)));
+  }
+  const std::optional<xla::Layout> layout = LayoutForTransposes(*fusion);
+  if (!layout.has_value()) return absl::OkStatus();
+  return SetInstructionLayout(WithLayout(fusion->shape(), *layout), fusion);
+}
+
 absl::Status LayoutAssignment::ConstrainToLines(const xla::HloInstruction* fft) {
   const int64_t rank = fft->shape().dimensions().size();
   xla::Layout operand_layout = xla::LayoutUtil::MakeDescendingLayout(rank);
@@ -172,6 +188,7 @@ absl::Status LayoutAssignment::AddBackendConstraints(LayoutConstraints* constrai
       ONEXPU_RETURN_IF_ERROR(ConstrainToTranspose(call));
       ONEXPU_RETURN_IF_ERROR(ConstrainToRows(call));
     }
+    if (IsAttention(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainAttention(call));
     if (IsBlockedDot(*call)) ONEXPU_RETURN_IF_ERROR(ConstrainToBlocks(call));
     if (call->opcode() == xla::HloOpcode::kFft) ONEXPU_RETURN_IF_ERROR(ConstrainToLines(call));
     if (!IsConvolutionCall(*call)) continue;

@@ -31,6 +31,8 @@ class LayoutAssignment : public xla::LayoutAssignment {
   absl::Status ConstrainToRows(const xla::HloInstruction* product);
   // What a kernel of blocks reads and writes side by side.
   absl::Status ConstrainToBlocks(const xla::HloInstruction* dot);
+  // Keys and values lie by keys, the sums as what reads them wants them.
+  absl::Status ConstrainAttention(const xla::HloInstruction* fusion);
   // A transform whose dimension a transpose brought to the end: where that dimension was.
   absl::Status ConstrainToLines(const xla::HloInstruction* fft);
 };

@@ -1,6 +1,7 @@
 // Hands to oneDNN what it does better than a kernel of our own: custom calls that emit/ turns into
 // thunks.
 
+#include "pjrt_core/compiler/passes/attention_fusion.h"
 #include "pjrt_core/compiler/passes/complex_dot_splitter.h"
 #include "pjrt_core/compiler/passes/convolution_rewriter.h"
 #include "pjrt_core/compiler/passes/epilogue_fusion.h"
@@ -13,6 +14,7 @@ namespace onexpu::compiler {
 
 void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
   pipeline.AddPass<ComplexDotSplitter>();
+  pipeline.AddPass<AttentionFusion>(context.target);
   pipeline.AddPass<MatmulRewriter>(context.target);
   pipeline.AddPass<ConvolutionRewriter>(context.target);
   pipeline.AddPass<xla::HloDCE>();

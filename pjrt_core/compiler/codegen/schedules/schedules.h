@@ -20,6 +20,9 @@ absl::StatusOr<LaunchDimensions> EmitConcatenate(FusionContext& kernel);
 // the kind, or something else is better.
 absl::StatusOr<bool> EmitDots(KernelSequence& sequence);
 
+// What IsAttention holds for; on a CPU.
+absl::StatusOr<LaunchDimensions> EmitAttention(FusionContext& kernel);
+
 // kFft over the last dimension, of the lengths and types of IsFftKernel, or a tuple of several that
 // are alike; on a CPU.
 absl::StatusOr<LaunchDimensions> EmitFft(FusionContext& kernel);
