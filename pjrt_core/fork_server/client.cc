@@ -101,6 +101,8 @@ void Client::DropServer() {
 // Returns when it has ended.
 void Client::EndServer() {
   absl::MutexLock lock(&mutex_);
+  // For whoever holds our end, too: a process that was forked from ours in between.
+  if (control_ >= 0) ::shutdown(control_, SHUT_RDWR);
   if (control_ >= 0) ::close(control_);
   while (server_ > 0 && ::waitpid(server_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -168,7 +170,7 @@ absl::StatusOr<Response> Client::SendTwice(absl::string_view input, absl::string
   Client other(program_);
   absl::StatusOr<Response> second = other.Send(input, options);
   other.EndServer();
-  return second.ok() ? second : response;
+  return second.ok() && second->code != ResponseCode::kInternal ? second : response;
 }
 
 absl::Status Client::Start() {

@@ -1,6 +1,7 @@
 // The side of a fork server that has work for it.
 //
-// One object per server program and process, made at the first use and never released. Thread-safe:
+// One object per server program and process, made at the first use and never released, but for
+// those that SendTwice makes. Thread-safe:
 // requests run at once, each in a process of its own. The server is started lazily, started again
 // when it has died, and started afresh in a process that was forked from ours.
 #ifndef PJRT_CORE_FORK_SERVER_CLIENT_H_
@@ -46,7 +47,7 @@ class Client {
 
   absl::Status EnsureServer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void DropServer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EndServer();
+  void EndServer() ABSL_LOCKS_EXCLUDED(mutex_);
   // Hands a fresh stream to the server; returns our end.
   absl::StatusOr<int> OpenStream();
 

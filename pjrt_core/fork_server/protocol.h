@@ -35,8 +35,9 @@ enum class ResponseCode : uint32_t {
   kOk = 0,
   kInvalidInput = 1,  // it does not parse or verify
   kRefused = 2,       // whoever does the work said no and ended orderly
-  kCrashed = 3,       // it was ended by a signal
+  kCrashed = 3,       // it was ended by a signal of its own making
   kInternal = 4,      // the server itself could not do its part
+  kTimedOut = 5,      // it was ended because it took too long
 };
 
 struct ResponseHeader {

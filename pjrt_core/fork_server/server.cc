@@ -130,7 +130,8 @@ void ServeRequest(Handler handler, int stream) {
   messages = Trim(messages);
   if (WIFSIGNALED(status)) {
     const std::string cause = DescribeSignal(WTERMSIG(status));
-    SendResponse(stream, ResponseCode::kCrashed,
+    SendResponse(stream,
+                 WTERMSIG(status) == SIGALRM ? ResponseCode::kTimedOut : ResponseCode::kCrashed,
                  messages.empty() ? cause : cause + ": " + messages);
     return;
   }

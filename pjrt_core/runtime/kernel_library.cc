@@ -232,6 +232,7 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(
       return absl::InternalError(response->payload);
     case fork_server::ResponseCode::kCrashed:
     case fork_server::ResponseCode::kRefused:
+    case fork_server::ResponseCode::kTimedOut:
       return absl::InternalError(absl::StrCat("onexpu: the device's compiler, on a module of ",
                                               spirv.size(), " bytes: ", response->payload));
     case fork_server::ResponseCode::kInternal:

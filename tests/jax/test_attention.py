@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 
 from tests.exhaustive import every
-from tests.jax.compare import normal
+from tests.jax.compare import check, normal
 
 # A GPU's library has matrix units for the products.
 IS_KERNEL = os.environ.get("ONEXPU_SCHEDULES") != "gpu"
@@ -154,8 +154,55 @@ def test_what_others_read_stays(xpu) -> None:
 def test_weights_are_rounded_where_that_was_asked_for(xpu) -> None:
     arrays = jax.device_put(arrays_of(1, 300, 300, 3, 16, "bfloat16"), xpu)
     options = {"xla_allow_excess_precision": False}
-    compiled = jax.jit(attention).lower(*arrays).compile(compiler_options=options)
-    assert "attention_fusion" not in compiled.as_text()
+
+    def with_f32_values(query, key, value):
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", query, key, preferred_element_type=jnp.float32))
+        return jnp.einsum("bhqk,bkhd->bqhd", weights.astype(jnp.bfloat16).astype(jnp.float32), value.astype(jnp.float32))
+
+    for function in attention, with_f32_values:
+        compiled = jax.jit(function).lower(*arrays).compile(compiler_options=options)
+        assert "attention_fusion" not in compiled.as_text()
+
+
+def test_what_only_looks_like_it(xpu, cpu) -> None:
+    query, key, value = arrays_of(1, 300, 300, 3, 16)
+
+    def below_zero(query, key, value):
+        # exp(score - 0) of scores that are all far below zero: nothing is left of any weight.
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) - 200
+        weights = jnp.exp(scores - scores.max(-1, keepdims=True, initial=0.0))
+        return jnp.einsum("bhqk,bkhd->bqhd", weights / weights.sum(-1, keepdims=True), value)
+
+    def values_of_queries(query, key, value):
+        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", query, key) / 4)
+        return jnp.einsum("bhqk,bqkhd->bqhd", weights, value[:, None] + query[:, :, None])
+
+    assert np.isnan(np.asarray(jax.jit(below_zero)(*jax.device_put((query, key, value), xpu)))).all()
+    for function in below_zero, values_of_queries:
+        text = jax.jit(function).lower(*jax.device_put((query, key, value), xpu)).compile().as_text()
+        assert "attention_fusion" not in text
+    check(xpu, cpu, values_of_queries, query, key, value)
+
+
+def test_long_work_on_scores(xpu) -> None:
+    query, key, value = arrays_of(1, 300, 300, 3, 16)
+
+    def squared(query, key, value):
+        # Each square has one operand twice, and each step of the hash two ways to the one before.
+        scores = jnp.einsum("bqhd,bkhd->bhqk", query, key) / 64
+        hashed = jnp.arange(300 * 300, dtype=jnp.uint32).reshape(300, 300)
+        for _ in range(40):
+            scores = scores * scores
+            hashed = hashed ^ (hashed << 5)
+        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores + jnp.where(hashed % 2 == 0, 0.0, -1e9)), value)
+
+    # What is below one is nothing when it was squared so often: all that are seen weigh the same.
+    hashed = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300)
+    for _ in range(40):
+        hashed = hashed ^ (hashed << np.uint32(5))
+    bias = np.where(hashed % 2 == 0, 0.0, -1e9)
+    actual = jax.jit(squared)(*jax.device_put((query, key, value), xpu))
+    assert_attention(actual, (query * 0, key, value), bias)
 
 
 def test_one_array_for_all_three(xpu) -> None:

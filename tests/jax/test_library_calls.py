@@ -123,8 +123,9 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
     w = normal((256, 256)) / 16
 
     def attention(q, k, v, w):
+        # Weights that are a result too: else a CPU has one kernel for all of it (test_attention.py).
         weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8)
-        return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(2, 256, 256) @ w
+        return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(2, 256, 256) @ w, weights
 
     check(xpu, cpu, jax.jit(attention), q, k, v, w, ulps=_ULPS)
     text = _calls(attention, *jax.device_put((q, k, v, w), xpu))

@@ -2,26 +2,24 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
+#include "xla/literal.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {
 namespace {
 
 using xla::HloInstruction;
 using xla::HloOpcode;
-
-bool IsFloatConversion(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kConvert &&
-         xla::ShapeUtil::ElementIsFloating(instruction.shape()) &&
-         xla::ShapeUtil::ElementIsFloating(instruction.operand(0)->shape());
-}
 
 // Whether `reduce` is the sum, or the maximum, of one array's elements along `dimension`.
 bool Reduces(const HloInstruction& reduce, HloOpcode combiner, int64_t dimension) {
@@ -111,6 +109,12 @@ std::optional<Softmax> FindSoftmax(const HloInstruction& weights, int64_t dimens
   const HloInstruction* greatest =
       SpreadReduction(*shifted->operand(1), HloOpcode::kMaximum, dimension, softmax.parts);
   if (greatest == nullptr || greatest->operand(0) != softmax.arguments) return std::nullopt;
+  // Of any other beginning the greatest need not be one of the arguments.
+  const xla::Literal& beginning = greatest->operand(1)->literal();
+  if (!beginning.IsAllFloat(-std::numeric_limits<float>::infinity()) &&
+      !beginning.IsAllFloat(std::numeric_limits<float>::lowest())) {
+    return std::nullopt;
+  }
   return softmax;
 }
 
@@ -125,7 +129,7 @@ std::optional<std::vector<const HloInstruction*>> WorkOnDot(const HloInstruction
     return std::nullopt;
   }
   std::optional<Way> way;
-  for (const HloInstruction* operand : value.operands()) {
+  for (const HloInstruction* operand : value.unique_operands()) {
     if (operand->user_count() != 1) continue;  // a mask's, or nothing that may be taken in
     std::optional<Way> below = WorkOnDot(*operand, longest - 1);
     if (!below.has_value()) continue;
@@ -265,7 +269,11 @@ std::optional<Found> FindWith(const HloInstruction& dot, int64_t weights_operand
   found.parts.insert(found.parts.end(), softmax->parts.begin(), softmax->parts.end());
   found.parts.insert(found.parts.end(), work->begin(), work->end());
   const absl::flat_hash_set<const HloInstruction*> inside(found.parts.begin(), found.parts.end());
-  if (inside.contains(found.attention.values)) return std::nullopt;
+  // Values are the same for all queries that a vector has.
+  if (inside.contains(found.attention.values) ||
+      absl::c_linear_search(found.attention.in_values, found.attention.query)) {
+    return std::nullopt;
+  }
   for (const HloInstruction* part : found.parts) {
     if (part == &dot) continue;
     if (part->IsRoot()) return std::nullopt;
@@ -302,8 +310,11 @@ std::optional<Attention> FindAttention(const HloInstruction& dot) {
 }
 
 bool IsAttention(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kFusion && instruction.IsCustomFusion() &&
-         FindAttention(*instruction.fused_expression_root()).has_value();
+  if (instruction.opcode() != HloOpcode::kFusion || !instruction.IsCustomFusion()) return false;
+  const std::optional<Attention> attention = FindAttention(*instruction.fused_expression_root());
+  return attention.has_value() && attention->keys().opcode() == HloOpcode::kParameter &&
+         attention->values->opcode() == HloOpcode::kParameter &&
+         std::max(attention->features(), attention->contracted()) <= kMostAttentionFeatures;
 }
 
 xla::Layout LayoutOfKeys(const Attention& attention) {

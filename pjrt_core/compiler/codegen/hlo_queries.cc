@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {
@@ -38,6 +39,12 @@ std::vector<const xla::HloInstruction*> ResultsOf(const xla::HloInstruction& ins
 const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction) {
   const xla::HloInstruction& root = RootOf(instruction);
   return root.opcode() == HloOpcode::kTuple && root.operand_count() > 0 ? *root.operand(0) : root;
+}
+
+bool IsFloatConversion(const xla::HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kConvert &&
+         xla::ShapeUtil::ElementIsFloating(instruction.shape()) &&
+         xla::ShapeUtil::ElementIsFloating(instruction.operand(0)->shape());
 }
 
 bool IsTranscendental(xla::HloOpcode opcode) {

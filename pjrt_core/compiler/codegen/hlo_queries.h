@@ -22,6 +22,8 @@ std::vector<const xla::HloInstruction*> ResultsOf(const xla::HloInstruction& ins
 // One of them: the first.
 const xla::HloInstruction& OneResultOf(const xla::HloInstruction& instruction);
 
+bool IsFloatConversion(const xla::HloInstruction& instruction);
+
 // Elementwise operations that cost as much as dozens of others.
 bool IsTranscendental(xla::HloOpcode opcode);
 

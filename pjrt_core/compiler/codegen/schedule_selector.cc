@@ -28,7 +28,8 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
-  if (IsAttention(sequence.instruction())) return EmitOne(sequence, EmitAttention);
+  if (!sequence.target().gpu_schedules && IsAttention(sequence.instruction()))
+    return EmitOne(sequence, EmitAttention);
   if (OneResultOf(root).opcode() == xla::HloOpcode::kFft) return EmitOne(sequence, EmitFft);
   switch (root.opcode()) {
     case xla::HloOpcode::kConcatenate:

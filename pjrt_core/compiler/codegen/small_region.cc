@@ -119,7 +119,8 @@ bool IsSupported(const HloInstruction& instruction) {
 // elements: for each row of a block, and for each of those that fill none.
 int64_t RowsWrittenOut(const HloInstruction& dot, const Target& target) {
   if (target.gpu_schedules || dot.shape().dimensions().empty()) return 1;
-  const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
+  const int64_t columns = dot.shape().dimensions().back();
+  if (columns < kFewestColumns || !ColumnsOf(dot).has_value()) return 1;  // no blocks
   const int64_t rows = xla::ShapeUtil::ElementsIn(dot.shape()) / columns;
   return rows < kDotRows ? std::max<int64_t>(1, rows) : kDotRows + rows % kDotRows;
 }

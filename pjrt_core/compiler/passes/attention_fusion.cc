@@ -7,9 +7,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/attention_queries.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "pjrt_core/compiler/passes/fusible.h"
 #include "pjrt_core/compiler/passes/library_types.h"
@@ -18,6 +20,7 @@
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -27,24 +30,26 @@ using xla::HloOpcode;
 
 // Fewer scores stay in the caches from one step to the next.
 constexpr int64_t kFewestScores = 256 << 10;
-// Of more, a library's products make up for it. Milliseconds on two cores with AVX2, kernel against
-// library, for 8 M scores of 16 features 8.8 : 20, of 32 13.7 : 22, of 48 17.6 : 35, of 64 22 : 29,
-// for 4 M of 128 25 : 20.
-constexpr int64_t kMostFeatures = 64;
-
 // The kernel rounds no weights. Whether that is what the program asks for, or may be left out.
 bool NeedsNoRounding(const Attention& attention) {
   const HloInstruction& sums = *attention.sums;
-  const int64_t weights = sums.operand(0) == attention.values ? 1 : 0;
-  return sums.operand(weights)->shape().element_type() == xla::F32 ||
-         sums.GetModule()->config().debug_options().xla_allow_excess_precision();
+  if (sums.GetModule()->config().debug_options().xla_allow_excess_precision()) return true;
+  const HloInstruction* weights = sums.operand(sums.operand(0) == attention.values ? 1 : 0);
+  while (weights != attention.weights) {
+    if (weights->shape().element_type() != xla::F32) return false;
+    weights = weights->operand(0);
+  }
+  return true;
 }
 
 bool IsWorthAKernel(const Attention& attention, const Target& target) {
-  return HasVectorSubGroups(target) &&
-         xla::ShapeUtil::ElementsIn(attention.scores->shape()) >= kFewestScores &&
-         attention.arguments->shape().dimensions(attention.query) >= kVectorLanes &&
-         std::max(attention.features(), attention.contracted()) <= kMostFeatures &&
+  const xla::Shape& shape = attention.arguments->shape();
+  const int64_t scores = xla::ShapeUtil::ElementsIn(shape);
+  const int64_t queries = shape.dimensions(attention.query);
+  const int64_t groups = scores / shape.dimensions(attention.key) / kVectorLanes;
+  return HasVectorSubGroups(target) && scores >= kFewestScores && queries >= kVectorLanes &&
+         groups >= int64_t{target.compute_units} &&
+         std::max(attention.features(), attention.contracted()) <= kMostAttentionFeatures &&
          // What a library multiplies in half precision it multiplies faster.
          LibraryType(*attention.scores, target) == xla::F32 &&
          LibraryType(*attention.sums, target) == xla::F32;
@@ -57,8 +62,10 @@ absl::Status Widen(HloInstruction* dot, int64_t operand) {
   return dot->ReplaceOperandWithDifferentShape(operand, ConvertTo(xla::F32, value));
 }
 
-// Costs nothing where it is used.
-bool IsComputedInPlace(const HloInstruction& instruction) {
+// Costs next to nothing where it is used. A mask of positions is a few operations on numbers that
+// the kernel has; `budget` counts them.
+bool IsComputedInPlace(const HloInstruction& instruction, int64_t& budget) {
+  if (--budget < 0) return false;
   switch (instruction.opcode()) {
     case HloOpcode::kBroadcast:
     case HloOpcode::kIota:
@@ -67,15 +74,20 @@ bool IsComputedInPlace(const HloInstruction& instruction) {
     case HloOpcode::kConstant:
       return xla::ShapeUtil::IsEffectiveScalar(instruction.shape());
     default:
-      // A mask of positions.
       return IsFusible(instruction) && instruction.IsElementwise() &&
-             instruction.operand_count() > 0 &&
-             absl::c_all_of(instruction.operands(), [](const HloInstruction* operand) {
-               return operand->opcode() != HloOpcode::kTranspose && IsComputedInPlace(*operand) &&
+             !IsTranscendental(instruction.opcode()) && instruction.operand_count() > 0 &&
+             absl::c_all_of(instruction.operands(), [&](const HloInstruction* operand) {
+               return operand->opcode() != HloOpcode::kTranspose &&
+                      IsComputedInPlace(*operand, budget) &&
                       (operand->opcode() != HloOpcode::kBroadcast ||
-                       IsComputedInPlace(*operand->operand(0)));
+                       IsComputedInPlace(*operand->operand(0), budget));
              });
   }
+}
+
+bool IsComputedInPlace(const HloInstruction& instruction) {
+  int64_t budget = 16;
+  return IsComputedInPlace(instruction, budget);
 }
 
 // The kernel's instructions, the root first: the attention's own, and what they read that is
@@ -104,6 +116,16 @@ std::vector<HloInstruction*> KernelOf(const Attention& attention) {
   return order;
 }
 
+bool HasFewArguments(const Attention& attention) {
+  const std::vector<HloInstruction*> kernel = KernelOf(attention);
+  absl::flat_hash_set<const HloInstruction*> arguments;
+  for (const HloInstruction* instruction : kernel) {
+    arguments.insert(instruction->operands().begin(), instruction->operands().end());
+  }
+  for (const HloInstruction* instruction : kernel) arguments.erase(instruction);
+  return static_cast<int64_t>(arguments.size()) < kLargestKernelArguments;
+}
+
 absl::Status Fuse(HloInstruction* sums, const Attention& attention) {
   auto* const scores = const_cast<HloInstruction*>(attention.scores);
   ONEXPU_RETURN_IF_ERROR(Widen(scores, 1 - attention.queries_operand));
@@ -111,7 +133,6 @@ absl::Status Fuse(HloInstruction* sums, const Attention& attention) {
   xla::HloComputation* const computation = sums->parent();
   HloInstruction* fusion = computation->CreateFusionInstruction(
       KernelOf(*FindAttention(*sums)), HloInstruction::FusionKind::kCustom);
-  fusion->SetAndSanitizeName("attention_fusion");
   computation->parent()->SetAndUniquifyInstrName(fusion, "attention_fusion");
   fusion->set_metadata(fusion->fused_expression_root()->metadata());
   return absl::OkStatus();
@@ -129,12 +150,11 @@ absl::StatusOr<bool> AttentionFusion::RunImpl(
       if (instruction->opcode() != HloOpcode::kDot) continue;
       const std::optional<Attention> attention = FindAttention(*instruction);
       if (!attention.has_value() || !NeedsNoRounding(*attention) ||
-          !IsWorthAKernel(*attention, target_)) {
+          !IsWorthAKernel(*attention, target_) || !HasFewArguments(*attention)) {
         continue;
       }
       ONEXPU_RETURN_IF_ERROR(Fuse(instruction, *attention));
-      changed = true;
-      // Its dots are gone from the computation, and with them what comes later in the order.
+      changed = true;  // what it took in comes before it in the order
     }
   }
   return changed;

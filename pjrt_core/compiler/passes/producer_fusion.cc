@@ -132,12 +132,6 @@ bool IsDataMovement(const HloInstruction& instruction) {
   }
 }
 
-bool IsFloatConversion(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kConvert &&
-         xla::ShapeUtil::ElementIsFloating(instruction.shape()) &&
-         xla::ShapeUtil::ElementIsFloating(instruction.operand(0)->shape());
-}
-
 // Whether `predicate` holds for a user of `value`, or of what only converts it or looks at it
 // differently, and the operand that it is there.
 bool IsReadBy(

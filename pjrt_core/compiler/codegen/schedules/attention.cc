@@ -1,13 +1,15 @@
 // Attention on a CPU without its matrix of scores (Dao: FlashAttention-2, 2023, arXiv:2307.08691).
 // A work-item has one query and walks along the keys, a block at a time: it knows the greatest
-// score so far, the sum of the weights relative to that, and the sums of the values. Nothing is
-// summed up across work-items; keys and values are the same for all of a group and read as they lie
-// in memory.
-#include <algorithm>
-#include <memory>
+// score so far, the sum of the weights relative to that, and the sums of the values, which are
+// divided by it at the end: values near the greatest of their type overflow. Nothing is summed up
+// across work-items; keys and values are the same for all of a group and read as they lie in
+// memory.
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/attention_queries.h"
 #include "pjrt_core/compiler/codegen/dot_block.h"
 #include "pjrt_core/compiler/codegen/excess_precision.h"
@@ -15,7 +17,6 @@
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
-#include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 #include "xla/util.h"
