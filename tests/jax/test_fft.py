@@ -143,6 +143,28 @@ def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> No
     np.testing.assert_allclose(np.asarray(later), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
 
 
+@pytest.mark.parametrize("last", ["alike", "reversed"])  # one loop reads them all, or each is read by its own
+@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
+def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, kind, last) -> None:
+    n, lines = 48, 37
+    shape = (n // 2 + 1 if kind == "irfft" else n, lines)
+    dtype = np.float32 if kind == "rfft" else np.complex64
+    arrays = [scale * _signal(shape, dtype) + dtype(scale) for scale in (1, 2, 3, 4)]
+
+    def transforms(library, arrays):
+        flipped = arrays[:3] + [arrays[3][::-1] if last == "reversed" else arrays[3]]
+        return [getattr(library.fft, kind)(a.T, n=n) for a in flipped]
+
+    compiled = jax.jit(lambda arrays: transforms(jnp, arrays)).lower(jax.device_put(arrays, xpu)).compile()
+    if not LIBRARY_TRANSFORMS:
+        fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+        assert max(line.split(" fusion(")[0].count("[") for line in fusions) >= 2
+    for actual, expected in zip(compiled(jax.device_put(arrays, xpu)), transforms(np, arrays), strict=True):
+        # As in test_lengths_that_kernels_have.
+        tolerance = 10 * float(np.finfo(np.float32).eps) * float(np.abs(expected).max())
+        np.testing.assert_allclose(np.asarray(actual), expected, atol=tolerance, rtol=0)
+
+
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes_of_transposed_arrays(xpu, axis) -> None:
     x = _signal((24, 30, 20), "complex64")
