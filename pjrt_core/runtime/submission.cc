@@ -77,7 +77,11 @@ bool Submission::GoesInline(const SubmitOptions& options) const {
 }
 
 CallerQueue* Submission::CallerQueueFor(const SubmitOptions& options) const {
-  if (options.weight == nullptr || !options.weight->wants_idle_device()) return nullptr;
+  if (options.weight == nullptr) return nullptr;
+  if (!options.weight->wants_idle_device()) {
+    options.weight->ObserveResting();
+    return nullptr;
+  }
   // What is reserved later waits for the submission lock, so an idle device stays idle.
   if (!device_.compute().IsIdle()) {
     options.weight->ObserveBehindOthers();

@@ -23,6 +23,9 @@ constexpr double kCallerBonus = 1.25;
 constexpr int64_t kHopeless = 4;
 // So many runs behind other work: this one is part of something larger.
 constexpr int kPatience = 256;
+// Each rest has so many times the runs of the one before.
+constexpr int kRestGrowth = 4;
+constexpr int kLongestRest = 1 << 24;
 
 }  // namespace
 
@@ -35,8 +38,27 @@ void Weight::ObserveOnDevice(int64_t elapsed) {
   if (median < kCallerNanoseconds) {
     TryCaller(median);
   } else {
-    Decide(Place::kDevice);
+    Rest();
   }
+}
+
+void Weight::TryDevice() {
+  trials_.store(0, std::memory_order_relaxed);
+  surprises_.store(0, std::memory_order_relaxed);
+  behind_others_.store(0, std::memory_order_relaxed);
+  Decide(Place::kTryingDevice);
+}
+
+void Weight::Rest() {
+  const int runs = next_rest_.load(std::memory_order_relaxed);
+  runs_to_rest_.store(runs, std::memory_order_relaxed);
+  next_rest_.store(std::min(kRestGrowth * runs, kLongestRest), std::memory_order_relaxed);
+  Decide(Place::kResting);
+}
+
+void Weight::ObserveResting() {
+  if (place_.load(std::memory_order_relaxed) != Place::kResting) return;
+  if (runs_to_rest_.fetch_sub(1, std::memory_order_relaxed) <= 1) TryDevice();
 }
 
 void Weight::TryCaller(int64_t on_device) {
@@ -66,7 +88,7 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
     if (elapsed < 2 * kCallerNanoseconds) {
       surprises_.store(0, std::memory_order_relaxed);
     } else if (surprises_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
-      Decide(Place::kDevice);
+      Rest();
     }
     return;
   }
@@ -82,18 +104,15 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
   }
   if (is_better) return Decide(Place::kCaller);
   // Not as tiny as it looked: the device's time is to be measured.
-  const bool was_tiny = is_tiny_.exchange(false, std::memory_order_relaxed);
-  trials_.store(0, std::memory_order_relaxed);
-  Decide(was_tiny ? Place::kTryingDevice : Place::kDevice);
+  if (is_tiny_.exchange(false, std::memory_order_relaxed)) return TryDevice();
+  Rest();
 }
 
 void Weight::ObserveBehindOthers() {
   const Place place = place_.load(std::memory_order_relaxed);
   if (place >= Place::kCaller) return;
   if (is_tiny_.load(std::memory_order_relaxed)) return;  // one idle moment is all it needs
-  if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) {
-    Decide(Place::kDevice);
-  }
+  if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) Rest();
 }
 
 void Weight::Learn(int64_t waited) {

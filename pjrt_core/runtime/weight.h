@@ -6,7 +6,9 @@
 // Where the device has a caller's queue (caller_queue.h), work that follows any queue may run on
 // the thread that submits it: without a thread hop and with a third of the cost of a command, but
 // on one processor. Which of the two is faster depends on the machine and on the work; so the first
-// runs that have nothing before them go both ways, and the better way stays.
+// runs that have nothing before them go both ways, and the better way stays. They are runs of a
+// process that has just begun, on a machine that may be busy with that: what stays on the device
+// is tried again later, less and less often.
 #ifndef PJRT_CORE_RUNTIME_WEIGHT_H_
 #define PJRT_CORE_RUNTIME_WEIGHT_H_
 
@@ -33,7 +35,7 @@ class Weight {
   }
   // Whether it matters that the next run has nothing before it.
   bool wants_idle_device() const {
-    return place_.load(std::memory_order_relaxed) != Place::kDevice;
+    return place_.load(std::memory_order_relaxed) > Place::kResting;
   }
   // Whether the time of a run on the device that has nothing before it is worth taking.
   bool wants_time() const {
@@ -47,17 +49,29 @@ class Weight {
   void ObserveOnCaller(int64_t elapsed);
   // A run that wanted an idle device had to go behind other work.
   void ObserveBehindOthers();
+  // A run that did not want an idle device.
+  void ObserveResting();
   // Somebody waited this long for work that passed for light.
   void Learn(int64_t waited);
 
  private:
-  enum class Place : uint8_t { kDevice, kTryingDevice, kTryingCaller, kCaller, kAlwaysCaller };
+  // kResting: on the device, until it is tried again.
+  enum class Place : uint8_t {
+    kDevice,
+    kResting,
+    kTryingDevice,
+    kTryingCaller,
+    kCaller,
+    kAlwaysCaller
+  };
 
   // One command on some 100 KB.
   static constexpr int64_t kTinyNanoseconds = 10'000;
 
   void Decide(Place place) { place_.store(place, std::memory_order_relaxed); }
+  void TryDevice();
   void TryCaller(int64_t on_device);
+  void Rest();
   // Whether it was the last trial of this way.
   bool IsTried(int64_t elapsed);
 
@@ -76,6 +90,8 @@ class Weight {
   std::atomic<int> trials_{0};
   std::atomic<int64_t> on_device_{0};
   std::atomic<int> behind_others_{0};
+  std::atomic<int> runs_to_rest_{0};
+  std::atomic<int> next_rest_{1 << 10};
 };
 
 }  // namespace onexpu

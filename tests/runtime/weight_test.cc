@@ -61,6 +61,35 @@ TEST(Weight, TwoHopelessTrialsAreEnough) {
   EXPECT_FALSE(weight.prefers_caller());
 }
 
+// One bad moment, such as the start of a process, does not decide for good.
+TEST(Weight, WhatStaysOnTheDeviceIsTriedAgain) {
+  Weight weight(kEstimate);
+  const auto try_both = [&](int64_t on_caller) {
+    for (int i = 0; i < kTrials; ++i) weight.ObserveOnDevice(30 * kMicrosecond);
+    for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(on_caller * kMicrosecond);
+  };
+  weight.AllowCaller(/*always=*/false);
+  for (const int rest : {1 << 10, 1 << 12}) {  // longer every time
+    try_both(60);
+    for (int i = 0; i < rest; ++i) {
+      ASSERT_FALSE(weight.wants_idle_device());
+      ASSERT_FALSE(weight.wants_time());
+      weight.ObserveResting();
+    }
+    EXPECT_TRUE(weight.wants_idle_device());
+    EXPECT_TRUE(weight.wants_time());
+    EXPECT_FALSE(weight.prefers_caller());
+  }
+  try_both(20);
+  EXPECT_TRUE(weight.prefers_caller());
+}
+
+TEST(Weight, ADeviceWithoutCallersQueueIsNotTried) {
+  Weight weight(kEstimate);
+  for (int i = 0; i < 1 << 12; ++i) weight.ObserveResting();
+  EXPECT_FALSE(weight.wants_idle_device());
+}
+
 TEST(Weight, LongWorkStaysOnTheDevice) {
   Weight weight(kEstimate);
   TryDevice(weight, 600 * kMicrosecond);
@@ -83,8 +112,16 @@ TEST(Weight, WorkThatGrowsGoesBack) {
 TEST(Weight, WorkBehindOthersIsNotWaitedFor) {
   Weight weight(kEstimate);
   weight.AllowCaller(/*always=*/false);
-  for (int i = 0; i < 256; ++i) weight.ObserveBehindOthers();
-  EXPECT_FALSE(weight.wants_idle_device());
+  const auto lose_patience = [&] {
+    for (int i = 0; i < 256; ++i) {
+      ASSERT_TRUE(weight.wants_idle_device());
+      weight.ObserveBehindOthers();
+    }
+    EXPECT_FALSE(weight.wants_idle_device());
+  };
+  lose_patience();
+  for (int i = 0; i < 1 << 10; ++i) weight.ObserveResting();
+  lose_patience();
 }
 
 TEST(Weight, TinyWorkGoesToTheCallerAfterOneRun) {
