@@ -23,9 +23,12 @@ constexpr double kCallerBonus = 1.25;
 constexpr int64_t kHopeless = 4;
 // So many runs behind other work: this one is part of something larger.
 constexpr int kPatience = 256;
-// Each rest has so many times the runs of the one before.
-constexpr int kRestGrowth = 4;
-constexpr int kLongestRest = 1 << 24;
+// From one trial to the next there are so many times the runs of the time before.
+constexpr int kRunsGrowth = 4;
+constexpr int kMostRuns = 1 << 24;
+constexpr int kRunsAfterClear = 1 << 16;
+// Runs on the caller that are worth another trial: several processors might take half of this.
+constexpr int64_t kLongOnCaller = 100'000;
 
 }  // namespace
 
@@ -35,30 +38,29 @@ void Weight::ObserveOnDevice(int64_t elapsed) {
   if (is_proven() && is_tiny_.load(std::memory_order_relaxed)) return TryCaller(kHopNanoseconds);
   if (!IsTried(elapsed)) return;
   const int64_t median = Median();
-  if (median < kCallerNanoseconds) {
-    TryCaller(median);
-  } else {
-    Rest();
-  }
+  if (median < kCallerNanoseconds) return TryCaller(median);
+  Settle(Place::kResting, /*is_clear=*/median > kHopeless * kCallerNanoseconds);
 }
 
 void Weight::TryDevice() {
   trials_.store(0, std::memory_order_relaxed);
-  surprises_.store(0, std::memory_order_relaxed);
   behind_others_.store(0, std::memory_order_relaxed);
   Decide(Place::kTryingDevice);
 }
 
-void Weight::Rest() {
-  const int runs = next_rest_.load(std::memory_order_relaxed);
-  runs_to_rest_.store(runs, std::memory_order_relaxed);
-  next_rest_.store(std::min(kRestGrowth * runs, kLongestRest), std::memory_order_relaxed);
-  Decide(Place::kResting);
+void Weight::Settle(Place place, bool is_clear) {
+  int runs = next_runs_to_trial_.load(std::memory_order_relaxed);
+  if (is_clear) runs = std::max(runs, kRunsAfterClear);
+  runs_to_trial_.store(runs, std::memory_order_relaxed);
+  next_runs_to_trial_.store(std::min(kRunsGrowth * runs, kMostRuns), std::memory_order_relaxed);
+  slow_runs_.store(0, std::memory_order_relaxed);
+  // Its time is to be measured on the device, too, when it is tried again.
+  if (place == Place::kResting) is_tiny_.store(false, std::memory_order_relaxed);
+  Decide(place);
 }
 
 void Weight::ObserveResting() {
-  if (place_.load(std::memory_order_relaxed) != Place::kResting) return;
-  if (runs_to_rest_.fetch_sub(1, std::memory_order_relaxed) <= 1) TryDevice();
+  if (place_.load(std::memory_order_relaxed) == Place::kResting && IsDue()) TryDevice();
 }
 
 void Weight::TryCaller(int64_t on_device) {
@@ -86,33 +88,33 @@ void Weight::ObserveOnCaller(int64_t elapsed) {
   if (place == Place::kCaller) {
     // What a run takes may depend on its operands.
     if (elapsed < 2 * kCallerNanoseconds) {
-      surprises_.store(0, std::memory_order_relaxed);
-    } else if (surprises_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
-      Rest();
+      slow_runs_.store(0, std::memory_order_relaxed);
+    } else if (slow_runs_.fetch_add(1, std::memory_order_relaxed) + 1 >= kSurprises) {
+      return Settle(Place::kResting, /*is_clear=*/false);
     }
+    if (elapsed > kLongOnCaller && IsDue()) TryDevice();
     return;
   }
   const int64_t on_device = on_device_.load(std::memory_order_relaxed);
-  bool is_better;
-  if (IsTried(elapsed)) {
-    is_better = Median() <= kCallerBonus * on_device;
-  } else if (trials_.load(std::memory_order_relaxed) == 2 &&
-             std::min(times_[0].load(std::memory_order_relaxed), elapsed) > kHopeless * on_device) {
-    is_better = false;
-  } else {
-    return;
+  const bool is_hopeless =
+      trials_.load(std::memory_order_relaxed) == 1 &&
+      std::min(times_[0].load(std::memory_order_relaxed), elapsed) > kHopeless * on_device;
+  if (!IsTried(elapsed) && !is_hopeless) return;
+  if (!is_hopeless && Median() <= kCallerBonus * on_device) {
+    return Settle(Place::kCaller, /*is_clear=*/false);
   }
-  if (is_better) return Decide(Place::kCaller);
   // Not as tiny as it looked: the device's time is to be measured.
   if (is_tiny_.exchange(false, std::memory_order_relaxed)) return TryDevice();
-  Rest();
+  Settle(Place::kResting, is_hopeless);
 }
 
 void Weight::ObserveBehindOthers() {
   const Place place = place_.load(std::memory_order_relaxed);
   if (place >= Place::kCaller) return;
   if (is_tiny_.load(std::memory_order_relaxed)) return;  // one idle moment is all it needs
-  if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) Rest();
+  if (behind_others_.fetch_add(1, std::memory_order_relaxed) + 1 >= kPatience) {
+    Settle(Place::kResting, /*is_clear=*/false);
+  }
 }
 
 void Weight::Learn(int64_t waited) {

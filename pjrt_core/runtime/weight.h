@@ -7,8 +7,8 @@
 // the thread that submits it: without a thread hop and with a third of the cost of a command, but
 // on one processor. Which of the two is faster depends on the machine and on the work; so the first
 // runs that have nothing before them go both ways, and the better way stays. They are runs of a
-// process that has just begun, on a machine that may be busy with that: what stays on the device
-// is tried again later, less and less often.
+// process that has just begun, on a machine that may be busy with that: what stays on the device is
+// tried again later, less and less often, and so is what the caller takes long for.
 #ifndef PJRT_CORE_RUNTIME_WEIGHT_H_
 #define PJRT_CORE_RUNTIME_WEIGHT_H_
 
@@ -71,14 +71,18 @@ class Weight {
   void Decide(Place place) { place_.store(place, std::memory_order_relaxed); }
   void TryDevice();
   void TryCaller(int64_t on_device);
-  void Rest();
+  // Until the next trial. `is_clear`: no busy moment makes such a difference.
+  void Settle(Place place, bool is_clear);
   // Whether it was the last trial of this way.
   bool IsTried(int64_t elapsed);
+  // Whether the place has had the runs that it was settled for.
+  bool IsDue() { return runs_to_trial_.fetch_sub(1, std::memory_order_relaxed) <= 1; }
 
   std::atomic<int64_t> nanoseconds_;
   std::atomic<bool> is_tiny_;  // and has not shown otherwise
   std::atomic<bool> is_proven_{false};
-  std::atomic<int> surprises_{0};
+  std::atomic<int> surprises_{0};  // in what Learn is told
+  std::atomic<int> slow_runs_{0};  // in a row, on the caller's queue
 
   // Runs each way, of which the median counts: the first ones have something to set up.
   static constexpr int kTrials = 8;
@@ -90,8 +94,8 @@ class Weight {
   std::atomic<int> trials_{0};
   std::atomic<int64_t> on_device_{0};
   std::atomic<int> behind_others_{0};
-  std::atomic<int> runs_to_rest_{0};
-  std::atomic<int> next_rest_{1 << 10};
+  std::atomic<int> runs_to_trial_{0};
+  std::atomic<int> next_runs_to_trial_{1 << 10};
 };
 
 }  // namespace onexpu

@@ -145,23 +145,27 @@ def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> No
 
 @pytest.mark.parametrize("last", ["alike", "reversed"])  # one loop reads them all, or each is read by its own
 @pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
-def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, kind, last) -> None:
-    n, lines = 48, 37
+@pytest.mark.parametrize(  # full work-groups and one that is not, several radices and one
+    ("lines", "n", "wide"),
+    every(3, [(37, 48, False), (9, 48, True), (20, 13, True), (11, 13, False)], unpack=True),
+)
+def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, lines, n, wide, kind, last) -> None:
     shape = (n // 2 + 1 if kind == "irfft" else n, lines)
-    dtype = np.float32 if kind == "rfft" else np.complex64
-    arrays = [scale * _signal(shape, dtype) + dtype(scale) for scale in (1, 2, 3, 4)]
+    dtype = np.dtype(("f8" if wide else "f4") if kind == "rfft" else ("c16" if wide else "c8"))
+    arrays = [(scale * _signal(shape, dtype) + scale).astype(dtype) for scale in (1, 2, 3, 4)]
 
     def transforms(library, arrays):
-        flipped = arrays[:3] + [arrays[3][::-1] if last == "reversed" else arrays[3]]
-        return [getattr(library.fft, kind)(a.T, n=n) for a in flipped]
+        moved = [*arrays[:3], arrays[1][::-1] if last == "reversed" else arrays[3]]
+        return [getattr(library.fft, kind)(a.T, n=n) for a in moved]
 
-    compiled = jax.jit(lambda arrays: transforms(jnp, arrays)).lower(jax.device_put(arrays, xpu)).compile()
+    on_device = jax.device_put(arrays, xpu)
+    compiled = jax.jit(lambda arrays: transforms(jnp, arrays)).lower(on_device).compile()
     if not LIBRARY_TRANSFORMS:
         fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
-        assert max(line.split(" fusion(")[0].count("[") for line in fusions) >= 2
-    for actual, expected in zip(compiled(jax.device_put(arrays, xpu)), transforms(np, arrays), strict=True):
+        assert [line.split(" fusion(")[0].count("[") for line in fusions].count(4) == 1
+    for actual, expected in zip(compiled(on_device), transforms(np, arrays), strict=True):
         # As in test_lengths_that_kernels_have.
-        tolerance = 10 * float(np.finfo(np.float32).eps) * float(np.abs(expected).max())
+        tolerance = 10 * float(np.finfo(dtype).eps) * float(np.abs(expected).max())
         np.testing.assert_allclose(np.asarray(actual), expected, atol=tolerance, rtol=0)
 
 

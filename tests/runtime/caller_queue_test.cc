@@ -5,13 +5,18 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/runtime/buffer.h"
 #include "pjrt_core/runtime/loaded_program.h"
+#include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/weight.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {
@@ -115,6 +120,29 @@ TEST_F(CallerQueue, GoesBehindOtherWork) {
   EXPECT_EQ(TicketsOf([&] { sum = RunProgram(*add, {x, x}); }), 1);
   EXPECT_THAT(ToVector<float>(*sum[0]).value(), Each(2.0f));
   EXPECT_THAT(ToVector<int32_t>(*looped[0]).value(), ElementsAre(20'000));
+}
+
+// What a trial left on the device's queue is tried again.
+TEST_F(CallerQueue, WorkThatRestsComesBack) {
+  auto weight = std::make_shared<Weight>(/*estimated_nanoseconds=*/15'000);
+  weight->AllowCaller(/*always=*/false);
+  for (int i = 0; i < 256; ++i) weight->ObserveBehindOthers();
+  ASSERT_FALSE(weight->wants_idle_device());
+  const auto submit = [&] {
+    Submission submission(Device());
+    absl::MutexLock lock(&Device().submission_mutex());
+    SubmitOptions options;
+    options.weight = weight.get();
+    options.keep_alive = weight;
+    submission.Submit(std::move(options), [](sycl::queue&) { return absl::OkStatus(); });
+  };
+  EXPECT_EQ(TicketsOf([&] {
+              for (int i = 0; i < 1024; ++i) submit();
+            }),
+            1024);
+  EXPECT_TRUE(weight->wants_idle_device());
+  EXPECT_TRUE(weight->wants_time());
+  ASSERT_TRUE(Device().Synchronize().ok());
 }
 
 TEST_F(CallerQueue, PoisonSpreads) {

@@ -10,6 +10,18 @@ constexpr int64_t kEstimate = 15 * kMicrosecond;
 constexpr int64_t kTinyEstimate = 5 * kMicrosecond;
 constexpr int kTrials = 8;
 
+// As many runs that stay on the device as there are until the next trial.
+void Rest(Weight& weight, int runs) {
+  for (int i = 0; i < runs; ++i) {
+    ASSERT_FALSE(weight.wants_idle_device());
+    ASSERT_FALSE(weight.prefers_caller());
+    weight.ObserveResting();
+  }
+  EXPECT_TRUE(weight.wants_idle_device());
+  EXPECT_TRUE(weight.wants_time());
+  EXPECT_FALSE(weight.prefers_caller());
+}
+
 // A weight whose runs on the device have been tried.
 void TryDevice(Weight& weight, int64_t nanoseconds) {
   weight.AllowCaller(/*always=*/false);
@@ -59,6 +71,7 @@ TEST(Weight, TwoHopelessTrialsAreEnough) {
   EXPECT_TRUE(weight.prefers_caller());
   weight.ObserveOnCaller(5'000 * kMicrosecond);
   EXPECT_FALSE(weight.prefers_caller());
+  Rest(weight, 1 << 16);  // no busy moment
 }
 
 // One bad moment, such as the start of a process, does not decide for good.
@@ -69,19 +82,27 @@ TEST(Weight, WhatStaysOnTheDeviceIsTriedAgain) {
     for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(on_caller * kMicrosecond);
   };
   weight.AllowCaller(/*always=*/false);
-  for (const int rest : {1 << 10, 1 << 12}) {  // longer every time
+  for (const int runs : {1 << 10, 1 << 12}) {  // longer every time
     try_both(60);
-    for (int i = 0; i < rest; ++i) {
-      ASSERT_FALSE(weight.wants_idle_device());
-      ASSERT_FALSE(weight.wants_time());
-      weight.ObserveResting();
-    }
-    EXPECT_TRUE(weight.wants_idle_device());
-    EXPECT_TRUE(weight.wants_time());
-    EXPECT_FALSE(weight.prefers_caller());
+    Rest(weight, runs);
   }
   try_both(20);
+  for (int i = 0; i < 1 << 16; ++i) weight.ObserveOnCaller(20 * kMicrosecond);
   EXPECT_TRUE(weight.prefers_caller());
+}
+
+TEST(Weight, WhatTheCallerTakesLongForIsTriedAgain) {
+  Weight weight(kEstimate);
+  TryDevice(weight, 200 * kMicrosecond);
+  for (int i = 0; i < kTrials + (1 << 10); ++i) {
+    ASSERT_TRUE(weight.prefers_caller());
+    weight.ObserveOnCaller(150 * kMicrosecond);
+  }
+  EXPECT_FALSE(weight.prefers_caller());
+  EXPECT_TRUE(weight.wants_time());
+  for (int i = 0; i < kTrials; ++i) weight.ObserveOnDevice(40 * kMicrosecond);
+  for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(150 * kMicrosecond);
+  EXPECT_FALSE(weight.prefers_caller());
 }
 
 TEST(Weight, ADeviceWithoutCallersQueueIsNotTried) {
@@ -93,8 +114,7 @@ TEST(Weight, ADeviceWithoutCallersQueueIsNotTried) {
 TEST(Weight, LongWorkStaysOnTheDevice) {
   Weight weight(kEstimate);
   TryDevice(weight, 600 * kMicrosecond);
-  EXPECT_FALSE(weight.prefers_caller());
-  EXPECT_FALSE(weight.wants_idle_device());
+  Rest(weight, 1 << 10);
 }
 
 TEST(Weight, WorkThatGrowsGoesBack) {
@@ -105,8 +125,26 @@ TEST(Weight, WorkThatGrowsGoesBack) {
   weight.ObserveOnCaller(10'000 * kMicrosecond);
   weight.ObserveOnCaller(20 * kMicrosecond);
   EXPECT_TRUE(weight.prefers_caller());
+  for (int i = 0; i < 2; ++i) weight.ObserveOnCaller(10'000 * kMicrosecond);
+  weight.Learn(10 * kMicrosecond);  // a wait is no run
+  weight.ObserveOnCaller(10'000 * kMicrosecond);
+  Rest(weight, 1 << 12);
+  weight.Learn(6'000 * kMicrosecond);  // nor a run a wait
+  EXPECT_EQ(weight.nanoseconds(), kEstimate);
+}
+
+// It is no longer tiny, so a loop that never leaves the device idle loses patience.
+TEST(Weight, TinyWorkThatGrowsIsMeasuredOnTheDevice) {
+  Weight weight(kTinyEstimate);
+  weight.AllowCaller(/*always=*/false);
+  weight.ObserveOnDevice(60 * kMicrosecond);
+  for (int i = 0; i < kTrials; ++i) weight.ObserveOnCaller(5 * kMicrosecond);
   for (int i = 0; i < 3; ++i) weight.ObserveOnCaller(10'000 * kMicrosecond);
+  Rest(weight, 1 << 12);
+  weight.ObserveOnDevice(60 * kMicrosecond);
   EXPECT_FALSE(weight.prefers_caller());
+  for (int i = 0; i < 256; ++i) weight.ObserveBehindOthers();
+  EXPECT_FALSE(weight.wants_idle_device());
 }
 
 TEST(Weight, WorkBehindOthersIsNotWaitedFor) {

@@ -23,7 +23,7 @@ using xla::HloInstruction;
 
 // Beside a larger transform a launch is nothing, and its results would all be there at once.
 constexpr int64_t kMostBytes = 1 << 20;
-// Each brings its own way to read its operand into the kernel.
+// Each that reads its operand in its own way brings that into the kernel.
 constexpr int64_t kMostTransforms = 8;
 
 bool IsSmallTransform(const HloInstruction& instruction) {

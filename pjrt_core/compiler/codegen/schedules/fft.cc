@@ -1,8 +1,7 @@
 // Fourier transforms along one dimension, one or several of a kind: a work-item transforms a line,
 // or two real ones as one complex, and neighbouring work-items have neighbouring lines. A line lies
-// in local memory, each work-item's in a column of its own, so that no barrier is needed; the first
-// step reads the operand, the last one writes the result (Cooley and Tukey 1965, decimation in
-// time, mixed radix).
+// in local memory, each work-item's in a column of its own, so that no barrier is needed; the last
+// step writes the result (Cooley and Tukey 1965, decimation in time, mixed radix).
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -66,7 +65,7 @@ class FftKernel {
             kernel_.b().CreateSelect(IsTransform(i), kernel_.results()[i].pointer, result_.pointer);
       }
     }
-    if (radices_.size() > 1 || ReadsApart() || fft_.fft_type() == xla::RFFT) {
+    if (ReadsApart() || fft_.fft_type() == xla::RFFT) {
       re_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
       im_ = LocalArray(kernel_, real_type_, length_ * kFftLines);
     }
@@ -110,29 +109,19 @@ class FftKernel {
     return fft_.fft_type() == xla::RFFT ? Separate() : absl::OkStatus();
   }
 
-  // Blocks of the first radix, whose elements lie far from each other in the operand.
+  // Blocks of the first radix.
   absl::Status FirstStep() {
     const int64_t radix = radices_[0];
-    const int64_t blocks = length_ / radix;
     const bool reads_apart = ReadsApart();
-    if (reads_apart) {
-      if (ReadsAlike()) {
-        TF_RETURN_IF_ERROR(ReadLine(fft_));
-      } else {
-        for (size_t i = 0; i < ffts_.size(); ++i) {
-          TF_RETURN_IF_ERROR(kernel_.If(IsTransform(i), [&] { return ReadLine(*ffts_[i]); }));
-        }
-      }
-    }
-    return kernel_.ForEach({blocks}, [&](absl::Span<Value* const> block) -> absl::Status {
+    if (reads_apart) TF_RETURN_IF_ERROR(ReadApart());
+    return kernel_.ForEach({length_ / radix}, [&](absl::Span<Value* const> block) -> absl::Status {
       Value* place = math_.Mul(block[0], radix);
-      Value* first = reads_apart ? nullptr : FirstOf(block[0]);
       std::vector<Complex> x;
       for (int64_t j = 0; j < radix; ++j) {
         if (reads_apart) {
           x.push_back(ReadLocal(math_.Add(place, j)));
         } else {
-          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft_, math_.Add(first, j * blocks)));
+          TF_ASSIGN_OR_RETURN(const Complex value, Read(fft_, math_.Constant(j)));
           x.push_back(value);
         }
       }
@@ -140,7 +129,33 @@ class FftKernel {
     });
   }
 
-  // The operand's elements into local memory, where the first step finds them block by block.
+  // Whether what computes an element of the operand is in a loop of its own, before the first step,
+  // which would repeat it for each element of a block: less for the device's compiler, which is
+  // what a transform costs first. (Lines of 128: 120 ms instead of 150 to 250; they run no slower.)
+  bool ReadsApart() const { return radices_.size() > 1 || ffts_.size() > 1; }
+
+  // One loop reads the operand of any transform if it is an array that is moved in the same way for
+  // all: then the array of the work-group's transform stands for that of `fft_`. A loop for each
+  // takes a CPU's compiler as long as a step of the transform.
+  absl::Status ReadApart() {
+    if (ffts_.size() == 1) return ReadLine(fft_);
+    const std::vector<const HloInstruction*> leaves = LeavesReadAlike();
+    if (leaves.empty()) {
+      for (size_t i = 0; i < ffts_.size(); ++i) {
+        TF_RETURN_IF_ERROR(kernel_.If(IsTransform(i), [&] { return ReadLine(*ffts_[i]); }));
+      }
+      return absl::OkStatus();
+    }
+    Array array = *kernel_.FindArray(*leaves[0]);
+    for (size_t i = 1; i < leaves.size(); ++i) {
+      Value* other = kernel_.FindArray(*leaves[i])->pointer;
+      array.pointer = kernel_.b().CreateSelect(IsTransform(i), other, array.pointer);
+    }
+    kernel_.BindArrays(*leaves[0], {array});
+    return ReadLine(fft_);
+  }
+
+  // Elements of the operand into local memory, where the first step finds them block by block.
   absl::Status ReadLine(const HloInstruction& fft) {
     return kernel_.ForEach({length_}, [&](absl::Span<Value* const> element) {
       TF_ASSIGN_OR_RETURN(const Complex value, Read(fft, element[0]));
@@ -149,63 +164,43 @@ class FftKernel {
     });
   }
 
-  // Whether one loop reads any transform's operand: what moves elements of an array is the same for
-  // all, and then the array of the work-group's transform stands for that of `fft_`. A loop for
-  // each takes a CPU's compiler as long as a step of the transform.
-  bool ReadsAlike() {
-    if (ffts_.size() == 1) return true;
+  // The arrays behind the transforms' operands, if the same operations, of one operand each, lead
+  // from each of them to its transform; none if not.
+  std::vector<const HloInstruction*> LeavesReadAlike() const {
     std::vector<const HloInstruction*> reads;
     for (const HloInstruction* fft : ffts_) reads.push_back(fft->operand(0));
-    const auto any_operands = [](const HloInstruction*, const HloInstruction*) { return true; };
-    const HloInstruction*& read = reads[0];
-    while (kernel_.FindArray(*read) == nullptr) {
-      if (read->operand_count() != 1) return false;
+    const auto any_operand = [](const HloInstruction*, const HloInstruction*) { return true; };
+    const HloInstruction*& first = reads[0];
+    while (kernel_.FindArray(*first) == nullptr) {
+      if (first->operand_count() != 1) return {};
       for (const HloInstruction* other : reads) {
-        if (kernel_.FindArray(*other) != nullptr || !read->Identical(*other, any_operands))
-          return false;
+        if (kernel_.FindArray(*other) != nullptr || !first->Identical(*other, any_operand)) {
+          return {};
+        }
       }
-      for (const HloInstruction*& instruction : reads) instruction = instruction->operand(0);
+      for (const HloInstruction*& read : reads) read = read->operand(0);
     }
-    Array operand = *kernel_.FindArray(*read);
-    for (size_t i = 1; i < reads.size(); ++i) {
-      const Array* other = kernel_.FindArray(*reads[i]);
-      if (other == nullptr || other->shape != operand.shape) return false;
-      operand.pointer = kernel_.b().CreateSelect(IsTransform(i), other->pointer, operand.pointer);
+    for (const HloInstruction* leaf : reads) {
+      if (kernel_.FindArray(*leaf) == nullptr || !leaf->shape().IsArray() ||
+          leaf->shape() != first->shape()) {
+        return {};
+      }
     }
-    kernel_.BindArrays(*read, {operand});
-    return true;
+    return reads;
   }
 
-  // The radices after the first one, last one first.
-  std::vector<int64_t> LaterRadices() const {
-    return std::vector<int64_t>(radices_.rbegin(), radices_.rend() - 1);
-  }
-  // The first element of a block: the digits of the block's number in reverse.
-  Value* FirstOf(Value* block) {
-    const std::vector<int64_t> digits = LaterRadices();
-    const Index counters = math_.DelinearizeRowMajor(block, digits);
-    Value* first = math_.Constant(0);
-    for (size_t i = digits.size(); i-- > 0;) {
-      first = math_.Add(math_.Mul(first, digits[i]), counters[static_cast<int64_t>(i)]);
-    }
-    return first;
-  }
-  // Where an element lies before the first step, block by block.
+  // Where an element lies before the first step, block by block: the digits of the block's number
+  // in reverse.
   Value* PlaceOf(Value* element) {
     const int64_t blocks = length_ / radices_[0];
     Value* rest = math_.Rem(element, blocks);
     Value* block = math_.Constant(0);
-    for (const int64_t radix : LaterRadices()) {
-      block = math_.Add(math_.Mul(block, radix), math_.Rem(rest, radix));
-      rest = math_.Div(rest, radix);
+    for (size_t i = radices_.size() - 1; i > 0; --i) {
+      block = math_.Add(math_.Mul(block, radices_[i]), math_.Rem(rest, radices_[i]));
+      rest = math_.Div(rest, radices_[i]);
     }
     return math_.Add(math_.Mul(block, radices_[0]), math_.Div(element, blocks));
   }
-
-  // The first step repeats what computes an element of the operand for each element of a block. A
-  // loop of its own has it once: less for the device's compiler, which is what a transform costs
-  // first. (Lines of 128: 120 ms instead of 150 to 250; they run no slower.)
-  bool ReadsApart() const { return radices_.size() > 1 || ffts_.size() > 1; }
 
   // Joins `radix` transforms of length `done` to one, in place.
   absl::Status Step(int64_t done, int64_t radix, bool is_last) {
