@@ -17,10 +17,6 @@
 
 namespace onexpu::compiler {
 
-// Rows at a time: enough sums that no addition waits for the one before, few enough for the
-// registers.
-inline constexpr int64_t kDotRows = 8;
-
 // The operands' indices for one element of the result; what is contracted is filled in by Contract.
 struct DotIndices {
   DotIndices(const xla::HloInstruction& dot, absl::Span<llvm::Value* const> result);

@@ -18,6 +18,10 @@ inline constexpr int64_t kFewProducts = 32 << 10;
 // Columns below which a vector of work-items would be mostly empty.
 inline constexpr int64_t kFewestColumns = 8;
 
+// Rows that a kernel of dots has at a time: enough sums that no addition waits for the one before,
+// few enough for the registers.
+inline constexpr int64_t kDotRows = 8;
+
 // Multiply-adds.
 int64_t Products(const xla::HloInstruction& dot);
 

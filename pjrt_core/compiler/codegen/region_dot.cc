@@ -1,5 +1,6 @@
 // Dots inside of regions, a block of rows at a time.
 #include "pjrt_core/compiler/codegen/dot_block.h"
+#include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/region_work.h"
 #include "xla/shape_util.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "pjrt_core/compiler/codegen/dot_block.h"
 #include "pjrt_core/compiler/codegen/dot_queries.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/row_queries.h"

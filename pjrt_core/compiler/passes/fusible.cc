@@ -76,4 +76,21 @@ HloInstruction::FusionKind FusionKindOf(const HloInstruction& root) {
                                              : HloInstruction::FusionKind::kLoop;
 }
 
+bool IsPlainLoopRoot(const xla::HloInstruction& root) {
+  switch (root.opcode()) {
+    // In place or with a schedule of their own: not to be mixed with others.
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kTranspose:
+    case HloOpcode::kReduce:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kConvolution:
+    case HloOpcode::kDot:
+    case HloOpcode::kFft:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace onexpu::compiler

@@ -23,6 +23,10 @@ bool IsFusibleProducer(const xla::HloInstruction& instruction);
 // kLoop or kInput (reductions), by the operation at the root.
 xla::HloInstruction::FusionKind FusionKindOf(const xla::HloInstruction& root);
 
+// A result whose elements are computed each by itself, by no schedule of its own: kernels of such
+// can be one.
+bool IsPlainLoopRoot(const xla::HloInstruction& root);
+
 // Its instructions run one after the other as thunks: an entry, a loop, a branch; not a reducer or
 // a comparator, which are inlined by whoever calls them.
 bool IsExecuted(const xla::HloComputation& computation);

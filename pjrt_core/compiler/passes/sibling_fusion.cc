@@ -10,29 +10,8 @@
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
-namespace {
-
 using xla::HloInstruction;
 using xla::HloOpcode;
-
-bool IsPlainLoopRoot(const HloInstruction& root) {
-  switch (root.opcode()) {
-    // In place or with a schedule of their own: not to be mixed with others.
-    case HloOpcode::kDynamicUpdateSlice:
-    case HloOpcode::kConcatenate:
-    case HloOpcode::kTranspose:
-    case HloOpcode::kReduce:
-    case HloOpcode::kReduceWindow:
-    case HloOpcode::kConvolution:
-    case HloOpcode::kDot:
-    case HloOpcode::kFft:
-      return false;
-    default:
-      return true;
-  }
-}
-
-}  // namespace
 
 bool SiblingFusion::ShapesCompatibleForFusion(HloInstruction* first, HloInstruction* second) {
   // All results of one have the same dimensions and layout.

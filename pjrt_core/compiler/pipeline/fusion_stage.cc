@@ -5,6 +5,7 @@
 #include "pjrt_core/compiler/passes/fusion_parameter_order.h"
 #include "pjrt_core/compiler/passes/fusion_wrapper.h"
 #include "pjrt_core/compiler/passes/producer_fusion.h"
+#include "pjrt_core/compiler/passes/result_fusion.h"
 #include "pjrt_core/compiler/passes/row_fusion.h"
 #include "pjrt_core/compiler/passes/sibling_fusion.h"
 #include "pjrt_core/compiler/passes/sum_splitter.h"
@@ -25,6 +26,7 @@ void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline
   pipeline.AddPass<FusionWrapper>();
   pipeline.AddPass<RowFusion>(context.target);
   pipeline.AddPass<TransformFusion>();
+  pipeline.AddPass<ResultFusion>(context.target);
   pipeline.AddPass<CommutativeOperandOrder>();
   pipeline.AddPass<FusionParameterOrder>();
 }

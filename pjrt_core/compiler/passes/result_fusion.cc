@@ -1,0 +1,150 @@
+#include "pjrt_core/compiler/passes/result_fusion.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/small_region.h"
+#include "pjrt_core/compiler/passes/fusible.h"
+#include "xla/hlo/analysis/hlo_reachability.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Instructions of a kernel, beyond which registers and the device's compiler are worth more.
+constexpr int64_t kMostInstructions = 100;
+
+bool IsControlFlow(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kWhile ||
+         instruction.opcode() == HloOpcode::kConditional ||
+         instruction.opcode() == HloOpcode::kCall;
+}
+
+// Whether nothing in it has or decides a schedule but one element of the results for a work-item.
+bool IsPlainLoop(const HloInstruction& instruction) {
+  if (instruction.opcode() != HloOpcode::kFusion || !instruction.IsLoopFusion() ||
+      !instruction.control_predecessors().empty() || !instruction.control_successors().empty()) {
+    return false;
+  }
+  return absl::c_all_of(instruction.fused_instructions(), [](const HloInstruction* fused) {
+    const bool changes_layout =
+        fused->opcode() == HloOpcode::kCopy &&
+        !xla::LayoutUtil::LayoutsInShapesEqual(fused->shape(), fused->operand(0)->shape());
+    return IsPlainLoopRoot(*fused) && !changes_layout;
+  });
+}
+
+// Whether what `fusion` does with its operand is elementwise, with no change of layout: then an
+// element of the operand is for one element of the results.
+bool ReadsInPlace(const HloInstruction& fusion, int64_t operand_index) {
+  const HloInstruction* parameter = fusion.fused_parameter(operand_index);
+  absl::flat_hash_set<const HloInstruction*> visited = {parameter};
+  std::vector<const HloInstruction*> open = {parameter};
+  while (!open.empty()) {
+    const HloInstruction* current = open.back();
+    open.pop_back();
+    for (const HloInstruction* user : current->users()) {
+      if (user->opcode() == HloOpcode::kTuple || !visited.insert(user).second) continue;
+      if (!user->IsElementwise() ||
+          !xla::Shape::Equal().IgnoreElementType()(user->shape(), parameter->shape())) {
+        return false;
+      }
+      open.push_back(user);
+    }
+  }
+  return true;
+}
+
+bool CanMerge(const HloInstruction& producer, const HloInstruction& consumer,
+              const xla::HloReachabilityMap& reachable) {
+  if (!IsPlainLoop(producer) || !producer.shape().IsArray() ||
+      !xla::Shape::Equal().IgnoreElementType()(producer.shape(), OneResultOf(consumer).shape())) {
+    return false;
+  }
+  const int64_t instructions =
+      producer.fused_instruction_count() + consumer.fused_instruction_count();
+  const int64_t arguments = producer.operand_count() + consumer.operand_count() +
+                            xla::ShapeUtil::GetLeafCount(consumer.shape()) + 1;
+  if (instructions > kMostInstructions || arguments > kLargestKernelArguments) return false;
+  for (const int64_t index : consumer.OperandIndices(&producer)) {
+    if (!ReadsInPlace(consumer, index)) return false;
+  }
+  // What the consumer may write over has to be read at the same place.
+  for (int64_t i = 0; i < producer.operand_count(); ++i) {
+    const HloInstruction* operand = producer.operand(i);
+    const bool may_be_written_over = xla::ShapeUtil::ElementsIn(operand->shape()) ==
+                                         xla::ShapeUtil::ElementsIn(producer.shape()) &&
+                                     !consumer.OperandIndices(operand).empty();
+    if (may_be_written_over && !ReadsInPlace(producer, i)) return false;
+  }
+  // Nobody who waits for the producer may have to be there before the consumer.
+  return absl::c_all_of(producer.users(), [&](const HloInstruction* user) {
+    return user == &consumer || !reachable.IsReachable(user, &consumer);
+  });
+}
+
+bool MergeIn(xla::HloComputation* computation) {
+  std::vector<HloInstruction*> consumers = computation->MakeInstructionPostOrder();
+  absl::c_reverse(consumers);
+  std::unique_ptr<xla::HloReachabilityMap> reachable;
+  bool changed = false;
+  absl::flat_hash_set<const HloInstruction*> merged;
+  for (HloInstruction* consumer : consumers) {
+    if (merged.contains(consumer) || !IsPlainLoop(*consumer)) continue;
+    for (int64_t i = 0; i < consumer->operand_count();) {
+      HloInstruction* producer = consumer->mutable_operand(i);
+      if (reachable == nullptr) reachable = xla::HloReachabilityMap::Build(computation);
+      if (!CanMerge(*producer, *consumer, *reachable)) {
+        ++i;
+        continue;
+      }
+      merged.insert(producer);
+      if (producer->user_count() == 1) {
+        consumer->MergeFusionInstruction(producer);
+        TF_CHECK_OK(computation->RemoveInstruction(producer));
+      } else {
+        consumer->MergeFusionInstructionIntoMultiOutput(producer);
+      }
+      reachable = nullptr;  // who waited for one waits for both
+      changed = true;
+      i = 0;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ResultFusion::RunImpl(xla::HloModule* module,
+                                           const absl::flat_hash_set<absl::string_view>&) {
+  bool changed = false;
+  absl::flat_hash_set<xla::HloComputation*> seen = {module->entry_computation()};
+  std::vector<xla::HloComputation*> open = {module->entry_computation()};
+  while (!open.empty()) {
+    xla::HloComputation* computation = open.back();
+    open.pop_back();
+    changed |= MergeIn(computation);
+    for (const HloInstruction* instruction : computation->instructions()) {
+      if (!IsControlFlow(*instruction) || IsSmallRegion(*instruction, target_)) continue;
+      for (xla::HloComputation* called : instruction->called_computations()) {
+        if (seen.insert(called).second) open.push_back(called);
+      }
+    }
+  }
+  return changed;
+}
+
+}  // namespace onexpu::compiler
