@@ -1,10 +1,14 @@
 #include "pjrt_core/compiler/codegen/ir_index.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 #include "absl/algorithm/container.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Support/MathExtras.h"
+#include "xla/util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -36,6 +40,31 @@ llvm::Value* WorkItemNumber(llvm::Value* value) {
   const bool is_number =
       name == "_Z13get_global_idj" || name == "_Z12get_local_idj" || name == "_Z12get_group_idj";
   return is_number ? call : nullptr;
+}
+
+// floor(x / divisor) is x * multiplier >> shift, with no product beyond 32 bits.
+struct Reciprocal {
+  uint32_t multiplier;
+  int shift;
+};
+
+// The smallest one that is exact for each x below `limit`; nothing for powers of two, which need
+// none. T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication", 1994:
+// with multiplier = ceil(2^shift / divisor), its error multiplier * divisor - 2^shift times x has
+// to stay below 2^shift.
+std::optional<Reciprocal> ReciprocalOf(int64_t divisor, int64_t limit) {
+  constexpr int64_t kGreatestLimit = int64_t{1} << 31;  // of 32 bits
+  if (llvm::isPowerOf2_64(divisor) || limit < 1 || limit > kGreatestLimit) return std::nullopt;
+  const uint64_t greatest = limit - 1;
+  for (int shift = 1; shift < 32; ++shift) {
+    const uint64_t power = uint64_t{1} << shift;
+    const uint64_t multiplier = xla::CeilOfRatio<uint64_t>(power, divisor);
+    if (greatest * multiplier > std::numeric_limits<uint32_t>::max()) break;
+    if (greatest * (multiplier * divisor - power) < power) {
+      return Reciprocal{static_cast<uint32_t>(multiplier), shift};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -101,6 +130,28 @@ llvm::Value* IndexMath::Rem(llvm::Value* lhs, llvm::Value* rhs) {
   return Remember(key, builder_.CreateURem(lhs, rhs));
 }
 
+// A CPU's compiler calls a function to divide a vector of integers by a constant.
+llvm::Value* IndexMath::Quotient(llvm::Value* value, int64_t divisor, int64_t limit) {
+  const std::optional<Reciprocal> reciprocal =
+      type_->getBitWidth() == 32 ? ReciprocalOf(divisor, limit) : std::nullopt;
+  if (!reciprocal.has_value()) return Div(value, divisor);
+  const Key key{Operation::kDiv, value, Constant(divisor)};
+  if (llvm::Value* found = Find(key)) return found;
+  llvm::Value* multiplier = llvm::ConstantInt::get(type_, reciprocal->multiplier);
+  return Remember(key,
+                  builder_.CreateLShr(builder_.CreateMul(value, multiplier), reciprocal->shift));
+}
+
+llvm::Value* IndexMath::TakeOff(llvm::Value*& rest, int64_t extent, int64_t& limit) {
+  llvm::Value* value = rest;
+  rest = Quotient(value, extent, limit);
+  limit /= extent;
+  if (llvm::isPowerOf2_64(extent)) return Rem(value, extent);
+  const Key key{Operation::kRem, value, Constant(extent)};
+  if (llvm::Value* found = Find(key)) return found;
+  return Remember(key, builder_.CreateSub(value, builder_.CreateMul(rest, Constant(extent))));
+}
+
 llvm::Value* IndexMath::Minimum(llvm::Value* value, int64_t limit) {
   llvm::Value* bound = Constant(limit);
   return builder_.CreateSelect(builder_.CreateICmpSLT(value, bound), value, bound);
@@ -132,8 +183,10 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
   const std::vector<int64_t> order = MinorToMajor(shape);
   // The most major dimension that has an extent needs no remainder: the rest is smaller than it.
   int64_t last = -1;
+  int64_t limit = 1;
   for (int64_t dimension : order) {
     if (shape.dimensions(dimension) != 1) last = dimension;
+    limit *= shape.dimensions(dimension);
   }
   for (int64_t dimension : order) {
     const int64_t extent = shape.dimensions(dimension);
@@ -142,8 +195,7 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
     } else if (dimension == last) {
       values[dimension] = rest;
     } else {
-      values[dimension] = Rem(rest, extent);
-      rest = Div(rest, extent);
+      values[dimension] = TakeOff(rest, extent, limit);
     }
   }
   llvm::Value* wide = linear->getType() == builder_.getInt64Ty()
@@ -190,13 +242,13 @@ llvm::Value* IndexMath::Widen(llvm::Value* value) {
 Index IndexMath::DelinearizeRowMajor(llvm::Value* linear, absl::Span<const int64_t> dimensions) {
   llvm::Value* rest = ToIndexType(linear);
   std::vector<llvm::Value*> values(dimensions.size());
+  int64_t limit = xla::Product(dimensions);
   for (int64_t i = dimensions.size() - 1; i >= 0; --i) {
     if (dimensions[i] == 1) {
       values[i] = Constant(0);
-      continue;
+    } else {
+      values[i] = i == 0 ? rest : TakeOff(rest, dimensions[i], limit);
     }
-    values[i] = i == 0 ? rest : Rem(rest, dimensions[i]);
-    if (i != 0) rest = Div(rest, dimensions[i]);
   }
   return Index(std::move(values));
 }

@@ -97,6 +97,11 @@ class IndexMath {
   enum class Operation { kAdd, kSub, kMul, kDiv, kRem, kConvert, kClamp };
   using Key = std::tuple<Operation, llvm::Value*, llvm::Value*>;
 
+  // The quotient of what is smaller than `limit`.
+  llvm::Value* Quotient(llvm::Value* value, int64_t divisor, int64_t limit);
+  // Takes the position along a dimension of `extent` off `rest`, which is smaller than `limit`.
+  llvm::Value* TakeOff(llvm::Value*& rest, int64_t extent, int64_t& limit);
+
   llvm::Value* Find(const Key& key) const;
   llvm::Value* Remember(const Key& key, llvm::Value* value);
 

@@ -1,0 +1,75 @@
+// Positions in arrays: LLVM folds the generated arithmetic on constants, so that every position is
+// seen without a device.
+#include "pjrt_core/compiler/codegen/ir_index.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+class IndexMathTest : public ::testing::TestWithParam<int> {
+ protected:
+  IndexMath Math() {
+    return IndexMath(builder_, builder_.getIntNTy(GetParam()), /*wide_places=*/false);
+  }
+  static std::vector<int64_t> ValuesOf(const Index& index) {
+    std::vector<int64_t> values;
+    for (llvm::Value* value : index.values()) {
+      values.push_back(llvm::cast<llvm::ConstantInt>(value)->getSExtValue());
+    }
+    return values;
+  }
+
+  llvm::LLVMContext context_;
+  llvm::IRBuilder<> builder_{context_};
+};
+
+// Powers of two, extents with a reciprocal of 32 bits, and products that have none.
+const std::vector<std::vector<int64_t>> kExtents = {
+    {6, 32}, {32, 6}, {3, 5, 7}, {1, 9, 1, 11}, {641, 97}, {5, 13107}, {13107, 5}, {257, 255, 7}};
+
+TEST_P(IndexMathTest, PositionsInRowMajorOrder) {
+  for (const std::vector<int64_t>& extents : kExtents) {
+    std::vector<int64_t> expected(extents.size(), 0);
+    int64_t count = 1;
+    for (const int64_t extent : extents) count *= extent;
+    for (int64_t linear = 0; linear < count; ++linear) {
+      IndexMath math = Math();
+      ASSERT_EQ(ValuesOf(math.DelinearizeRowMajor(math.Constant(linear), extents)), expected);
+      for (size_t d = extents.size(); d-- > 0 && ++expected[d] == extents[d];) expected[d] = 0;
+    }
+  }
+}
+
+TEST_P(IndexMathTest, PositionsInMemoryOrder) {
+  const xla::Shape shape =
+      xla::ShapeUtil::MakeShapeWithDenseLayout(xla::F32, {6, 10, 21}, {1, 2, 0});
+  for (int64_t linear = 0; linear < 6 * 10 * 21; ++linear) {
+    IndexMath math = Math();
+    const Index index = math.Delinearize(math.Constant(linear), shape);
+    const std::vector<int64_t> expected = {linear / 210, linear % 10, linear / 10 % 21};
+    ASSERT_EQ(ValuesOf(index), expected);
+  }
+}
+
+// The greatest array of 32 bits.
+TEST_P(IndexMathTest, PositionsInALargeArray) {
+  const std::vector<int64_t> extents = {2147483647 / 1500, 1500};
+  for (const int64_t linear : {int64_t{0}, int64_t{1499}, int64_t{1500}, int64_t{2147482499}}) {
+    IndexMath math = Math();
+    const std::vector<int64_t> expected = {linear / 1500, linear % 1500};
+    EXPECT_EQ(ValuesOf(math.DelinearizeRowMajor(math.Constant(linear), extents)), expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, IndexMathTest, ::testing::Values(32, 64));
+
+}  // namespace
+}  // namespace onexpu::compiler
