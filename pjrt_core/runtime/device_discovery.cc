@@ -110,6 +110,17 @@ void SetDriverOptions() {
   setenv(kDriverOptionsVariable, options.c_str(), /*overwrite=*/1);
 }
 
+// oneDNN and oneMKL compute on the CPU device in host tasks, which SYCL runs on one thread by
+// default. When one ends, that thread hands over what waited for it, and waits there for the host
+// tasks of other queues that the same command waits for (SYCL 2026.1): which is for ever if they
+// are next on this thread. The tasks of a queue follow each other, so there are never more such
+// waits than other queues: those of the devices, and a few of users' libraries.
+void SetHostTaskThreads(int64_t num_cpu_devices) {
+  constexpr int64_t kForOtherQueues = 7;
+  setenv("SYCL_QUEUE_THREAD_POOL_SIZE", absl::StrCat(num_cpu_devices + kForOtherQueues).c_str(),
+         /*overwrite=*/0);
+}
+
 }  // namespace
 
 void PrepareCpuDriver() {
@@ -124,6 +135,7 @@ void PrepareCpuDriver() {
 absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int64_t num_cpu_devices) {
   ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
   PrepareCpuDriver();
+  SetHostTaskThreads(num_cpu_devices);
 
   std::vector<sycl::device> gpus;
   std::vector<sycl::device> cpus;
