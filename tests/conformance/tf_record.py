@@ -21,8 +21,8 @@ import sys
 import time
 import traceback
 import unittest
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from types import ModuleType, TracebackType
 
 BEGUN = "begun"
 # Methods of TensorFlow's base classes that a loader takes for tests.
@@ -126,11 +126,25 @@ def _recorded(record: pathlib.Path) -> set[str]:
     return {entry["case"] for entry in entries if entry["outcome"] != BEGUN}
 
 
+def _name_xpu(module: ModuleType) -> None:
+    """Lets tests that name their platform by a list of devices (xla_call_module_test) name XPU."""
+    for test in vars(module).values():
+        original = getattr(test, "testing_platform", None)
+        if not isinstance(test, type) or original is None:
+            continue
+
+        def platform(self: unittest.TestCase, original: Callable[..., str] = original) -> str:
+            return "XPU" if self.device == "XPU" else original(self)
+
+        test.testing_platform = platform
+
+
 def _run_module(arguments: argparse.Namespace) -> None:
     """Stands in for the `main` that a file of tests ends with."""
     from absl import flags
 
     flags.FLAGS(["tests", *arguments.flags], known_only=True)
+    _name_xpu(sys.modules["__main__"])
     done = _recorded(arguments.record)
     only = set(json.loads(arguments.only.read_text())) if arguments.only else None
     loaded = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])

@@ -31,6 +31,7 @@ void RegisterTranslations() {
   RegisterStridedSliceUpdates();
   RegisterTransposes();
   RegisterTridiagonalSolve();
+  RegisterXlaCallModule();
 }
 
 }  // namespace onexpu::tf_plugin

@@ -33,6 +33,7 @@ void RegisterStatelessRandom();
 void RegisterStridedSliceUpdates();
 void RegisterTransposes();
 void RegisterTridiagonalSolve();
+void RegisterXlaCallModule();
 
 }  // namespace onexpu::tf_plugin
 

@@ -46,7 +46,7 @@ _UNSWEPT = {
     "SymbolicGradient": "gradients are made in Python since TensorFlow 1",
     "UniformQuantizedConvolution": "as UniformQuantizedDot, with twenty attributes more",
     "XlaCustomCall XlaCustomCallV2": "calls what the user registered, test_op_sweep.py one that nobody did",
-    "XlaCallModule": "takes a serialised StableHLO module, as jax2tf makes it; nothing here makes one yet",
+    "XlaCallModule": "takes a serialised StableHLO module: test_jax2tf.py",
     "_FusedConv2D": "made by TensorFlow's optimiser of convolutions that follow each other",
     "_VarHandlesOp": "several VarHandleOps, made by TensorFlow's optimiser",
     "XlaIf": "its translation reads an attribute that the op does not have",
@@ -57,7 +57,7 @@ _UNSWEPT = {
     " Conv3DBackpropInput": "only graphs of TensorFlow's first versions may have it; test_old_ops.py imports some",
     "HostConst": "a Const that TensorFlow's own passes put on the host",
     "MakeWeakResourceHandle": "gives a resource that nothing reads",
-    "OnexpuBufferAddress OnexpuDynamicKernel OnexpuExport OnexpuImport OnexpuKernel OnexpuLeadingRows _OnexpuCountRun":
+    "OnexpuBufferAddress OnexpuCompilerIr OnexpuDynamicKernel OnexpuExport OnexpuImport OnexpuKernel OnexpuLeadingRows _OnexpuCountRun":
         "onexpu's own, which tests/onexpu runs",
 }
 UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
