@@ -48,6 +48,7 @@ void RegisterKernels() {
   RegisterSyncDeviceKernel();
   RegisterHandOverOps();
   RegisterRunCounter();
+  RegisterCompilerIrKernel();
   RegisterHostLogicKernels();
 }
 

@@ -159,6 +159,22 @@ OpDefBuilder AddressOp(const char* name) {
   return op;
 }
 
+// What a function becomes on XPU; see kernels/compiler_ir_kernel.cc. Its first arguments are
+// described, the others are the inputs. Stateful, so that it is not evaluated ahead of time.
+OpDefBuilder CompilerIrOp() {
+  OpDefBuilder op("OnexpuCompilerIr");
+  op.Input("inputs: input_types")
+      .Output("text: string")
+      .Attr("function: func")
+      .Attr("stage: string")
+      .Attr("argument_types: list(type) >= 0 = []")
+      .Attr("argument_shapes: list(shape) >= 0 = []")
+      .Attr("input_types: list(type) >= 0")
+      .SetIsStateful()
+      .SetShapeFn(tensorflow::shape_inference::ScalarShape);
+  return op;
+}
+
 // Counts runs of a graph; see placement_pass.h.
 OpDefBuilder CountRunOp() {
   OpDefBuilder op("_OnexpuCountRun");
@@ -187,6 +203,7 @@ absl::Status RegisterOps() {
   Register(ImportOp());
   Register(AddressOp("OnexpuBufferAddress"));
   Register(AddressOp("OnexpuExport"));
+  Register(CompilerIrOp());
   Register(CountRunOp());
   return absl::OkStatus();
 }

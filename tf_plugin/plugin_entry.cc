@@ -20,6 +20,7 @@
 #include "tf_plugin/onexpu_ops.h"
 #include "tf_plugin/parallel_concat.h"
 #include "tf_plugin/placement_pass.h"
+#include "tf_plugin/python_functions.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/xla_backend.h"
 #include "tf_plugin/xla_flags.h"
@@ -87,4 +88,5 @@ extern "C" ONEXPU_EXPORT void TF_InitKernel() {
   if (!onexpu::tf_plugin::kernels_wanted) return;
   onexpu::tf_plugin::RegisterLastingDevices(onexpu::tf_plugin::kDevicePriority + 1);
   onexpu::tf_plugin::RegisterKernels();
+  onexpu::tf_plugin::ExtendPythonFunctions();
 }

@@ -43,6 +43,7 @@ void RegisterOnexpuKernelOps();
 void RegisterSyncDeviceKernel();
 void RegisterHandOverOps();
 void RegisterRunCounter();
+void RegisterCompilerIrKernel();
 
 }  // namespace onexpu::tf_plugin
 

@@ -1,0 +1,53 @@
+#include "tf_plugin/python_functions.h"
+
+#include <dlfcn.h>
+
+#include "tensorflow/core/platform/logging.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+// In a namespace of its own, not in the user's `__main__`. Context.get_compiler_ir is what
+// tf.function's experimental_get_compiler_ir calls.
+constexpr char kExtension[] = R"(exec('''
+import functools
+
+from tensorflow.python.eager import context
+
+original = context.Context.get_compiler_ir
+
+@functools.wraps(original)
+def get_compiler_ir(self, *arguments, **named):
+    from onexpu import _compiler_ir
+
+    return _compiler_ir.get_compiler_ir(original, self, *arguments, **named)
+
+context.Context.get_compiler_ir = get_compiler_ir
+''', {}))";
+
+template <typename Function>
+Function* Find(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
+}  // namespace
+
+void ExtendPythonFunctions() {
+  // Looked up and not linked: a program in C++ that loads the plugin has no Python.
+  auto* const is_initialized = Find<int()>("Py_IsInitialized");
+  auto* const ensure = Find<int()>("PyGILState_Ensure");
+  auto* const release = Find<void(int)>("PyGILState_Release");
+  auto* const run = Find<int(const char*)>("PyRun_SimpleString");
+  if (is_initialized == nullptr || ensure == nullptr || release == nullptr || run == nullptr ||
+      is_initialized() == 0) {
+    return;
+  }
+  const int state = ensure();
+  const bool failed = run(kExtension) != 0;
+  release(state);
+  if (failed) {
+    LOG(WARNING) << "onexpu: experimental_get_compiler_ir does not know XPU in this process";
+  }
+}
+
+}  // namespace onexpu::tf_plugin
