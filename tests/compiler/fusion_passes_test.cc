@@ -522,6 +522,51 @@ ENTRY e {
   EXPECT_FALSE(MergeResults(module.get()).value());
 }
 
+// What the second takes off an array in its place, the sum has to have read before.
+TEST(ResultFusionTest, WhatOthersReadInItsPlaceStaysApart) {
+  const auto module = ParseModule(R"(
+HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT r = f32[] add(a, b) }
+direction { g = f32[8] parameter(0)
+  ROOT r = f32[8] tanh(g) }
+step { x = f32[8] parameter(0)
+  d = f32[8] parameter(1)
+  ROOT r = f32[8] subtract(x, d) }
+along { x = f32[8] parameter(0)
+  d = f32[8] parameter(1)
+  p = f32[8] multiply(x, d)
+  z = f32[] constant(0)
+  ROOT r = f32[] reduce(p, z), dimensions={0}, to_apply=add }
+ENTRY e {
+  x = f32[8] parameter(0)
+  g = f32[8] parameter(1)
+  direction = f32[8] fusion(g), kind=kLoop, calls=direction
+  step = f32[8] fusion(x, direction), kind=kLoop, calls=step
+  along = f32[] fusion(x, direction), kind=kInput, calls=along
+  ROOT t = (f32[8], f32[]) tuple(step, along)
+})");
+  EXPECT_FALSE(MergeResults(module.get()).value());
+}
+
+// The program's result stays its root, though what follows from it goes to a callback alone.
+TEST(ResultFusionTest, TheRootIsNobodysPart) {
+  const auto module = ParseModule(R"(
+HloModule m
+sine { a = f32[8] parameter(0)
+  ROOT r = f32[8] sine(a) }
+double { a = f32[8] parameter(0)
+  ROOT r = f32[8] add(a, a) }
+ENTRY e {
+  a = f32[8] parameter(0)
+  ROOT sine = f32[8] fusion(a), kind=kLoop, calls=sine
+  double = f32[8] fusion(sine), kind=kLoop, calls=double
+  tell = () custom-call(double), custom_call_target="tell", custom_call_has_side_effect=true
+})");
+  EXPECT_FALSE(MergeResults(module.get()).value());
+}
+
 // A loop that is one kernel has no launches to spare.
 TEST(ResultFusionTest, SmallLoopsStayAsTheyAre) {
   const auto of_size = [](absl::string_view size) {

@@ -67,3 +67,21 @@ def test_who_waits_between_them_keeps_kernels_apart(xpu) -> None:
     actual = jax.jit(lambda x: function(jnp, x))(jax.device_put(x, xpu))
     for result, reference in zip(actual, expected, strict=True):
         np.testing.assert_allclose(np.asarray(result), reference, rtol=2e-6)  # powers: 4 units each
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_what_follows_from_the_result_goes_to_a_callback_alone(xpu, rows) -> None:
+    """The result is the program's root, elementwise or a sum of rows."""
+    x = jax.device_put(np.arange(24, dtype=np.float32).reshape(4, 6) + 1, xpu)
+    told = []
+
+    @jax.jit
+    def function(x):
+        y = jnp.sum(x, 1) if rows else jnp.sqrt(x)
+        jax.debug.callback(lambda value: told.append(np.asarray(value)), x / y[:, None] if rows else y + 1)
+        return y
+
+    y = np.asarray(function(x))
+    jax.effects_barrier()
+    np.testing.assert_allclose(y, np.sum(x, 1) if rows else np.sqrt(x), rtol=1e-6)
+    np.testing.assert_allclose(told[0], np.asarray(x) / y[:, None] if rows else y + 1, rtol=1e-6)

@@ -49,9 +49,9 @@ struct Reciprocal {
 };
 
 // The smallest one that is exact for each x below `limit`; nothing for powers of two, which need
-// none. T. Granlund and P. Montgomery, "Division by Invariant Integers using Multiplication", 1994:
-// with multiplier = ceil(2^shift / divisor), its error multiplier * divisor - 2^shift times x has
-// to stay below 2^shift.
+// none, and where no multiplier fits. T. Granlund and P. Montgomery, "Division by Invariant
+// Integers using Multiplication", 1994: with multiplier = ceil(2^shift / divisor), its error
+// multiplier * divisor - 2^shift times x has to stay below 2^shift.
 std::optional<Reciprocal> ReciprocalOf(int64_t divisor, int64_t limit) {
   constexpr int64_t kGreatestLimit = int64_t{1} << 31;  // of 32 bits
   if (llvm::isPowerOf2_64(divisor) || limit < 1 || limit > kGreatestLimit) return std::nullopt;
@@ -139,17 +139,18 @@ llvm::Value* IndexMath::Quotient(llvm::Value* value, int64_t divisor, int64_t li
   if (llvm::Value* found = Find(key)) return found;
   llvm::Value* multiplier = llvm::ConstantInt::get(type_, reciprocal->multiplier);
   return Remember(key,
-                  builder_.CreateLShr(builder_.CreateMul(value, multiplier), reciprocal->shift));
+                  builder_.CreateLShr(builder_.CreateNUWMul(value, multiplier), reciprocal->shift));
 }
 
 llvm::Value* IndexMath::TakeOff(llvm::Value*& rest, int64_t extent, int64_t& limit) {
   llvm::Value* value = rest;
   rest = Quotient(value, extent, limit);
-  limit /= extent;
+  limit /= std::max<int64_t>(extent, 1);  // of nothing no element is asked for
   if (llvm::isPowerOf2_64(extent)) return Rem(value, extent);
   const Key key{Operation::kRem, value, Constant(extent)};
   if (llvm::Value* found = Find(key)) return found;
-  return Remember(key, builder_.CreateSub(value, builder_.CreateMul(rest, Constant(extent))));
+  return Remember(
+      key, builder_.CreateSub(value, Mul(rest, extent), "", /*HasNUW=*/true, /*HasNSW=*/true));
 }
 
 llvm::Value* IndexMath::Minimum(llvm::Value* value, int64_t limit) {

@@ -14,7 +14,7 @@ namespace onexpu::compiler {
 // Work-items of the one work-group that runs a region.
 int64_t RegionWorkItems(const Target& target);
 
-// `instruction` is a kWhile, kConditional or kCall; what it calls is scheduled.
+// `instruction` is a kWhile, kConditional or kCall.
 bool IsSmallRegion(const xla::HloInstruction& instruction, const Target& target);
 
 }  // namespace onexpu::compiler

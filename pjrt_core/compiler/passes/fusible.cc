@@ -60,13 +60,16 @@ bool IsFusibleProducer(const HloInstruction& instruction) {
   }
 }
 
+bool IsControlFlow(const HloInstruction& instruction) {
+  return instruction.opcode() == HloOpcode::kWhile ||
+         instruction.opcode() == HloOpcode::kConditional ||
+         instruction.opcode() == HloOpcode::kCall;
+}
+
 bool IsExecuted(const xla::HloComputation& computation) {
   if (computation.IsFusionComputation()) return false;
   for (const HloInstruction* caller : computation.caller_instructions()) {
-    if (caller->opcode() != HloOpcode::kWhile && caller->opcode() != HloOpcode::kConditional &&
-        caller->opcode() != HloOpcode::kCall) {
-      return false;
-    }
+    if (!IsControlFlow(*caller)) return false;
   }
   return true;
 }

@@ -27,6 +27,9 @@ xla::HloInstruction::FusionKind FusionKindOf(const xla::HloInstruction& root);
 // can be one.
 bool IsPlainLoopRoot(const xla::HloInstruction& root);
 
+// A kWhile, kConditional or kCall, whose computations are executed.
+bool IsControlFlow(const xla::HloInstruction& instruction);
+
 // Its instructions run one after the other as thunks: an entry, a loop, a branch; not a reducer or
 // a comparator, which are inlined by whoever calls them.
 bool IsExecuted(const xla::HloComputation& computation);

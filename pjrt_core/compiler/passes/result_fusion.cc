@@ -1,7 +1,6 @@
 #include "pjrt_core/compiler/passes/result_fusion.h"
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -11,12 +10,13 @@
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/small_region.h"
 #include "pjrt_core/compiler/passes/fusible.h"
-#include "xla/hlo/analysis/hlo_reachability.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/layout_util.h"
 #include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -26,12 +26,6 @@ using xla::HloOpcode;
 
 // Instructions of a kernel, beyond which registers and the device's compiler are worth more.
 constexpr int64_t kMostInstructions = 100;
-
-bool IsControlFlow(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kWhile ||
-         instruction.opcode() == HloOpcode::kConditional ||
-         instruction.opcode() == HloOpcode::kCall;
-}
 
 // Whether nothing in it has or decides a schedule but one element of the results for a work-item.
 bool IsPlainLoop(const HloInstruction& instruction) {
@@ -68,9 +62,61 @@ bool ReadsInPlace(const HloInstruction& fusion, int64_t operand_index) {
   return true;
 }
 
-bool CanMerge(const HloInstruction& producer, const HloInstruction& consumer,
-              const xla::HloReachabilityMap& reachable) {
-  if (!IsPlainLoop(producer) || !producer.shape().IsArray() ||
+// An array that outlives the computation's run in its place: a donated argument, or state of a
+// loop.
+bool MayBeWrittenInPlace(const HloInstruction& array) {
+  const HloInstruction* source = &array;
+  while (source->opcode() == HloOpcode::kGetTupleElement) source = source->operand(0);
+  return source->opcode() == HloOpcode::kParameter;
+}
+
+// What the consumer may write over, others have to have read before. The producer's place is the
+// consumer's then: it may read an array at that place alone, and who waits for its result cannot
+// read the array at all, but of a copy.
+bool LeavesOthersTheirOperands(const HloInstruction& producer, const HloInstruction& consumer) {
+  const int64_t elements = xla::ShapeUtil::ElementsIn(producer.shape());
+  const auto may_be_written_over = [&](const HloInstruction& array) {
+    return xla::ShapeUtil::ElementsIn(array.shape()) == elements &&
+           !consumer.OperandIndices(&array).empty();
+  };
+  for (int64_t i = 0; i < producer.operand_count(); ++i) {
+    if (may_be_written_over(*producer.operand(i)) && !ReadsInPlace(producer, i)) return false;
+  }
+  return absl::c_all_of(producer.users(), [&](const HloInstruction* user) {
+    return user == &consumer || absl::c_none_of(user->operands(), [&](const HloInstruction* array) {
+             return array != &producer && array->shape().IsArray() && MayBeWrittenInPlace(*array) &&
+                    may_be_written_over(*array);
+           });
+  });
+}
+
+// Whether `end` has to wait for one of the other users of `producer`: it could not have the
+// producer's result, too.
+bool WaitsForAnotherUser(const HloInstruction& end, const HloInstruction& producer) {
+  absl::flat_hash_set<const HloInstruction*> visited;
+  std::vector<const HloInstruction*> open;
+  const auto add = [&](const std::vector<HloInstruction*>& followers) {
+    for (const HloInstruction* follower : followers) {
+      if (visited.insert(follower).second) open.push_back(follower);
+    }
+  };
+  visited.insert(&end);
+  add(producer.users());
+  while (!open.empty()) {
+    const HloInstruction* current = open.back();
+    open.pop_back();
+    if (absl::c_linear_search(current->users(), &end) ||
+        absl::c_linear_search(current->control_successors(), &end)) {
+      return true;
+    }
+    add(current->users());
+    add(current->control_successors());
+  }
+  return false;
+}
+
+bool CanMerge(const HloInstruction& producer, const HloInstruction& consumer) {
+  if (producer.IsRoot() || !IsPlainLoop(producer) || !producer.shape().IsArray() ||
       !xla::Shape::Equal().IgnoreElementType()(producer.shape(), OneResultOf(consumer).shape())) {
     return false;
   }
@@ -82,43 +128,29 @@ bool CanMerge(const HloInstruction& producer, const HloInstruction& consumer,
   for (const int64_t index : consumer.OperandIndices(&producer)) {
     if (!ReadsInPlace(consumer, index)) return false;
   }
-  // What the consumer may write over has to be read at the same place.
-  for (int64_t i = 0; i < producer.operand_count(); ++i) {
-    const HloInstruction* operand = producer.operand(i);
-    const bool may_be_written_over = xla::ShapeUtil::ElementsIn(operand->shape()) ==
-                                         xla::ShapeUtil::ElementsIn(producer.shape()) &&
-                                     !consumer.OperandIndices(operand).empty();
-    if (may_be_written_over && !ReadsInPlace(producer, i)) return false;
-  }
-  // Nobody who waits for the producer may have to be there before the consumer.
-  return absl::c_all_of(producer.users(), [&](const HloInstruction* user) {
-    return user == &consumer || !reachable.IsReachable(user, &consumer);
-  });
+  return LeavesOthersTheirOperands(producer, consumer) && !WaitsForAnotherUser(consumer, producer);
 }
 
-bool MergeIn(xla::HloComputation* computation) {
+absl::StatusOr<bool> MergeIn(xla::HloComputation* computation) {
   std::vector<HloInstruction*> consumers = computation->MakeInstructionPostOrder();
   absl::c_reverse(consumers);
-  std::unique_ptr<xla::HloReachabilityMap> reachable;
   bool changed = false;
   absl::flat_hash_set<const HloInstruction*> merged;
   for (HloInstruction* consumer : consumers) {
     if (merged.contains(consumer) || !IsPlainLoop(*consumer)) continue;
     for (int64_t i = 0; i < consumer->operand_count();) {
       HloInstruction* producer = consumer->mutable_operand(i);
-      if (reachable == nullptr) reachable = xla::HloReachabilityMap::Build(computation);
-      if (!CanMerge(*producer, *consumer, *reachable)) {
+      if (!CanMerge(*producer, *consumer)) {
         ++i;
         continue;
       }
       merged.insert(producer);
       if (producer->user_count() == 1) {
         consumer->MergeFusionInstruction(producer);
-        TF_CHECK_OK(computation->RemoveInstruction(producer));
+        TF_RETURN_IF_ERROR(computation->RemoveInstruction(producer));
       } else {
         consumer->MergeFusionInstructionIntoMultiOutput(producer);
       }
-      reachable = nullptr;  // who waited for one waits for both
       changed = true;
       i = 0;
     }
@@ -136,7 +168,8 @@ absl::StatusOr<bool> ResultFusion::RunImpl(xla::HloModule* module,
   while (!open.empty()) {
     xla::HloComputation* computation = open.back();
     open.pop_back();
-    changed |= MergeIn(computation);
+    TF_ASSIGN_OR_RETURN(const bool merged, MergeIn(computation));
+    changed |= merged;
     for (const HloInstruction* instruction : computation->instructions()) {
       if (!IsControlFlow(*instruction) || IsSmallRegion(*instruction, target_)) continue;
       for (xla::HloComputation* called : instruction->called_computations()) {

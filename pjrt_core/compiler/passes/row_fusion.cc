@@ -31,7 +31,7 @@ bool IsPlainLoop(const HloInstruction& instruction) {
 bool IsTakenBy(const HloInstruction& producer, const HloInstruction& consumer, int64_t number,
                const Rows& rows) {
   return producer.opcode() == xla::HloOpcode::kFusion && producer.user_count() == 1 &&
-         !ContainsDot(producer) &&
+         !producer.IsRoot() && !ContainsDot(producer) &&
          consumer.operand_count() + producer.operand_count() <= kLargestKernelArguments &&
          GivesRows(consumer, rows) && StaysInItsRow(*consumer.fused_parameter(number), rows);
 }

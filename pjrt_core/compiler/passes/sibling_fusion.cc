@@ -10,6 +10,7 @@
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
+
 using xla::HloInstruction;
 using xla::HloOpcode;
 

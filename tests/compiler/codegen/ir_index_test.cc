@@ -6,9 +6,14 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Instruction.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "xla/shape_util.h"
 
 namespace onexpu::compiler {
@@ -57,6 +62,35 @@ TEST_P(IndexMathTest, PositionsInMemoryOrder) {
     const std::vector<int64_t> expected = {linear / 210, linear % 10, linear / 10 % 21};
     ASSERT_EQ(ValuesOf(index), expected);
   }
+}
+
+// A CPU's compiler calls a function to divide a vector.
+TEST_P(IndexMathTest, DividesOnlyWhereNoProductFits) {
+  const auto divisions = [&](const std::vector<int64_t>& extents) {
+    llvm::Module module("m", context_);
+    llvm::Type* type = builder_.getIntNTy(GetParam());
+    llvm::Function* function = llvm::Function::Create(
+        llvm::FunctionType::get(builder_.getVoidTy(), {type}, /*isVarArg=*/false),
+        llvm::Function::ExternalLinkage, "f", module);
+    builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+    IndexMath math = Math();
+    math.DelinearizeRowMajor(function->getArg(0), extents);
+    int count = 0;
+    for (const llvm::Instruction& instruction : function->getEntryBlock()) {
+      count += instruction.getOpcode() == llvm::Instruction::UDiv ||
+               instruction.getOpcode() == llvm::Instruction::URem;
+    }
+    return count;
+  };
+  EXPECT_EQ(divisions({32, 6, 7}) == 0, GetParam() == 32);
+  EXPECT_GT(divisions({2147483647 / 1500, 1500}), 0);
+}
+
+// Of no elements, nobody asks for one.
+TEST_P(IndexMathTest, EmptyArrays) {
+  IndexMath math = Math();
+  EXPECT_EQ(math.DelinearizeRowMajor(math.Constant(0), {3, 0, 5}).size(), 3);
+  EXPECT_EQ(math.DelinearizeRowMajor(math.Constant(0), {0, 6, 0}).size(), 3);
 }
 
 // The greatest array of 32 bits.
