@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
@@ -115,10 +116,15 @@ void SetDriverOptions() {
 // tasks of other queues that the same command waits for (SYCL 2026.1): which is for ever if they
 // are next on this thread. The tasks of a queue follow each other, so there are never more such
 // waits than other queues: those of the devices, and a few of users' libraries.
+// SYCL reads the number when the first host task runs.
 void SetHostTaskThreads(int64_t num_cpu_devices) {
+  constexpr char kVariable[] = "SYCL_QUEUE_THREAD_POOL_SIZE";
   constexpr int64_t kForOtherQueues = 7;
-  setenv("SYCL_QUEUE_THREAD_POOL_SIZE", absl::StrCat(num_cpu_devices + kForOtherQueues).c_str(),
-         /*overwrite=*/0);
+  const int64_t wanted = num_cpu_devices + kForOtherQueues;
+  const char* set = std::getenv(kVariable);
+  int64_t threads = 0;
+  if (set != nullptr && absl::SimpleAtoi(set, &threads) && threads >= wanted) return;
+  setenv(kVariable, absl::StrCat(wanted).c_str(), /*overwrite=*/1);
 }
 
 }  // namespace
