@@ -155,6 +155,32 @@ absl::Status ScatterNd(InferenceContext& shapes) {
       absl::StrCat("Output must be at least 1-D, got shape: ", shapes.DebugString(variable)));
 }
 
+// XLA's gather would give zeros.
+absl::Status CheckGatherNd(InferenceContext& shapes, ShapeHandle params) {
+  const ShapeHandle indices = shapes.input(1);
+  if (!shapes.FullyDefined(params) || !shapes.FullyDefined(indices)) return absl::OkStatus();
+  const int last = InferenceContext::Rank(indices) - 1;
+  bool asks = true, is_empty = false;
+  for (int i = 0; i < last; ++i) asks &= InferenceContext::Value(shapes.Dim(indices, i)) != 0;
+  for (int i = 0; i < InferenceContext::Rank(params); ++i) {
+    is_empty |= InferenceContext::Value(shapes.Dim(params, i)) == 0;
+  }
+  if (!asks || !is_empty) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Requested more than 0 entries, but params is empty.  Params shape: ",
+                   shapes.DebugString(params)));
+}
+
+// Inputs: an array, indices.
+absl::Status GatherNd(InferenceContext& shapes) { return CheckGatherNd(shapes, shapes.input(0)); }
+
+// Inputs: a variable, indices.
+absl::Status ResourceGatherNd(InferenceContext& shapes) {
+  const auto* const handle = shapes.input_handle_shapes_and_types(0);
+  if (handle == nullptr || handle->empty()) return absl::OkStatus();
+  return CheckGatherNd(shapes, handle->front().shape);
+}
+
 }  // namespace
 
 absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
@@ -162,6 +188,7 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"AvgPool3DGrad", AvgPoolGradShapes},
       {"AvgPoolGrad", AvgPoolGradShapes},
       {"BroadcastTo", BroadcastTo},
+      {"GatherNd", GatherNd},
       {"MaxPool3DGrad", MaxPoolGradShapes},
       {"MaxPool3DGradGrad", MaxPoolGradGradShapes},
       {"MaxPoolGrad", MaxPoolGradShapes},
@@ -172,6 +199,7 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"MaxPoolGradWithArgmax", ArgmaxGradShapes},
       {"Pad", Pad},
       {"PadV2", Pad},
+      {"ResourceGatherNd", ResourceGatherNd},
       {"ResourceScatterNdAdd", ScatterNd},
       {"ResourceScatterNdMax", ScatterNd},
       {"ResourceScatterNdMin", ScatterNd},

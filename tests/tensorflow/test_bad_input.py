@@ -61,6 +61,22 @@ def test_shapes_that_do_not_fit_are_invalid_arguments() -> None:
         tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0.0, 1.0]], [0], [2, 2])
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_elements_of_an_empty_array_are_invalid_arguments(compiled: bool) -> None:
+    def gather(params: tf.Tensor, indices: tf.Tensor) -> tf.Tensor:
+        return tf.gather_nd(params, indices)
+
+    function = tf.function(gather, jit_compile=True) if compiled else gather
+    with tf.device("/XPU:0"):
+        for params, indices in (([0, 3], [1, 2]), ([3, 0], [2, 1]), ([0], [1])):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="more than 0 entries, but params is empty"):
+                function(tf.zeros(params), tf.zeros(indices, tf.int32))
+        assert function(tf.zeros([0, 3]), tf.zeros([0, 2], tf.int32)).shape == [0]
+        assert function(tf.zeros([3, 0]), tf.zeros([0, 1], tf.int32)).shape == [0, 0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="more than 0 entries"):
+            tf.Variable(tf.zeros([0, 3])).gather_nd(tf.zeros([1, 2], tf.int32))
+
+
 def test_indices_outside_of_the_batch_are_invalid_arguments() -> None:
     with pytest.raises(tf.errors.OpError) as error, tf.device("/XPU:0"):
         tf.image.crop_and_resize(tf.ones([1, 4, 4, 1]), [[0.0, 0.0, 1.0, 1.0]], [3], [2, 2]).numpy()
