@@ -17,10 +17,14 @@ from tensorflow.python.eager import context
 original = context.Context.get_compiler_ir
 
 @functools.wraps(original)
-def get_compiler_ir(self, *arguments, **named):
+def get_compiler_ir(self, device_name, platform_name, *arguments, **named):
+    if "XPU" not in (platform_name or device_name or "").upper():
+        return original(self, device_name, platform_name, *arguments, **named)
     from onexpu import _compiler_ir
 
-    return _compiler_ir.get_compiler_ir(original, self, *arguments, **named)
+    return _compiler_ir.get_compiler_ir(
+        original, self, device_name, platform_name, *arguments, **named
+    )
 
 context.Context.get_compiler_ir = get_compiler_ir
 ''', {}))";

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from jax.experimental import jax2tf
+from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
 import onexpu
 
@@ -108,6 +109,21 @@ def test_modules_for_other_platforms_are_refused(mode) -> None:
         mode(converted)(tf.constant(X))
     with tf.device("/CPU:0"):
         np.testing.assert_allclose(converted(tf.constant(X)), np.sin(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("platforms", [("cpu", "xpu"), ("xpu", "cpu")])
+def test_modules_for_several_platforms_know_which_one_runs(platforms) -> None:
+    def work(x):
+        return x * jax.lax.platform_dependent(cpu=lambda: 2.0, xpu=lambda: 3.0)
+
+    exported = jax.export.export(jax.jit(work), platforms=platforms)(jax.ShapeDtypeStruct((3, 4), "float32"))
+    for device, factor in (("/XPU:0", 3), ("/CPU:0", 2)):
+        with tf.device(device):
+            (result,) = gen_xla_ops.xla_call_module(
+                args=[tf.constant(X)], version=exported.calling_convention_version, module=exported.mlir_module_serialized,
+                Sout=[[3, 4]], Tout=[tf.float32], platforms=[p.upper() for p in platforms],
+            )  # fmt: skip
+        np.testing.assert_array_equal(result, X * factor)
 
 
 def test_platform_check_can_be_disabled() -> None:

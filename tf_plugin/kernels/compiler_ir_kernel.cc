@@ -1,6 +1,9 @@
 // OnexpuCompilerIr: the text or the bytes of what a function becomes on XPU, for
 // tf.function's experimental_get_compiler_ir.
 //
+// All operands are copied to the host, for some may be constants of the program; that takes its
+// time, and nobody asks for a text in a hurry.
+//
 // TensorFlow's own way to them knows devices with a StreamExecutor platform only. The stages have
 // its names: https://www.tensorflow.org/api_docs/python/tf/types/experimental/PolymorphicFunction.
 #include <iterator>

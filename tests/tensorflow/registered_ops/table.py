@@ -58,7 +58,7 @@ _UNSWEPT = {
     "HostConst": "a Const that TensorFlow's own passes put on the host",
     "MakeWeakResourceHandle": "gives a resource that nothing reads",
     "OnexpuBufferAddress OnexpuCompilerIr OnexpuDynamicKernel OnexpuExport OnexpuImport OnexpuKernel OnexpuLeadingRows _OnexpuCountRun":
-        "onexpu's own, which tests/onexpu runs",
+        "onexpu's own, which tests/onexpu and test_compiler_ir.py run",
 }
 UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 
