@@ -129,9 +129,9 @@ def _recorded(record: pathlib.Path) -> set[str]:
 def _name_xpu(module: ModuleType) -> None:
     """Lets tests that name their platform by a list of devices (xla_call_module_test) name XPU."""
     for test in vars(module).values():
-        original = getattr(test, "testing_platform", None)
-        if not isinstance(test, type) or original is None:
+        if not isinstance(test, type) or not hasattr(test, "testing_platform"):
             continue
+        original = test.testing_platform
 
         def platform(self: unittest.TestCase, original: Callable[..., str] = original) -> str:
             return "XPU" if self.device == "XPU" else original(self)
