@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "tf_plugin/translations/lu_factors.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -22,40 +22,8 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-// The core's custom call: L below the diagonal and U on and above it, the row that each row was
-// exchanged with, and the permutation, both s32[..., n].
-struct Factors {
-  XlaOp lu, pivots, permutation;
-};
-
-absl::Status CheckSquare(const TensorShape& shape) {
-  const int rank = shape.dims();
-  if (rank < 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Input must have rank >= 2, got ", shape.DebugString()));
-  }
-  if (shape.dim_size(rank - 1) == shape.dim_size(rank - 2)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("Input matrices must be squares, got ", shape.DebugString()));
-}
-
-// Of the batch and of a matrix's rows.
-std::vector<int64_t> RowsShape(const TensorShape& shape) {
-  const auto sizes = shape.dim_sizes();
-  return std::vector<int64_t>(sizes.begin(), sizes.end() - 1);
-}
-
-Factors Factorize(XlaOpKernelContext* context) {
-  const TensorShape shape = context->InputShape(0);
-  const xla::PrimitiveType type = context->input_xla_type(0);
-  const std::vector<int64_t> rows = RowsShape(shape);
-  const xla::Shape numbers = xla::ShapeUtil::MakeShape(xla::S32, rows);
-  const XlaOp call =
-      xla::CustomCall(context->builder(), "LuDecomposition", {context->Input(0)},
-                      xla::ShapeUtil::MakeTupleShape(
-                          {xla::ShapeUtil::MakeShape(type, shape.dim_sizes()), numbers, numbers}));
-  return {xla::GetTupleElement(call, 0), xla::GetTupleElement(call, 1),
-          xla::GetTupleElement(call, 2)};
+Factors FactorsOf(XlaOpKernelContext& context) {
+  return Factorize(context.Input(0), context.InputShape(0), context.input_xla_type(0));
 }
 
 class Lu final : public XlaOpKernel {
@@ -64,7 +32,7 @@ class Lu final : public XlaOpKernel {
 
   void Compile(XlaOpKernelContext* context) override {
     OP_REQUIRES_OK(context, CheckSquare(context->InputShape(0)));
-    const Factors factors = Factorize(context);
+    const Factors factors = FactorsOf(*context);
     context->SetOutput(0, factors.lu);
     context->SetOutput(1,
                        xla::ConvertElementType(factors.permutation, context->output_xla_type(1)));
@@ -74,7 +42,7 @@ class Lu final : public XlaOpKernel {
 // -1 to the number of rows that were exchanged.
 XlaOp SignOfPermutation(const Factors& factors, const TensorShape& shape, xla::PrimitiveType type) {
   xla::XlaBuilder* const builder = factors.lu.builder();
-  const std::vector<int64_t> rows = RowsShape(shape);
+  const std::vector<int64_t> rows = ShapeOfRows(shape);
   const int64_t last = static_cast<int64_t>(rows.size()) - 1;
   const XlaOp row = xla::Iota(builder, xla::ShapeUtil::MakeShape(xla::S32, rows), last);
   const XlaOp exchanged = xla::ConvertElementType(xla::Ne(factors.pivots, row), xla::S32);
@@ -97,7 +65,7 @@ class Determinant final : public XlaOpKernel {
     const TensorShape shape = context->InputShape(0);
     const xla::PrimitiveType type = context->input_xla_type(0);
     OP_REQUIRES_OK(context, CheckSquare(shape));
-    const Factors factors = Factorize(context);
+    const Factors factors = FactorsOf(*context);
     const XlaOp product = ProductOfLast(xla::GetMatrixDiagonal(factors.lu), shape.dims() - 2, type);
     context->SetOutput(0, product * SignOfPermutation(factors, shape, type));
   }
@@ -116,7 +84,7 @@ class LogDeterminant final : public XlaOpKernel {
                                              ? xla::primitive_util::ComplexComponentType(type)
                                              : type;
     OP_REQUIRES_OK(context, CheckSquare(shape));
-    const Factors factors = Factorize(context);
+    const Factors factors = FactorsOf(*context);
     const XlaOp diagonal = xla::GetMatrixDiagonal(factors.lu);
     const XlaOp sign = ProductOfLast(xla::Sign(diagonal), shape.dims() - 2, type) *
                        SignOfPermutation(factors, shape, type);

@@ -19,6 +19,7 @@ void RegisterTranslations() {
   RegisterGruCells();
   RegisterImageSampling();
   RegisterLstmCells();
+  RegisterMatrixSolve();
   RegisterMaxPooling();
   RegisterNumericSummary();
   RegisterQuantizationGradient();

@@ -21,6 +21,7 @@ void RegisterGlobalNormalization();
 void RegisterGruCells();
 void RegisterImageSampling();
 void RegisterLstmCells();
+void RegisterMatrixSolve();
 void RegisterMaxPooling();
 void RegisterNumericSummary();
 void RegisterQuantizationGradient();

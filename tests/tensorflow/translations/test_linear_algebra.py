@@ -1,4 +1,4 @@
-"""LU factorisations, determinants, Euclidean norms."""
+"""LU factorisations, determinants, systems of equations, Euclidean norms."""
 
 from __future__ import annotations
 
@@ -58,9 +58,8 @@ def test_half_precision_is_computed_in_single(rows: int) -> None:
         results = (
             (R.MatrixTriangularSolve(matrix=x, rhs=y), np.linalg.solve(lower, sides), 0.5),
             (R.Cholesky(input=symmetric), np.linalg.cholesky(symmetric.astype(np.float64)), 0.5),
-            # The factors between are of half precision, too: some roundings of the greatest elements.
-            (R.MatrixInverse(input=x), np.linalg.inv(wide), 4),
-            (R.MatrixSolve(matrix=x, rhs=y), np.linalg.solve(wide, sides), 4),
+            (R.MatrixInverse(input=x), np.linalg.inv(wide), 0.5),
+            (R.MatrixSolve(matrix=x, rhs=y), np.linalg.solve(wide, sides), 0.5),
         )
     for actual, expected, units in results:
         assert actual.dtype == tf.float16
@@ -71,8 +70,53 @@ def test_half_precision_is_computed_in_single(rows: int) -> None:
         assert np.all(error <= units * unit + 4e-6 * greatest)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("adjoint", [False, True])
+@pytest.mark.parametrize("shape", [(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (257, 257), (2, 0, 0), (0, 3, 3)])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_solutions_and_inverses(dtype: Any, shape: tuple[int, ...], adjoint: bool) -> None:
+    x = matrices(dtype, *shape) + np.eye(shape[-1], dtype=dtype)  # most of the rows change places
+    y = matrices(dtype, *shape[:-1], 3)
+    wide = x.astype(np.complex128 if np.iscomplexobj(x) else np.float64)
+    if adjoint:
+        wide = np.conj(np.swapaxes(wide, -1, -2))
+    with tf.device("/XPU:0"):
+        results = (R.MatrixSolve(matrix=x, rhs=y, adjoint=adjoint), R.MatrixInverse(input=x, adjoint=adjoint))
+    # Elimination is backward stable: the error is some roundings per row, times the condition number.
+    condition = np.linalg.cond(wide)[..., None, None] if x.size else 1
+    bound = 4 * max(shape[-1], 1) * np.finfo(dtype).eps * condition
+    for actual, expected in zip(results, (np.linalg.solve(wide, y), np.linalg.inv(wide)), strict=True):
+        assert actual.dtype == dtype and actual.shape == expected.shape
+        greatest = np.max(np.abs(expected), axis=(-2, -1), keepdims=True, initial=0)
+        assert np.all(np.abs(actual - expected) <= bound * greatest)
+
+
+def test_solutions_have_gradients_in_programs() -> None:
+    x, y = matrices(np.complex64, 4, 4), matrices(np.complex64, 4, 2)
+
+    def gradients(x: tf.Tensor, y: tf.Tensor) -> list[tf.Tensor]:
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            z = tf.linalg.solve(x, y) * tf.linalg.inv(x)[:, :2]
+            total = tf.reduce_sum(tf.abs(z) ** 2)
+        return tape.gradient(total, [x, y])
+
+    with tf.device("/CPU:0"):  # where XLA has none of complex numbers
+        expected = gradients(tf.constant(x), tf.constant(y))
+    with tf.device("/XPU:0"):
+        results = tf.function(gradients, jit_compile=True)(tf.constant(x), tf.constant(y))
+    for actual, reference in zip(results, expected, strict=True):
+        greatest = np.max(np.abs(reference))
+        np.testing.assert_allclose(actual, reference, atol=512 * np.finfo(np.float32).eps * greatest)
+
+
+@pytest.mark.parametrize("operands", [([2, 3], [2, 1]), ([2, 2], [3, 1]), ([3, 3], [3])])
+def test_systems_that_do_not_fit(operands: tuple[list[int], list[int]]) -> None:
+    both.check_refused(lambda: R.MatrixSolve(matrix=tf.ones(operands[0]), rhs=tf.ones(operands[1])))
+
+
 def test_matrices_that_are_no_squares() -> None:
-    for op in (R.Lu, R.MatrixDeterminant, R.LogMatrixDeterminant):
+    for op in (R.Lu, R.MatrixDeterminant, R.LogMatrixDeterminant, R.MatrixInverse):
         both.check_refused(lambda op=op: op(input=tf.ones([2, 3])))
         both.check_refused(lambda op=op: op(input=tf.ones([3])))
 
