@@ -51,7 +51,8 @@ class Solution : public XlaOpKernel {
 
   void Compile(XlaOpKernelContext* context) final {
     const TensorShape matrix = context->InputShape(0);
-    const TensorShape result = ResultShape(*context);
+    const TensorShape result =
+        context->InputShape(context->num_inputs() - 1);  // of the last operand
     OP_REQUIRES_OK(context, CheckSquare(matrix));
     const xla::PrimitiveType type = context->input_xla_type(0);
     if (result.num_elements() == 0) {
@@ -67,7 +68,6 @@ class Solution : public XlaOpKernel {
   }
 
  private:
-  virtual TensorShape ResultShape(XlaOpKernelContext& context) const = 0;
   virtual XlaOp Solve(XlaOpKernelContext& context, const Factors& factors,
                       xla::PrimitiveType type) const = 0;
 
@@ -79,10 +79,6 @@ class MatrixSolve final : public Solution {
   using Solution::Solution;
 
  private:
-  TensorShape ResultShape(XlaOpKernelContext& context) const override {
-    return context.InputShape(1);
-  }
-
   XlaOp Solve(XlaOpKernelContext& context, const Factors& factors,
               xla::PrimitiveType type) const override {
     const TensorShape shape = context.InputShape(1);
@@ -96,10 +92,6 @@ class MatrixInverse final : public Solution {
   using Solution::Solution;
 
  private:
-  TensorShape ResultShape(XlaOpKernelContext& context) const override {
-    return context.InputShape(0);
-  }
-
   XlaOp Solve(XlaOpKernelContext& context, const Factors& factors,
               xla::PrimitiveType type) const override {
     const TensorShape shape = context.InputShape(0);
