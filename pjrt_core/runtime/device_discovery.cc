@@ -111,20 +111,21 @@ void SetDriverOptions() {
   setenv(kDriverOptionsVariable, options.c_str(), /*overwrite=*/1);
 }
 
-// oneDNN and oneMKL compute on the CPU device in host tasks, which SYCL runs on one thread by
-// default. When one ends, that thread hands over what waited for it, and waits there for the host
-// tasks of other queues that the same command waits for (SYCL 2026.1): which is for ever if they
-// are next on this thread. The tasks of a queue follow each other, so there are never more such
-// waits than other queues: those of the devices, and a few of users' libraries.
-// SYCL reads the number when the first host task runs.
+// oneDNN and oneMKL compute on the CPU device in host tasks, which SYCL runs on a few threads. When
+// one ends, its thread hands over what waited for it, and waits there for the host tasks of other
+// queues that the same command waits for (SYCL 2026.1): which is for ever if these need the thread.
+// The tasks of a queue follow each other, so of as many threads as there are devices one can always
+// go on. SYCL reads the number when the first host task runs.
+//
+// There are no more than that, because each thread waits in the driver for the events of its task,
+// and waits of threads for queues that are not in order can deadlock there (docs/buffers.md).
 void SetHostTaskThreads(int64_t num_cpu_devices) {
   constexpr char kVariable[] = "SYCL_QUEUE_THREAD_POOL_SIZE";
-  constexpr int64_t kForOtherQueues = 7;
-  const int64_t wanted = num_cpu_devices + kForOtherQueues;
+  if (num_cpu_devices <= 1) return;
   const char* set = std::getenv(kVariable);
   int64_t threads = 0;
-  if (set != nullptr && absl::SimpleAtoi(set, &threads) && threads >= wanted) return;
-  setenv(kVariable, absl::StrCat(wanted).c_str(), /*overwrite=*/1);
+  if (set != nullptr && absl::SimpleAtoi(set, &threads) && threads >= num_cpu_devices) return;
+  setenv(kVariable, absl::StrCat(num_cpu_devices).c_str(), /*overwrite=*/1);
 }
 
 }  // namespace
