@@ -80,19 +80,15 @@ absl::Status Partition(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       rows, kinds);
 }
 
-// The kernels of partition_move, by bytes and by chunks at once.
-SpirvModule& MoveKernel(int64_t bytes, int64_t ways) {
+// The kernels of partition_move, by bytes at once.
+SpirvModule& MoveKernel(int64_t bytes) {
   static const auto* const kernels = [] {
-    auto* const table = new std::array<std::array<std::unique_ptr<SpirvModule>, 5>, 17>;
-    for (const int size : {1, 2, 4, 8, 16}) {
-      for (const int w : {1, 4}) {
-        (*table)[size][w] =
-            MakeModule(PartitionKernels(), absl::StrCat("partition_move_", size, "_", w));
-      }
-    }
+    auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
+    for (const int size : {1, 2, 4, 8, 16})
+      (*table)[size] = MakeModule(PartitionKernels(), absl::StrCat("partition_move_", size));
     return table;
   }();
-  return *(*kernels)[bytes][ways];
+  return *(*kernels)[bytes];
 }
 
 absl::Status MoveRows(sycl::queue& queue, const ffi::AnyBuffer& data,
@@ -101,14 +97,15 @@ absl::Status MoveRows(sycl::queue& queue, const ffi::AnyBuffer& data,
   const int64_t rows = partitions.dimensions()[0];
   const int64_t row_bytes = static_cast<int64_t>(data.size_bytes()) / rows;
   const int64_t bytes = BytesAtOnce(row_bytes);
+  const KernelRange range = {.global = static_cast<size_t>(chunks.count),
+                             .local = chunks.range.local};
   MoveSizes sizes = {rows, static_cast<int64_t>(results.size()), chunks.size, row_bytes / bytes};
   for (; sizes.first < sizes.kinds; sizes.first += kAtOnce) {
     sizes.count = std::min(kAtOnce, sizes.kinds - sizes.first);
     Destinations to = {};
     for (int64_t k = 0; k < sizes.count; ++k) to.rows[k] = results[sizes.first + k].untyped_data();
-    absl::Status status =
-        LaunchKernel(queue, MoveKernel(bytes, chunks.ways), chunks.range, data.untyped_data(),
-                     partitions.untyped_data(), order.untyped_data(), to, sizes);
+    absl::Status status = LaunchKernel(queue, MoveKernel(bytes), range, data.untyped_data(),
+                                       partitions.untyped_data(), order.untyped_data(), to, sizes);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

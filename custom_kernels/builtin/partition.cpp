@@ -29,27 +29,27 @@ ONEXPU_KERNEL void partition_find(const std::int32_t* partitions, std::int64_t* 
   counts[count + 1] = row;
 }
 
-// A work-item per `ways` chunks of rows; see counting_sort.h.
-template <typename Bits, int ways>
+// A work-item per chunk of rows; see counting_sort.h.
+template <typename Bits>
 ONEXPU_KERNEL void partition_move(const Bits* data, const std::int32_t* partitions,
                                   const std::uint32_t* counts, Destinations to, MoveSizes sizes) {
-  const std::int64_t chunk = std::int64_t(onexpu::global_id()) * ways;
-  std::uint32_t next[ways][16];
-  for (int way = 0; way < ways; ++way) {
-    const std::uint32_t* const before = counts + (chunk + way) * (sizes.kinds + 1) + sizes.first;
-    for (std::int64_t k = 0; k < sizes.count; ++k) next[way][k] = before[k];
-  }
-  for (std::int64_t step = 0; step < sizes.chunk; ++step) {
-    for (int way = 0; way < ways; ++way) {
-      const std::int64_t i = (chunk + way) * sizes.chunk + step;
-      if (i >= sizes.elements) continue;
-      const std::int64_t k = partitions[i] - sizes.first;
-      if (k < 0 || k >= sizes.count) continue;
-      const std::int64_t row = next[way][k]++;
-      Bits* const destination = reinterpret_cast<Bits*>(to.rows[k]) + row * sizes.columns;
-      const Bits* const from = data + i * sizes.columns;
-      for (std::int64_t column = 0; column < sizes.columns; ++column)
-        destination[column] = from[column];
+  const std::int64_t chunk = std::int64_t(onexpu::global_id());
+  const std::uint32_t* const before = counts + chunk * (sizes.kinds + 1) + sizes.first;
+  Bits* next[16];
+  for (std::int64_t k = 0; k < sizes.count; ++k)
+    next[k] = reinterpret_cast<Bits*>(to.rows[k]) + before[k] * sizes.columns;
+  const std::int64_t last = sycl::min((chunk + 1) * sizes.chunk, sizes.elements);
+  for (std::int64_t i = chunk * sizes.chunk; i < last; ++i) {
+    const std::uint64_t k = std::uint64_t(partitions[i] - sizes.first);
+    if (k >= std::uint64_t(sizes.count)) continue;
+    Bits* const destination = next[k];
+    next[k] = destination + sizes.columns;
+    const Bits* const from = data + i * sizes.columns;
+    if (sizes.columns == 1) {  // no loop
+      *destination = *from;
+      continue;
     }
+    for (std::int64_t column = 0; column < sizes.columns; ++column)
+      destination[column] = from[column];
   }
 }

@@ -81,7 +81,8 @@ int BitsFor(uint64_t values) { return values < 2 ? 1 : std::bit_width(values - 1
 
 absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
                                              ::xla::ffi::ScratchAllocator& scratch,
-                                             uint64_t* numbers, int64_t elements, int bits) {
+                                             uint64_t* numbers, int64_t elements, int bits,
+                                             const uint32_t* has_to_sort) {
   if (elements > std::numeric_limits<uint32_t>::max()) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: radix sort: ", elements, " elements, of 2^32 - 1 at most"));
@@ -102,13 +103,14 @@ absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
 
   SortPass pass = {elements, chunks.size, chunks.count, 0, schedule.bits};
   SortNote* note = nullptr;
-  if (elements >= kWorthALook) {
+  if (elements >= kWorthALook || has_to_sort != nullptr) {
     static SpirvModule* const look = MakeModule(RadixSortKernels(), "sort_look").release();
     absl::StatusOr<void*> memory = AllocateScratch(scratch, sizeof(SortNote), "radix sort");
     if (!memory.ok()) return memory.status();
     note = static_cast<SortNote*>(*memory);
     queue.memset(note, 0, sizeof(SortNote));
-    absl::Status status = LaunchKernel(queue, *look, chunks.range, a->numbers, note, pass);
+    absl::Status status =
+        LaunchKernel(queue, *look, chunks.range, a->numbers, note, has_to_sort, pass);
     if (!status.ok()) return status;
   }
   int passes = 0;
@@ -126,8 +128,9 @@ absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
   const SortArrays& other = passes % 2 == 0 ? *b : *a;
   if (note != nullptr) {
     static SpirvModule* const finish = MakeModule(RadixSortKernels(), "sort_finish").release();
-    absl::Status status = LaunchKernel(queue, *finish, chunks.range, result.numbers, result.places,
-                                       other.numbers, other.places, note, passes, pass);
+    absl::Status status =
+        LaunchKernel(queue, *finish, chunks.range, result.numbers, result.places, other.numbers,
+                     other.places, note, has_to_sort, passes, pass);
     if (!status.ok()) return status;
   }
   return SortedNumbers{result.numbers, result.places};

@@ -3,7 +3,8 @@
 //
 // A first look at the numbers notes in which bits they differ. A pass whose digit is the same in
 // all of them does nothing, nor does any pass over numbers that ascend already. So passes find out
-// from that note which of the two arrays the numbers are in.
+// from that note which of the two arrays the numbers are in. Where there is nothing to sort, nobody
+// looks: the note stays zero, and says that nothing moves.
 
 struct SortPass {
   std::int64_t elements, chunk, chunks;
@@ -47,7 +48,9 @@ inline void set_bits(std::uint32_t& word, std::uint32_t bits) {
 }  // namespace
 
 // A work-item per chunk, as in all that follow. The note is zero before.
-ONEXPU_KERNEL void sort_look(const std::uint64_t* numbers, SortNote* note, SortPass pass) {
+ONEXPU_KERNEL void sort_look(const std::uint64_t* numbers, SortNote* note,
+                             const std::uint32_t* has_to_sort, SortPass pass) {
+  if (has_to_sort != nullptr && *has_to_sort == 0) return;
   const std::int64_t first = std::int64_t(onexpu::global_id()) * pass.chunk;
   const std::int64_t last = sycl::min(first + pass.chunk, pass.elements);
   const std::uint64_t one = numbers[0];
@@ -107,7 +110,9 @@ ONEXPU_KERNEL void sort_move(std::uint64_t* numbers_a, std::uint32_t* places_a,
 ONEXPU_KERNEL void sort_finish(std::uint64_t* numbers, std::uint32_t* places,
                                const std::uint64_t* other_numbers,
                                const std::uint32_t* other_places, const SortNote* note,
-                               std::int32_t passes, SortPass pass) {
+                               const std::uint32_t* has_to_sort, std::int32_t passes,
+                               SortPass pass) {
+  if (has_to_sort != nullptr && *has_to_sort == 0) return;
   const int moved = moved_before(note, pass);
   const bool is_there = moved % 2 == passes % 2;
   if (moved > 0 && is_there) return;

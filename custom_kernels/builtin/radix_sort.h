@@ -26,9 +26,12 @@ int BitsFor(uint64_t values);
 // A least-significant-digit radix sort: per digit, the chunks count (their counts are scanned) and
 // then move their elements (D. E. Knuth, The Art of Computer Programming, vol. 3, 5.2.5). Digits
 // that all numbers share cost next to nothing, and so do numbers that ascend already.
+//
+// Where the device has 0 at `has_to_sort`, unless that is null, nothing is read or written.
 absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
                                              ::xla::ffi::ScratchAllocator& scratch,
-                                             uint64_t* numbers, int64_t elements, int bits);
+                                             uint64_t* numbers, int64_t elements, int bits,
+                                             const uint32_t* has_to_sort = nullptr);
 
 }  // namespace onexpu
 

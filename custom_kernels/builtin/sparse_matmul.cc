@@ -22,13 +22,27 @@ namespace ffi = ::xla::ffi;
 
 // As sparse_matmul.cpp declares it.
 struct SparseMatmulSizes {
-  int64_t elements, rows, inner, columns, chunk, piece, pieces;
+  int64_t elements, rows, inner, columns, chunk, piece, pieces, walk;
   int32_t coordinates_are_wide, adjoint_a, adjoint_b, padding;
 };
 
 const KernelTable& Kernels() {
   static const auto* const table = new KernelTable(SparseMatmulKernels(), "sparse_matmul");
   return *table;
+}
+
+// As A's elements are given.
+const KernelTable& GivenKernels() {
+  static const auto* const table = new KernelTable(SparseMatmulKernels(), "sparse_matmul_given");
+  return *table;
+}
+
+// A word on the device, 0.
+absl::StatusOr<uint32_t*> AllocateFlag(sycl::queue& queue, ffi::ScratchAllocator& scratch) {
+  absl::StatusOr<void*> memory = AllocateScratch(scratch, sizeof(uint32_t), "sparse matmul");
+  if (!memory.ok()) return memory.status();
+  queue.memset(*memory, 0, sizeof(uint32_t));
+  return static_cast<uint32_t*>(*memory);
 }
 
 absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
@@ -71,21 +85,36 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.chunk = is_cpu ? std::max<int64_t>(1, 4096 / sizes.columns) : 1;
   sizes.piece = is_cpu ? sizes.columns : 1;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
+  KernelRange range = ChunksOf(queue, sizes.elements, sizes.chunk).range;
+  range.global *= sizes.pieces;
+
+  // Rows mostly ascend, which only the device can see: the product is computed as if they did, and
+  // what follows does something where they did not. Those of an adjoint A are columns.
+  uint32_t* has_to_sort = nullptr;
+  if (!adjoint_a) {
+    absl::StatusOr<uint32_t*> flag = AllocateFlag(queue, scratch);
+    if (!flag.ok()) return flag.status();
+    has_to_sort = *flag;
+    absl::Status status = LaunchKernel(queue, *GivenKernels().Find(values.element_type()), range,
+                                       coordinates.untyped_data(), values.untyped_data(),
+                                       b.untyped_data(), result.untyped_data(), has_to_sort, sizes);
+    if (!status.ok()) return status;
+  }
   absl::StatusOr<void*> numbers =
       AllocateScratch(scratch, sizes.elements * sizeof(uint64_t), "sparse matmul");
   if (!numbers.ok()) return numbers.status();
-  absl::Status status =
-      LaunchKernel(queue, *number_rows, {.global = static_cast<size_t>(sizes.elements)},
-                   coordinates.untyped_data(), *numbers, sizes);
+  const Chunks walks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/1);
+  sizes.walk = walks.size;
+  absl::Status status = LaunchKernel(queue, *number_rows, walks.range, coordinates.untyped_data(),
+                                     *numbers, has_to_sort, sizes);
   if (!status.ok()) return status;
-  absl::StatusOr<SortedNumbers> sorted = SortWithPlaces(
-      queue, scratch, static_cast<uint64_t*>(*numbers), sizes.elements, BitsFor(sizes.rows + 1));
+  absl::StatusOr<SortedNumbers> sorted =
+      SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), sizes.elements,
+                     BitsFor(sizes.rows + 1), has_to_sort);
   if (!sorted.ok()) return sorted.status();
-  KernelRange range = ChunksOf(queue, sizes.elements, sizes.chunk).range;
-  range.global *= sizes.pieces;
   return LaunchKernel(queue, *kernel, range, coordinates.untyped_data(), values.untyped_data(),
                       b.untyped_data(), sorted->numbers, sorted->places, result.untyped_data(),
-                      sizes);
+                      has_to_sort, sizes);
 }
 
 }  // namespace

@@ -118,12 +118,14 @@ def test_reshape_refused(to: list[int]) -> None:
 
 def product(
     dtype: Any, rows: int, inner: int, columns: int, count: int, adjoint: tuple[bool, bool] = (False, False),
-    wide: bool = True,
+    wide: bool = True, ascending: int = 0,
 ) -> tf.Tensor:
+    """Of the rows, the first `ascending` ascend, which are none before the others."""
     random = np.random.RandomState(count)
     adjoint_a, adjoint_b = adjoint
     a_shape = (inner, rows) if adjoint_a else (rows, inner)
     indices = np.stack([random.randint(0, size, count) for size in a_shape], 1)
+    indices[:ascending] = indices[np.lexsort(indices[:ascending].T[::-1])]
 
     def numbers(*shape: int) -> np.ndarray:
         values = random.uniform(-1, 1, shape)
@@ -142,22 +144,24 @@ def check_product(*arguments: Any, ulps: float = 16, **named: Any) -> None:
     both.check(lambda: product(*arguments, **named), modes=("eager",), ulps=ulps)
 
 
+@pytest.mark.parametrize("ascending", [0, 40])
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.parametrize("adjoint", [(a, b) for a in (False, True) for b in (False, True)])
 @pytest.mark.parametrize("dtype", [*FLOATING, *COMPLEX])
-def test_products(dtype: Any, adjoint: tuple[bool, bool], wide: bool) -> None:
-    check_product(dtype, 13, 11, 7, 40, adjoint, wide)
+def test_products(dtype: Any, adjoint: tuple[bool, bool], wide: bool, ascending: int) -> None:
+    check_product(dtype, 13, 11, 7, 40, adjoint, wide, ascending)
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 300])
-@pytest.mark.parametrize("count", [1, 20_000])
-def test_sizes_of_products(columns: int, count: int) -> None:
+@pytest.mark.parametrize(("count", "ascending"), [(1, 1), (20_000, 0), (20_000, 20_000), (20_000, 19_999), (20_000, 10_000)])
+def test_sizes_of_products(columns: int, count: int, ascending: int) -> None:
     # Sums of some twenty products.
-    check_product(np.float32, 1000, 500, columns, count, ulps=64)
+    check_product(np.float32, 1000, 500, columns, count, ascending=ascending, ulps=64)
 
 
-def test_one_long_row() -> None:
-    check_product(np.float64, 1, 500, 3, 5000, ulps=64)
+@pytest.mark.parametrize("rows", [1, 2])
+def test_long_rows(rows: int) -> None:
+    check_product(np.float64, rows, 500, 3, 5000, ascending=5000, ulps=64)
 
 
 @pytest.mark.parametrize("sizes", [(3, 4, 5, 0), (0, 4, 5, 0), (3, 4, 0, 6)])
@@ -165,14 +169,18 @@ def test_empty_products(sizes: tuple[int, ...]) -> None:
     check_product(np.float32, *sizes)
 
 
-def test_coordinates_outside() -> None:
+@pytest.mark.parametrize("columns", [2, 4096])  # of which a CPU's work-item takes many elements, or one
+def test_coordinates_outside(columns: int) -> None:
     """As TensorFlow's GPU kernels: no row, no effect; no column, NaN."""
-    with tf.device("/XPU:0"):
-        result = R.SparseTensorDenseMatMul(
-            a_indices=np.int64([[0, 1], [3, 0], [-1, 0], [1, 2], [1, 0]]), a_values=tf.ones([5]), a_shape=[3, 2],
-            b=tf.ones([2, 2]),
-        ).numpy()
-    np.testing.assert_array_equal(result, [[1, 1], [np.nan, np.nan], [0, 0]])
+    for indices in (
+        [[0, 1], [3, 0], [-1, 0], [1, 2], [1, 0]],
+        [[0, 1], [1, 2], [1, 0]], [[-1, 0], [0, 1], [1, 2]], [[0, 1], [1, -1], [3, 0]], [[-2, 1], [-1, 0], [0, 1], [1, 2]],
+    ):  # fmt: skip
+        with tf.device("/XPU:0"):
+            result = R.SparseTensorDenseMatMul(
+                a_indices=np.int64(indices), a_values=tf.ones([len(indices)]), a_shape=[3, 2], b=tf.ones([2, columns])
+            ).numpy()
+        np.testing.assert_array_equal(result, np.repeat([[1], [np.nan], [0]], columns, 1))
 
 
 def test_a_product_and_its_gradients() -> None:
