@@ -27,14 +27,14 @@ struct CategoricalSizes {
   float scale;
 };
 
-constexpr int64_t kChunk = 1024;
+constexpr int64_t kChunk = 1024, kGroup = 16;  // the latter as categorical.cpp has it
 constexpr char kName[] = "categorical";
 
 struct Kernels {
   KernelTable maximum{CategoricalKernels(), "categorical_maximum"};
   KernelTable sums{CategoricalKernels(), "categorical_sums"};
+  KernelTable draw{CategoricalKernels(), "categorical_draw"};
   std::unique_ptr<SpirvModule> totals = MakeModule(CategoricalKernels(), "categorical_totals");
-  std::unique_ptr<SpirvModule> draw = MakeModule(CategoricalKernels(), "categorical_draw");
 };
 
 const Kernels& All() {
@@ -68,8 +68,8 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
 
   absl::StatusOr<void*> uniform = AllocateScratch(scratch, 2 * drawn * sizeof(float), kName);
   if (!uniform.ok()) return uniform.status();
-  absl::StatusOr<void*> sums =
-      AllocateScratch(scratch, logits.element_count() * sizeof(uint64_t), kName);
+  absl::StatusOr<void*> sums = AllocateScratch(
+      scratch, sizes.rows * sizes.chunks * (kChunk / kGroup) * sizeof(uint64_t), kName);
   if (!sums.ok()) return sums.status();
   absl::StatusOr<void*> maxima =
       AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
@@ -87,12 +87,13 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
                         logits.untyped_data(), *maxima, *sums, *totals, sizes);
   if (!status.ok()) return status;
   status = LaunchKernel(queue, *All().totals, {.global = static_cast<size_t>(sizes.rows)}, *totals,
-                        sizes);
+                        *maxima, sizes);
   if (!status.ok()) return status;
   const Chunks walks = WalksOf(queue, drawn, /*size_on_gpu=*/1);
   sizes.walk = walks.size;
-  return LaunchKernel(queue, *All().draw, walks.range, *uniform, *sums, *totals,
-                      samples.untyped_data(), sizes);
+  return LaunchKernel(queue, *All().draw.Find(logits.element_type()), walks.range, *uniform,
+                      logits.untyped_data(), *maxima, *sums, *totals, samples.untyped_data(),
+                      sizes);
 }
 
 }  // namespace

@@ -3,11 +3,14 @@
 //
 // A sample is where a uniform number falls among the sums of the classes' weights. The weights are
 // whole numbers of 64 bits, as devices may have no double: sums in float would lose a class that
-// has less than 1e-7 of the whole. Rows are cut into chunks of classes, with sums of their own.
+// has less than 1e-7 of the whole. Rows are cut into chunks of classes, with sums of their own, and
+// these into groups: what is kept are sums up to the ends of groups, which fit into a cache where
+// those of all classes would not, and the weights of the group that a sample falls into are
+// computed again.
 
 struct CategoricalSizes {
   std::int64_t rows, classes, samples;
-  std::int64_t chunk, chunks;     // classes of a chunk, chunks of a row
+  std::int64_t chunk, chunks;     // classes of a chunk, whole groups; chunks of a row
   std::int64_t walk;              // samples of a work-item
   std::int32_t samples_are_wide;  // s64, else s32
   float scale;                    // of the greatest weight
@@ -16,6 +19,7 @@ struct CategoricalSizes {
 namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
+constexpr int kGroup = 16;
 
 // In how many of the ascending `sums` the number is not yet reached.
 inline std::int64_t not_above(const std::uint64_t* sums, std::int64_t count, std::uint64_t number) {
@@ -42,20 +46,28 @@ inline auto finite(const T* logits) {
 
 // exp(logit - maximum), scaled, in whole numbers that are less than 2^63.
 template <int width, typename T>
-inline void write_weights(const T* logits, float maximum, float scale, std::uint64_t& sum,
-                          std::uint64_t* sums) {
+inline void weigh(const T* logits, float maximum, float scale, std::uint64_t* weights) {
   const onexpu::vector<float, width> exponents = finite<width>(logits) - maximum;
   // A maximum of no logits leaves nothing finite, and what is not finite weighs nothing.
-  sycl::vec<float, width> weights;
+  sycl::vec<float, width> exponentials;
   if constexpr (width == 1) {
-    weights[0] = sycl::exp(exponents);
+    exponentials[0] = sycl::exp(exponents);
   } else {
-    weights = sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents));
+    exponentials = sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents));
   }
   for (int c = 0; c < width; ++c) {
-    const float weight = maximum > kNone ? weights[c] * scale : 0.0f;
-    sums[c] = sum += std::uint64_t(std::int64_t(weight));
+    const float weight = maximum > kNone ? exponentials[c] * scale : 0.0f;
+    weights[c] = std::uint64_t(std::int64_t(weight));
   }
+}
+
+// Of `count` classes, the weights of a group at most.
+template <typename T>
+inline void weigh_group(const T* logits, int count, float maximum, float scale,
+                        std::uint64_t* weights) {
+  int i = 0;
+  for (; i + 8 <= count; i += 8) weigh<8>(logits + i, maximum, scale, weights + i);
+  for (; i < count; ++i) weigh<1>(logits + i, maximum, scale, weights + i);
 }
 
 // The 23 random bits of a number in [0, 1).
@@ -82,7 +94,8 @@ ONEXPU_KERNEL void categorical_maximum(const T* logits, float* maxima, Categoric
   maxima[onexpu::global_id()] = maximum;
 }
 
-// Sums of the weights within a chunk. `totals` are those of whole chunks.
+// Sums of the weights within a chunk, up to the ends of its groups: [rows, chunks, groups of a
+// chunk]. `totals` are those of whole chunks.
 template <typename T>
 ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::uint64_t* sums,
                                     std::uint64_t* totals, CategoricalSizes sizes) {
@@ -93,27 +106,40 @@ ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::u
   for (std::int64_t i = 0; i < sizes.chunks; ++i)
     maximum = sycl::fmax(maximum, maxima[row * sizes.chunks + i]);
   const T* const own = logits + row * sizes.classes;
-  std::uint64_t* const own_sums = sums + row * sizes.classes;
+  std::uint64_t* ends = sums + std::int64_t(onexpu::global_id()) * (sizes.chunk / kGroup);
   std::uint64_t sum = 0;
-  std::int64_t i = first;
-  for (; i + 8 <= last; i += 8) write_weights<8>(own + i, maximum, sizes.scale, sum, own_sums + i);
-  for (; i < last; ++i) write_weights<1>(own + i, maximum, sizes.scale, sum, own_sums + i);
+  for (std::int64_t i = first; i < last; i += kGroup) {
+    std::uint64_t weights[kGroup];
+    const int count = int(sycl::min(last - i, std::int64_t(kGroup)));
+    weigh_group(own + i, count, maximum, sizes.scale, weights);
+    for (int c = 0; c < count; ++c) sum += weights[c];
+    *ends++ = sum;
+  }
   totals[onexpu::global_id()] = sum;
 }
 
-// A work-item per row: totals become the sums up to the ends of the chunks.
-ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, CategoricalSizes sizes) {
-  std::uint64_t* const own = totals + std::int64_t(onexpu::global_id()) * sizes.chunks;
+// A work-item per row: totals become the sums up to the ends of the chunks, and the row's maximum
+// is the first of its maxima.
+ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, float* maxima,
+                                      CategoricalSizes sizes) {
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunks;
   std::uint64_t sum = 0;
-  for (std::int64_t i = 0; i < sizes.chunks; ++i) own[i] = sum += own[i];
+  float maximum = kNone;
+  for (std::int64_t i = first; i < first + sizes.chunks; ++i) {
+    totals[i] = sum += totals[i];
+    maximum = sycl::fmax(maximum, maxima[i]);
+  }
+  maxima[first] = maximum;
 }
 
 // A work-item per walk over samples, each with two uniform numbers.
-ONEXPU_KERNEL void categorical_draw(const float* uniform, const std::uint64_t* sums,
-                                    const std::uint64_t* totals, void* samples,
-                                    CategoricalSizes sizes) {
+template <typename T>
+ONEXPU_KERNEL void categorical_draw(const float* uniform, const T* logits, const float* maxima,
+                                    const std::uint64_t* sums, const std::uint64_t* totals,
+                                    void* samples, CategoricalSizes sizes) {
   const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
   const std::int64_t end = sycl::min(begin + sizes.walk, sizes.rows * sizes.samples);
+  const std::int64_t groups = sizes.chunk / kGroup;
   for (std::int64_t id = begin; id < end; ++id) {
     const std::int64_t row = id / sizes.samples;
     const std::uint64_t* const chunk_ends = totals + row * sizes.chunks;
@@ -121,12 +147,22 @@ ONEXPU_KERNEL void categorical_draw(const float* uniform, const std::uint64_t* s
     std::int64_t drawn = sizes.classes;
     if (all > 0) {
       const std::uint64_t random = bits(uniform[2 * id]) << 41 | bits(uniform[2 * id + 1]) << 18;
-      const std::uint64_t number = sycl::mul_hi(random, all);  // below `all`
+      std::uint64_t number = sycl::mul_hi(random, all);  // below `all`
       const std::int64_t chunk = not_above(chunk_ends, sizes.chunks, number);
-      const std::int64_t first = chunk * sizes.chunk;
-      const std::int64_t count = sycl::min(sizes.chunk, sizes.classes - first);
-      const std::uint64_t before = chunk == 0 ? 0 : chunk_ends[chunk - 1];
-      drawn = first + not_above(sums + row * sizes.classes + first, count, number - before);
+      if (chunk > 0) number -= chunk_ends[chunk - 1];
+      const std::uint64_t* const group_ends = sums + (row * sizes.chunks + chunk) * groups;
+      const std::int64_t of_chunk = sycl::min(sizes.chunk, sizes.classes - chunk * sizes.chunk);
+      const std::int64_t group = not_above(group_ends, (of_chunk + kGroup - 1) / kGroup, number);
+      if (group > 0) number -= group_ends[group - 1];
+      const std::int64_t first = chunk * sizes.chunk + group * kGroup;
+      const int count = int(sycl::min(sizes.classes - first, std::int64_t(kGroup)));
+      std::uint64_t weights[kGroup];
+      weigh_group(logits + row * sizes.classes + first, count, maxima[row * sizes.chunks],
+                  sizes.scale, weights);
+      int c = 0;
+      for (std::uint64_t sum = weights[0]; sum <= number && c + 1 < count; sum += weights[++c]) {
+      }
+      drawn = first + c;
     }
     if (sizes.samples_are_wide) {
       static_cast<std::int64_t*>(samples)[id] = drawn;
