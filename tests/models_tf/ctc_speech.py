@@ -71,7 +71,11 @@ def build(size: Size) -> Training:
         # The best path: what repeats the symbol before it is blank, too.
         repeats = tf.pad(best[:, 1:] == best[:, :-1], [[0, 0], [1, 0]])
         path = tf.where(repeats, tf.zeros_like(best), best)
-        return {"probabilities": tf.nn.softmax(logits), "path": path}
+        probabilities = tf.nn.softmax(logits)
+        two = tf.math.top_k(probabilities, 2).values
+        margin = two[..., 0] - two[..., 1]
+        before = tf.pad(margin[:, :-1], [[0, 0], [1, 0]], constant_values=1)
+        return {"probabilities": probabilities, "path": path, "path, margin": tf.minimum(margin, before)}
 
     waves, symbols, lengths = _utterances(24)
     return Training(
