@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -17,11 +18,6 @@ constexpr size_t kMaxCommands = 2'000'000;
 // So many events are kept before those that are done give their times and go.
 constexpr size_t kPending = 4096;
 constexpr int kClockReadings = 5;
-
-bool IsDone(const sycl::event& event) {
-  return event.get_info<sycl::info::event::command_execution_status>() ==
-         sycl::info::event_command_status::complete;
-}
 
 }  // namespace
 
@@ -38,7 +34,7 @@ void CommandTrace::Begin(sycl::queue& queue) {
     const int64_t before = Now();
     sycl::event event = queue.ext_oneapi_submit_barrier();
     const int64_t after = Now();
-    event.wait();
+    WaitUntilComplete(event);
     if (after - before >= closest) continue;
     closest = after - before;
     offset = before + closest / 2 -
@@ -58,7 +54,7 @@ void CommandTrace::Add(CommandLabel label, int64_t submitted, std::optional<sycl
   }
   pending_.push_back({std::move(label), submitted, std::move(first), std::move(last)});
   if (pending_.size() % kPending != 0) return;
-  while (!pending_.empty() && IsDone(pending_.front().last)) {
+  while (!pending_.empty() && IsComplete(pending_.front().last)) {
     Settle(std::move(pending_.front()));
     pending_.pop_front();
   }
@@ -94,7 +90,7 @@ std::vector<TimedCommand> CommandTrace::Collect(int64_t begin, int64_t end) {
     Pending command = std::move(pending_.front());
     pending_.pop_front();
     const absl::Status waited = CatchLibraryErrors([&] {
-      command.last.wait();
+      WaitUntilComplete(command.last);
       return absl::OkStatus();
     });
     if (waited.ok()) Settle(std::move(command));

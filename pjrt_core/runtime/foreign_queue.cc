@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device_buffer.h"
+#include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -38,11 +39,6 @@ absl::Status CheckContext(const sycl::queue& queue, const SyclDevice& device) {
                    ": neither can use memory of the other. Use the platform's default context, "
                    "which is that of ",
                    device.debug_string(), ", or copy"));
-}
-
-bool IsComplete(const sycl::event& event) {
-  return event.get_info<sycl::info::event::command_execution_status>() ==
-         sycl::info::event_command_status::complete;
 }
 
 sycl::device Root(sycl::device device) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -204,8 +205,7 @@ void Timeline::StartWaiter() {
 void Timeline::WaitForDevice(const std::optional<sycl::event>& last) {
   if (!last.has_value()) return;
   absl::Status status = CatchLibraryErrors([&] {
-    sycl::event event = *last;
-    event.wait();
+    WaitUntilComplete(*last);
     return absl::OkStatus();
   });
   if (!status.ok()) health_->MarkLost(std::move(status));
@@ -267,10 +267,7 @@ bool Timeline::RetireIfFinished(Ticket ticket) {
   }
   bool finished = !last.has_value();
   absl::Status status = CatchLibraryErrors([&] {
-    if (!finished) {
-      finished = last->get_info<sycl::info::event::command_execution_status>() ==
-                 sycl::info::event_command_status::complete;
-    }
+    if (!finished) finished = onexpu::IsComplete(*last);
     return absl::OkStatus();
   });
   if (!status.ok()) health_->MarkLost(std::move(status));

@@ -1,21 +1,21 @@
 #include "pjrt_core/thunks/dnnl_arguments.h"
 
+#include "pjrt_core/runtime/event_status.h"
+
 namespace onexpu {
 
 DnnlArguments::~DnnlArguments() {
   absl::MutexLock lock(&mutex_);
   if (sets_.empty()) return;
   try {
-    sets_.back()->last_use.wait();  // the queue is in order
+    WaitUntilComplete(sets_.back()->last_use);  // the queue is in order
   } catch (const sycl::exception&) {
     // The device is lost; nothing reads the sets any more.
   }
 }
 
 std::unique_ptr<DnnlArguments::Set> DnnlArguments::TakeSet() {
-  if (!sets_.empty() &&
-      sets_.front()->last_use.get_info<sycl::info::event::command_execution_status>() ==
-          sycl::info::event_command_status::complete) {
+  if (!sets_.empty() && IsComplete(sets_.front()->last_use)) {
     std::unique_ptr<Set> set = std::move(sets_.front());
     sets_.pop_front();
     return set;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "oneapi/mkl/lapack.hpp"
+#include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -34,7 +35,8 @@ absl::StatusOr<LapackFailures> RunLapack(sycl::queue& queue, int64_t count,
                                          absl::FunctionRef<sycl::event()> submit) {
   try {
     queue.wait();
-    submit().wait_and_throw();
+    WaitUntilComplete(submit());
+    queue.throw_asynchronous();
     return LapackFailures();
   } catch (...) {
     return CurrentFailures(count);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/event_status.h"
 
 namespace onexpu {
 
@@ -49,8 +50,9 @@ absl::Status WhileThunk::Execute(const ExecuteContext& context) {
   while (true) {
     ONEXPU_RETURN_IF_ERROR(condition_.Execute(context));
     uint8_t predicate = 0;
-    context.queue.memcpy(&predicate, context.allocations.Resolve(predicate_), sizeof(predicate))
-        .wait_and_throw();
+    WaitUntilComplete(context.queue.memcpy(&predicate, context.allocations.Resolve(predicate_),
+                                           sizeof(predicate)));
+    context.queue.throw_asynchronous();
     if (predicate == 0) return absl::OkStatus();
     ONEXPU_RETURN_IF_ERROR(body_.Execute(context));
   }

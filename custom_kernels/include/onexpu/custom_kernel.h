@@ -77,9 +77,13 @@ class KeptObjects {
     std::shared_ptr<void> objects;
   };
 
+  // Asked twice: SYCL may take a command for complete that it is handing to the driver.
   static bool IsDone(const sycl::event& event) {
-    return event.get_info<sycl::info::event::command_execution_status>() ==
-           sycl::info::event_command_status::complete;
+    const auto is_said_to_be = [&] {
+      return event.get_info<sycl::info::event::command_execution_status>() ==
+             sycl::info::event_command_status::complete;
+    };
+    return is_said_to_be() && is_said_to_be();
   }
 
   std::mutex mutex_;
