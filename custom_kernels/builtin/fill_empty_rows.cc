@@ -1,8 +1,6 @@
 #include "custom_kernels/builtin/fill_empty_rows.h"
 
-#include <array>
 #include <cstdint>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
@@ -30,24 +28,6 @@ constexpr char kName[] = "fill empty rows";
 
 SpirvModule& Module(absl::string_view label) {
   return *MakeModule(FillEmptyRowsKernels(), label).release();
-}
-
-// The kernels that depend on an element's size.
-struct SizedKernels {
-  std::unique_ptr<SpirvModule> empty, move;
-};
-
-const SizedKernels* KernelsFor(size_t bytes) {
-  static const auto* const kernels = [] {
-    auto* const table = new std::array<SizedKernels, 17>;
-    for (const size_t size : {1, 2, 4, 8, 16}) {
-      (*table)[size] = {MakeModule(FillEmptyRowsKernels(), absl::StrCat("fill_empty_", size)),
-                        MakeModule(FillEmptyRowsKernels(), absl::StrCat("fill_move_", size))};
-    }
-    return table;
-  }();
-  return bytes < kernels->size() && (*kernels)[bytes].move != nullptr ? &(*kernels)[bytes]
-                                                                      : nullptr;
 }
 
 bool IsVector(const ffi::AnyBuffer& buffer, ffi::DataType type, int64_t size) {
@@ -81,8 +61,11 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                      DescribeBuffer(coordinates), " with ", rows, " rows do not become ",
                      DescribeBuffer(new_values), " at ", DescribeBuffer(new_coordinates)));
   }
-  const SizedKernels* const kernels = KernelsFor(default_value.size_bytes());
-  if (kernels == nullptr) {
+  static const auto* const emptying = new SizedKernelTable(FillEmptyRowsKernels(), "fill_empty");
+  static const auto* const moving = new SizedKernelTable(FillEmptyRowsKernels(), "fill_move");
+  SpirvModule* const empty = emptying->Find(default_value.size_bytes());
+  SpirvModule* const move = moving->Find(default_value.size_bytes());
+  if (empty == nullptr || move == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
   }
@@ -114,13 +97,13 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   if (!status.ok()) return status;
   status = ScanCounts(queue, *counts, row_walks.count, nullptr);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *kernels->empty, row_walks.range, *begins, *counts,
-                        default_value.untyped_data(), *new_begins, new_coordinates.untyped_data(),
-                        new_values.untyped_data(), is_empty.untyped_data(), verdict.untyped_data(),
-                        sizes);
+  status =
+      LaunchKernel(queue, *empty, row_walks.range, *begins, *counts, default_value.untyped_data(),
+                   *new_begins, new_coordinates.untyped_data(), new_values.untyped_data(),
+                   is_empty.untyped_data(), verdict.untyped_data(), sizes);
   if (!status.ok()) return status;
   sizes.chunk = element_walks.size;
-  return LaunchKernel(queue, *kernels->move, element_walks.range, coordinates.untyped_data(),
+  return LaunchKernel(queue, *move, element_walks.range, coordinates.untyped_data(),
                       values.untyped_data(), sorted->numbers, sorted->places, *begins, *new_begins,
                       new_coordinates.untyped_data(), new_values.untyped_data(),
                       moved_to.untyped_data(), sizes);

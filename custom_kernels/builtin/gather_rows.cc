@@ -1,9 +1,7 @@
 #include "custom_kernels/builtin/gather_rows.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
@@ -24,29 +22,15 @@ struct GatherSizes {
   int64_t rows, columns, chunk, piece, pieces;
 };
 
-struct Kernels {
-  std::unique_ptr<SpirvModule> rows, elements;
-};
-
-// By the bytes of what they copy at once.
-const Kernels& KernelsFor(int64_t bytes) {
-  static const auto* const kernels = [] {
-    auto* const table = new std::array<Kernels, 17>;
-    for (const size_t size : {1, 2, 4, 8, 16}) {
-      (*table)[size] = {MakeModule(GatherRowsKernels(), absl::StrCat("gather_rows_", size)),
-                        MakeModule(GatherRowsKernels(), absl::StrCat("gather_elements_", size))};
-    }
-    return table;
-  }();
-  return (*kernels)[bytes];
-}
-
 }  // namespace
 
 int64_t BytesAtOnce(int64_t row_bytes) { return std::min<int64_t>(16, row_bytes & -row_bytes); }
 
 absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const uint32_t* places,
                         const ffi::AnyBuffer& result) {
+  static const auto* const of_rows = new SizedKernelTable(GatherRowsKernels(), "gather_rows");
+  static const auto* const of_elements =
+      new SizedKernelTable(GatherRowsKernels(), "gather_elements");
   const auto from = data.dimensions(), to = result.dimensions();
   const bool fits = data.element_type() == result.element_type() && from.size() > 0 &&
                     from.size() == to.size() &&
@@ -63,7 +47,7 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
   const int64_t bytes = BytesAtOnce(row_bytes);
   sizes.columns = row_bytes / bytes;
   if (sizes.columns == 1) {
-    return LaunchKernel(queue, *KernelsFor(bytes).elements,
+    return LaunchKernel(queue, *of_elements->Find(bytes),
                         {.global = static_cast<size_t>(sizes.rows)}, data.untyped_data(), places,
                         result.untyped_data());
   }
@@ -74,7 +58,7 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   KernelRange range = walks.range;
   range.global *= sizes.pieces;
-  return LaunchKernel(queue, *KernelsFor(bytes).rows, range, data.untyped_data(), places,
+  return LaunchKernel(queue, *of_rows->Find(bytes), range, data.untyped_data(), places,
                       result.untyped_data(), sizes);
 }
 

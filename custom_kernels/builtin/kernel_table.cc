@@ -56,6 +56,12 @@ std::vector<std::string> KernelTable::TypeNames() const {
   return names;
 }
 
+SizedKernelTable::SizedKernelTable(absl::Span<const EmbeddedKernel> kernels,
+                                   absl::string_view prefix) {
+  for (const size_t bytes : {1, 2, 4, 8, 16})
+    modules_[bytes] = MakeModule(kernels, absl::StrCat(prefix, "_", bytes));
+}
+
 std::string DescribeBuffer(const ::xla::ffi::AnyBuffer& buffer) {
   const auto dimensions = buffer.dimensions();
   return absl::StrCat(DataTypeName(buffer.element_type()), "[",

@@ -1,5 +1,5 @@
-// The embedded modules of one kernel, by element type: what a handler looks up instead of composing
-// names.
+// The embedded modules of one kernel, by element type or size: what a handler looks up instead of
+// composing names.
 //
 // Made once, constant afterwards; any thread.
 #ifndef CUSTOM_KERNELS_BUILTIN_KERNEL_TABLE_H_
@@ -38,6 +38,21 @@ class KernelTable {
 
  private:
   std::array<std::unique_ptr<SpirvModule>, 34> modules_;  // by XLA_FFI_DataType
+};
+
+// The embedded modules of one kernel, by the bytes of the elements that it moves.
+class SizedKernelTable {
+ public:
+  // Of the modules labelled `prefix`_1, _2, _4, _8 and _16.
+  SizedKernelTable(absl::Span<const EmbeddedKernel> kernels, absl::string_view prefix);
+
+  // Null when there is no kernel for elements of that size.
+  SpirvModule* Find(size_t bytes) const {
+    return bytes < modules_.size() ? modules_[bytes].get() : nullptr;
+  }
+
+ private:
+  std::array<std::unique_ptr<SpirvModule>, 17> modules_;
 };
 
 // "f32[2,3]" for errors.

@@ -1,9 +1,7 @@
 #include "custom_kernels/builtin/partition.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -80,20 +78,10 @@ absl::Status Partition(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       rows, kinds);
 }
 
-// The kernels of partition_move, by bytes at once.
-SpirvModule& MoveKernel(int64_t bytes) {
-  static const auto* const kernels = [] {
-    auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
-    for (const int size : {1, 2, 4, 8, 16})
-      (*table)[size] = MakeModule(PartitionKernels(), absl::StrCat("partition_move_", size));
-    return table;
-  }();
-  return *(*kernels)[bytes];
-}
-
 absl::Status MoveRows(sycl::queue& queue, const ffi::AnyBuffer& data,
                       const ffi::AnyBuffer& partitions, const ffi::AnyBuffer& order,
                       absl::Span<const ffi::AnyBuffer> results, const KindChunks& chunks) {
+  static const auto* const moving = new SizedKernelTable(PartitionKernels(), "partition_move");
   const int64_t rows = partitions.dimensions()[0];
   const int64_t row_bytes = static_cast<int64_t>(data.size_bytes()) / rows;
   const int64_t bytes = BytesAtOnce(row_bytes);
@@ -104,7 +92,7 @@ absl::Status MoveRows(sycl::queue& queue, const ffi::AnyBuffer& data,
     sizes.count = std::min(kAtOnce, sizes.kinds - sizes.first);
     Destinations to = {};
     for (int64_t k = 0; k < sizes.count; ++k) to.rows[k] = results[sizes.first + k].untyped_data();
-    absl::Status status = LaunchKernel(queue, MoveKernel(bytes), range, data.untyped_data(),
+    absl::Status status = LaunchKernel(queue, *moving->Find(bytes), range, data.untyped_data(),
                                        partitions.untyped_data(), order.untyped_data(), to, sizes);
     if (!status.ok()) return status;
   }

@@ -1,9 +1,7 @@
 #include "custom_kernels/builtin/sparse_pieces.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,22 +35,6 @@ constexpr char kName[] = "sparse pieces";
 
 SpirvModule& Module(absl::string_view label) {
   return *MakeModule(SparsePiecesKernels(), label).release();
-}
-
-// The kernel that moves elements of these bytes; null for other sizes.
-auto* MakeSizedModules(absl::string_view label) {
-  auto* const table = new std::array<std::unique_ptr<SpirvModule>, 17>;
-  for (const size_t bytes : {1, 2, 4, 8, 16})
-    (*table)[bytes] = MakeModule(SparsePiecesKernels(), absl::StrCat(label, bytes));
-  return table;
-}
-
-absl::StatusOr<SpirvModule*> SizedModule(
-    const std::array<std::unique_ptr<SpirvModule>, 17>& modules, const ffi::AnyBuffer& values) {
-  const size_t bytes = values.size_bytes() / values.element_count();
-  if (bytes < modules.size() && modules[bytes] != nullptr) return modules[bytes].get();
-  return absl::UnimplementedError(
-      absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
 }
 
 bool AreElements(const ffi::AnyBuffer& coordinates, const ffi::AnyBuffer& values) {
@@ -90,7 +72,7 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& new_coordinates, const ffi::AnyBuffer& new_values,
                    const ffi::AnyBuffer& total, Numbers start, Numbers size) {
   static SpirvModule& count = Module("slice_count");
-  static const auto* const writes = MakeSizedModules("slice_write_");
+  static const auto* const writing = new SizedKernelTable(SparsePiecesKernels(), "slice_write");
   absl::StatusOr<PieceSizes> sizes = SizesOf(coordinates, values, new_coordinates, new_values);
   if (!sizes.ok()) return sizes.status();
   if (sizes->elements == 0 || start.size() != static_cast<size_t>(sizes->rank) ||
@@ -99,8 +81,11 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                                                    DescribeBuffer(coordinates), " has ",
                                                    start.size(), " dimensions"));
   }
-  absl::StatusOr<SpirvModule*> write = SizedModule(*writes, values);
-  if (!write.ok()) return write.status();
+  SpirvModule* const write = writing->Find(ffi::ByteWidth(values.element_type()));
+  if (write == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
+  }
   std::copy(start.begin(), start.end(), sizes->start);
   std::copy(size.begin(), size.end(), sizes->size);
   const Chunks chunks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/64);
@@ -112,7 +97,7 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   if (!status.ok()) return status;
   status = ScanCounts(queue, *counts, chunks.count, total.untyped_data());
   if (!status.ok()) return status;
-  return LaunchKernel(queue, **write, chunks.range, coordinates.untyped_data(),
+  return LaunchKernel(queue, *write, chunks.range, coordinates.untyped_data(),
                       values.untyped_data(), *counts, new_coordinates.untyped_data(),
                       new_values.untyped_data(), *sizes);
 }

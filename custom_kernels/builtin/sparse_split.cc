@@ -1,9 +1,7 @@
 #include "custom_kernels/builtin/sparse_split.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -119,25 +117,7 @@ absl::Status Split(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       counts.untyped_data());
 }
 
-struct Kernels {
-  std::unique_ptr<SpirvModule> move, gather;
-};
-
-// By the bytes of a value; nulls for other sizes.
-const Kernels& KernelsFor(const ffi::AnyBuffer& values) {
-  static const auto* const kernels = [] {
-    auto* const table = new std::array<Kernels, 17>;
-    for (const size_t size : {1, 2, 4, 8, 16}) {
-      (*table)[size] = {MakeModule(SparseSplitKernels(), absl::StrCat("split_move_", size)),
-                        MakeModule(SparseSplitKernels(), absl::StrCat("split_gather_", size))};
-    }
-    return table;
-  }();
-  const size_t bytes = ffi::ByteWidth(values.element_type());
-  return (*kernels)[bytes < kernels->size() ? bytes : 0];
-}
-
-absl::Status Move(sycl::queue& queue, const Kernels& kernels, const ffi::AnyBuffer& coordinates,
+absl::Status Move(sycl::queue& queue, SpirvModule& kernel, const ffi::AnyBuffer& coordinates,
                   const ffi::AnyBuffer& values, const ffi::AnyBuffer& piece_of,
                   const ffi::AnyBuffer& counts, absl::Span<const Piece> pieces,
                   const KindChunks& chunks, SplitSizes sizes) {
@@ -153,7 +133,7 @@ absl::Status Move(sycl::queue& queue, const Kernels& kernels, const ffi::AnyBuff
       to.begin[k] = sizes.begin(sizes.first + k);
     }
     absl::Status status =
-        LaunchKernel(queue, *kernels.move, range, coordinates.untyped_data(), values.untyped_data(),
+        LaunchKernel(queue, kernel, range, coordinates.untyped_data(), values.untyped_data(),
                      piece_of.untyped_data(), counts.untyped_data(), to, sizes);
     if (!status.ok()) return status;
   }
@@ -188,14 +168,18 @@ absl::Status SplitElements(sycl::queue& queue, const ffi::AnyBuffer& coordinates
         "onexpu: ", kName, ": values ", DescribeBuffer(values), " at ", DescribeBuffer(coordinates),
         " do not fit into ", returned.size(), " results with ", elements, " elements"));
   }
-  const Kernels& kernels = KernelsFor(values);
-  if (kernels.move == nullptr) {
+  static const auto* const moving = new SizedKernelTable(SparseSplitKernels(), "split_move");
+  static const auto* const gathering = new SizedKernelTable(SparseSplitKernels(), "split_gather");
+  const size_t bytes = ffi::ByteWidth(values.element_type());
+  SpirvModule* const move = moving->Find(bytes);
+  SpirvModule* const gather = gathering->Find(bytes);
+  if (move == nullptr || gather == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
   }
   const std::optional<KindChunks> chunks = ChunksOfCounts(queue, *sizes);
   if (chunks.has_value()) {
-    return Move(queue, kernels, coordinates, values, piece_of, order, pieces, *chunks, *sizes);
+    return Move(queue, *move, coordinates, values, piece_of, order, pieces, *chunks, *sizes);
   }
   const auto* places = order.typed_data<uint32_t>();
   for (int64_t k = 0; k < sizes->pieces; ++k) {
@@ -205,8 +189,8 @@ absl::Status SplitElements(sycl::queue& queue, const ffi::AnyBuffer& coordinates
     const Chunks walks = WalksOf(queue, own.elements, /*size_on_gpu=*/1);
     own.chunk = walks.size;
     absl::Status status = LaunchKernel(
-        queue, *kernels.gather, walks.range, coordinates.untyped_data(), values.untyped_data(),
-        places, piece.coordinates.untyped_data(), piece.values.untyped_data(), own.begin(k), own);
+        queue, *gather, walks.range, coordinates.untyped_data(), values.untyped_data(), places,
+        piece.coordinates.untyped_data(), piece.values.untyped_data(), own.begin(k), own);
     if (!status.ok()) return status;
     places += own.elements;
   }

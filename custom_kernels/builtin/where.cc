@@ -1,10 +1,8 @@
 #include "custom_kernels/builtin/where.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"
@@ -54,25 +52,11 @@ constexpr ZeroTest kZeroTests[] = {{ffi::PRED, 1, kAllBits},
                                    {ffi::C64, 8, 0x7fffffff7fffffff},
                                    {ffi::C128, 16, 0x7fffffffffffffff}};
 
-struct Passes {
-  std::unique_ptr<SpirvModule> count, write;
-};
-
-const Passes* PassesFor(int bytes) {
-  static const auto* const passes = [] {
-    auto* table = new std::array<Passes, 17>;
-    for (int size : {1, 2, 4, 8, 16}) {
-      (*table)[size] = {MakeModule(WhereKernels(), absl::StrCat("where_count_", size)),
-                        MakeModule(WhereKernels(), absl::StrCat("where_write_", size))};
-    }
-    return table;
-  }();
-  return &(*passes)[bytes];
-}
-
 absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& condition, const ffi::AnyBuffer& coordinates,
                    const ffi::AnyBuffer& count) {
+  static const auto* const counting = new SizedKernelTable(WhereKernels(), "where_count");
+  static const auto* const writing = new SizedKernelTable(WhereKernels(), "where_write");
   const auto dimensions = condition.dimensions();
   const auto shape = coordinates.dimensions();
   const auto* test =
@@ -101,14 +85,13 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.chunk = chunks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), "where");
   if (!counts.ok()) return counts.status();
-  const Passes& passes = *PassesFor(test->bytes);
-  absl::Status status =
-      LaunchKernel(queue, *passes.count, chunks.range, condition.untyped_data(), *counts, sizes);
+  absl::Status status = LaunchKernel(queue, *counting->Find(test->bytes), chunks.range,
+                                     condition.untyped_data(), *counts, sizes);
   if (!status.ok()) return status;
   status = ScanCounts(queue, *counts, chunks.count, count.untyped_data());
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *passes.write, chunks.range, condition.untyped_data(), *counts,
-                      coordinates.untyped_data(), sizes);
+  return LaunchKernel(queue, *writing->Find(test->bytes), chunks.range, condition.untyped_data(),
+                      *counts, coordinates.untyped_data(), sizes);
 }
 
 }  // namespace
