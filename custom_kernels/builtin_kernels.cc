@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "custom_kernels/builtin/box_proposals.h"
 #include "custom_kernels/builtin/categorical.h"
 #include "custom_kernels/builtin/crop_and_resize.h"
 #include "custom_kernels/builtin/csr_matmul.h"
@@ -20,6 +21,7 @@
 #include "custom_kernels/builtin/sparse_coordinates.h"
 #include "custom_kernels/builtin/sparse_matmul.h"
 #include "custom_kernels/builtin/sparse_pieces.h"
+#include "custom_kernels/builtin/sparse_slice_grad.h"
 #include "custom_kernels/builtin/sparse_split.h"
 #include "custom_kernels/builtin/tridiagonal_solve.h"
 #include "custom_kernels/builtin/unique.h"
@@ -39,6 +41,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "kernel: string, global_size: i64[1..3], local_size: i64[0..3], scalars: u8[]",
        "A SPIR-V kernel that was registered from Python."},
+      {"onexpu.box_proposals",
+       "GenerateBoundingBoxProposals",
+       {nullptr, nullptr, nullptr, BoxProposalsHandler},
+       {"float32"},
+       "nms_threshold: f32, min_size: f32, pre_nms_topn: i64",
+       "The proposals of a region proposal network."},
       {"onexpu.categorical",
        "Multinomial",
        {nullptr, nullptr, nullptr, CategoricalHandler},
@@ -281,6 +289,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "start: i64[rank], size: i64[rank]",
        "A box of a sparse tensor; data-dependent size."},
+      {"onexpu.sparse_slice_grad",
+       "SparseSliceGrad",
+       {nullptr, nullptr, nullptr, SparseSliceGradHandler},
+       {},
+       "",
+       "The gradient of sparse_slice."},
       {"onexpu.sparse_split",
        "SparseSplit",
        {nullptr, nullptr, nullptr, SparseSplitHandler},

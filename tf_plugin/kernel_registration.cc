@@ -42,6 +42,7 @@ void RegisterKernels() {
   RegisterCsrProductKernels();
   RegisterFillEmptyRowsKernels();
   RegisterNonMaxSuppressionKernels();
+  RegisterBoxProposalsKernel();
   RegisterWhereKernel();
   RegisterCropAndResizeKernels();
   RegisterOnexpuKernelOps();

@@ -4,6 +4,8 @@
 // few. That order is all there is of parallelism between boxes; the work-items of one group share
 // the comparisons of one box.
 
+#include "custom_kernels/builtin/boxes.hpp"
+
 struct SuppressionSizes {
   std::int64_t boxes, most;
   float iou_threshold, score_threshold;
@@ -13,24 +15,10 @@ namespace {
 
 constexpr std::uint64_t kNoCandidate = 0xffffffffu;  // behind every score
 
-struct Box {
-  float top, left, bottom, right;
-  float area() const { return (bottom - top) * (right - left); }
-};
-
 inline Box box_at(const float* boxes, std::int64_t i) {
   const float* const corners = boxes + 4 * i;
   return {sycl::fmin(corners[0], corners[2]), sycl::fmin(corners[1], corners[3]),
           sycl::fmax(corners[0], corners[2]), sycl::fmax(corners[1], corners[3])};
-}
-
-// Intersection over union; 0 for what has no area.
-inline float overlap(const Box& a, const Box& b) {
-  if (a.area() <= 0.0f || b.area() <= 0.0f) return 0.0f;
-  const float height = sycl::fmax(sycl::fmin(a.bottom, b.bottom) - sycl::fmax(a.top, b.top), 0.0f);
-  const float width = sycl::fmax(sycl::fmin(a.right, b.right) - sycl::fmax(a.left, b.left), 0.0f);
-  const float both = height * width;
-  return both / (a.area() + b.area() - both);
 }
 
 }  // namespace
@@ -39,11 +27,7 @@ inline float overlap(const Box& a, const Box& b) {
 ONEXPU_KERNEL void suppression_order(const float* scores, std::uint64_t* numbers,
                                      SuppressionSizes sizes) {
   const std::int64_t i = std::int64_t(onexpu::global_id());
-  const float score = scores[i];
-  // The zeros are equal.
-  const std::uint32_t bits = score == 0.0f ? 0u : sycl::bit_cast<std::uint32_t>(score);
-  const std::uint32_t descending = bits >> 31 ? bits : ~bits & 0x7fffffffu;
-  numbers[i] = score > sizes.score_threshold ? descending : kNoCandidate;
+  numbers[i] = scores[i] > sizes.score_threshold ? descending_bits(scores[i]) : kNoCandidate;
 }
 
 // One work-group. `taken` [most] is for its own use.

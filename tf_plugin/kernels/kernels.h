@@ -39,6 +39,7 @@ void RegisterCsrAlgebraKernels();
 void RegisterCsrProductKernels();
 void RegisterFillEmptyRowsKernels();
 void RegisterNonMaxSuppressionKernels();
+void RegisterBoxProposalsKernel();
 void RegisterOnexpuKernelOps();
 void RegisterSyncDeviceKernel();
 void RegisterHandOverOps();

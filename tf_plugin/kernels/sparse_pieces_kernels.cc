@@ -1,5 +1,5 @@
-// SparseSlice, SparseSplit and SparseConcat on XPU. Shapes are on the host, as for TensorFlow's
-// other accelerators.
+// SparseSlice, its gradient, SparseSplit and SparseConcat on XPU. Shapes are on the host, as for
+// TensorFlow's other accelerators.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -91,6 +91,68 @@ class SparseSliceKernel final : public DynamicShapeKernel {
     }
     return absl::OkStatus();
   }
+};
+
+// Operands: the gradient of the slice's values, the indices of the whole, the slice's start, its
+// indices. What is not found in the whole is dropped, as TensorFlow's GPU kernel does.
+class SparseSliceGradKernel final : public OpKernel {
+ public:
+  explicit SparseSliceGradKernel(OpKernelConstruction* construction)
+      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
+
+  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
+
+ private:
+  static absl::Status CheckShapes(OpKernelContext* context) {
+    const TensorShape& gradient = context->input(0).shape();
+    const TensorShape& indices = context->input(1).shape();
+    const TensorShape& start = context->input(2).shape();
+    const TensorShape& sliced = context->input(3).shape();
+    if (indices.dims() != 2 || sliced.dims() != 2 || indices.dim_size(1) != sliced.dim_size(1)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Input and output indices should be matrices of the same number of columns, got shapes ",
+          indices.DebugString(), " and ", sliced.DebugString()));
+    }
+    if (sliced.dim_size(0) > indices.dim_size(0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("# rows of output_indices should be not greater than of input_indices, got ",
+                       sliced.dim_size(0), " and ", indices.dim_size(0)));
+    }
+    if (gradient != TensorShape({sliced.dim_size(0)})) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "backprop_val_grad should be a vector with an element for each of the ",
+          sliced.dim_size(0), " rows of output_indices, got shape ", gradient.DebugString()));
+    }
+    if (start != TensorShape({indices.dim_size(1)})) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Expected input_start to be a vector of length ", indices.dim_size(1),
+                       ", got shape ", start.DebugString()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(OpKernelContext* context) const {
+    TF_RETURN_IF_ERROR(CheckShapes(context));
+    const TensorShape shape({context->input(1).dim_size(0)});
+    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
+    if (context->input(0).NumElements() == 0) {
+      TF_ASSIGN_OR_RETURN(OwnedBuffer zeros, ZeroBuffer(*context, output_type(0), shape));
+      return SetOutput(context, 0, shape, std::move(zeros));
+    }
+    std::vector<PJRT_Buffer*> operands;
+    for (int i = 0; i < num_inputs(); ++i) {
+      TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(i)));
+    }
+    const ResultType types[] = {{output_type(0), shape}};
+    FfiAttributes attributes;
+    TF_ASSIGN_OR_RETURN(
+        std::vector<OwnedBuffer> gradient,
+        Launch(*context, "onexpu.sparse_slice_grad", operands, types, attributes.Build()));
+    Count(executions_);
+    return SetOutput(context, 0, shape, std::move(gradient[0]));
+  }
+
+  std::atomic<uint64_t>& executions_;
 };
 
 // Outputs: the indices of all pieces, the values of all, the shapes of all.
@@ -300,6 +362,9 @@ void RegisterWithShapes(const char* op, std::initializer_list<const char*> host_
 }  // namespace
 
 void RegisterSparsePiecesKernels() {
+  std::vector<DataType> numbers(std::begin(kDeviceTypes), std::end(kDeviceTypes));
+  numbers.erase(std::remove(numbers.begin(), numbers.end(), tensorflow::DT_BOOL), numbers.end());
+  Register<SparseSliceGradKernel>(XpuKernel("SparseSliceGrad").TypeConstraint("T", numbers));
   RegisterWithShapes<SparseSliceKernel>("SparseSlice", {"shape", "start", "size"});
   RegisterWithShapes<SparseSplitKernel>("SparseSplit", {"split_dim", "shape"});
   RegisterWithShapes<SparseConcatKernel>("SparseConcat", {"shapes"});

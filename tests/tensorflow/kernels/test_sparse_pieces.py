@@ -1,4 +1,4 @@
-"""SparseSlice, SparseSplit and SparseConcat against TensorFlow's CPU kernels."""
+"""SparseSlice, its gradient, SparseSplit and SparseConcat against TensorFlow's CPU kernels."""
 
 from __future__ import annotations
 
@@ -60,6 +60,80 @@ def test_slice_refused() -> None:
     given = sparse(4, (5, 6))
     for start, size in (([0, 0], [-1, 2]), ([0], [2, 2]), ([0, 0], [2]), ([[0, 0]], [2, 2])):
         both.check_refused(lambda: R.SparseSlice(**given, start=np.int64(start), size=np.int64(size)))
+
+
+# ---- SparseSliceGrad ----
+
+
+def sliced(given: dict[str, Any], start: list[int], size: list[int]) -> dict[str, Any]:
+    """The operands of the gradient of a slice."""
+    places = given["indices"] - start
+    output = places[((places >= 0) & (places < size)).all(1)]
+    gradient = RANDOM.randint(1, 100, len(output)).astype(given["values"].dtype)
+    return {
+        "backprop_val_grad": gradient, "input_indices": given["indices"], "input_start": np.int64(start),
+        "output_indices": output,
+    }
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if dtype != np.bool_])
+def test_slice_gradient_types(dtype: Any) -> None:
+    operands = sliced(sparse(40, (10, 12), dtype), [2, 3], [5, 6])
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+@pytest.mark.parametrize(("start", "size"), [([0, 0], [50, 60]), ([40, 0], [50, 60]), ([70, 0], [5, 5]), ([3, 3], [9, 0])])
+def test_slice_gradients_at_the_edge(start: list[int], size: list[int]) -> None:
+    operands = sliced(sparse(700, (50, 60)), start, size)
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+@pytest.mark.parametrize("count", [1, 4095, 4096, 4097, 100_000])
+def test_slice_gradients_of_many(count: int) -> None:
+    operands = sliced(sparse(count, (50, 60, 70)), [5, 0, 10], [30, 70, 20])
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+def test_slice_gradient_in_another_order() -> None:
+    given = sparse(3000, (50, 60))
+    given["indices"] = RANDOM.permutation(given["indices"])
+    operands = sliced(given, [5, 10], [30, 20])
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+def test_slice_gradient_of_repeated_coordinates() -> None:
+    given = sparse(500, (20, 60))
+    given["indices"] = np.repeat(given["indices"], 3, 0)
+    operands = sliced(given, [5, 10], [10, 20])
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+def test_slice_gradient_of_nothing() -> None:
+    operands = sliced(sparse(0, (5, 6)), [1, 1], [2, 2])
+    exactly(lambda: R.SparseSliceGrad(**operands))
+
+
+def test_gradient_by_the_tape() -> None:
+    given = sparse(700, (50, 60))
+
+    def gradient() -> tf.Tensor:
+        values = tf.constant(given["values"])
+        with tf.GradientTape() as tape:
+            tape.watch(values)
+            part = tf.sparse.slice(tf.SparseTensor(given["indices"], values, given["shape"]), [10, 5], [30, 20])
+            result = tf.reduce_sum(part.values**2)
+        return tape.gradient(result, values)
+
+    exactly(gradient)
+
+
+def test_slice_gradient_refused() -> None:
+    operands = sliced(sparse(30, (5, 6)), [1, 1], [3, 3])
+    for changed in (
+        {"input_start": np.int64([1])}, {"backprop_val_grad": operands["backprop_val_grad"][1:]},
+        {"input_indices": operands["output_indices"][1:]}, {"output_indices": operands["output_indices"][:, :1]},
+    ):
+        both.check_refused(lambda: R.SparseSliceGrad(**(operands | changed)))
 
 
 # ---- SparseSplit ----

@@ -241,6 +241,10 @@ CALLS = {
     "ResizeBilinear ResizeNearestNeighbor": {"images": _IMAGE, "size": [3, 7]},
     "ResizeBilinearGrad": {"grads": values(2, 3, 7, 4), "original_image": _IMAGE},
     "ResizeNearestNeighborGrad": {"grads": _IMAGE, "size": [3, 4]},
+    "GenerateBoundingBoxProposals": {
+        "scores": values(1, 2, 2, 1), "bbox_deltas": values(1, 2, 2, 4), "image_info": [[9.0, 9.0, 1.0, 0.0, 0.0]],
+        "anchors": values(2, 2, 4), "nms_threshold": 0.5, "pre_nms_topn": 3, "min_size": 0.1, "post_nms_topn": 2,
+    },
     "NonMaxSuppressionV2": {**_NMS_BOXES, "max_output_size": 2, "iou_threshold": 0.5},
     "NonMaxSuppressionV3 NonMaxSuppressionV4":
         {**_NMS_BOXES, "max_output_size": 2, "iou_threshold": 0.5, "score_threshold": 0.1},

@@ -287,7 +287,7 @@ CALLS = {
     "SparseReshape": {"input_indices": _SPARSE, "input_shape": [4, 3], "new_shape": [2, 6]},
     "SparseSlice": {"indices": _SPARSE, "values": values(3), "shape": [4, 3], "start": [0, 1], "size": [2, 2]},
     "SparseSliceGrad":
-        {"backprop_val_grad": values(1), "input_indices": _SPARSE, "input_start": [1, 1], "output_indices": [[1, 2]]},
+        {"backprop_val_grad": values(1), "input_indices": _SPARSE, "input_start": [1, 1], "output_indices": [[0, 1]]},
     "SparseSplit": {"split_dim": 0, "indices": _SPARSE, "values": values(3), "shape": [4, 3], "num_split": 2},
     "SparseTensorDenseMatMul": {"a_indices": _SPARSE, "a_values": values(3), "a_shape": [4, 3], "b": values(3, 2)},
     "SparseToDense": {"sparse_indices": [1, 3], "output_shape": [5], "sparse_values": values(2), "default_value": 0},
