@@ -1,5 +1,6 @@
 #include "tf_plugin/shape_rules.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ struct RankRule {
   int operand;
   int rank;
   const char* otherwise;
+  enum { kExactly, kAtLeast, kAtMost } bound = kExactly;
+
+  bool Holds(int found) const {
+    return bound == kExactly ? found == rank : bound == kAtLeast ? found >= rank : found <= rank;
+  }
 };
 
 constexpr RankRule kRanks[] = {
@@ -43,6 +49,18 @@ constexpr RankRule kRanks[] = {
     {"LinSpace", 1, 0, "stop must be a scalar"},
     {"LinSpace", 2, 0, "num must be a scalar"},
     {"LRN", 0, 4, "in must be 4-dimensional"},
+    {"MatrixDiag", 0, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
+    {"MatrixDiagV2", 0, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
+    {"MatrixDiagV3", 0, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
+    {"MatrixDiagPart", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixDiagPartV2", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixDiagPartV3", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixSetDiag", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixSetDiag", 1, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
+    {"MatrixSetDiagV2", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixSetDiagV2", 1, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
+    {"MatrixSetDiagV3", 0, 2, "input must be at least 2-dim", RankRule::kAtLeast},
+    {"MatrixSetDiagV3", 1, 1, "diagonal must be at least 1-dim", RankRule::kAtLeast},
     {"MirrorPad", 1, 2, "paddings must be a matrix with 2 columns"},
     {"OneHot", 1, 0, "depth must be a scalar"},
     {"OneHot", 2, 0, "on_value must be a scalar"},
@@ -53,6 +71,9 @@ constexpr RankRule kRanks[] = {
     {"ResizeBilinear", 0, 4, "input must be 4-dimensional"},
     {"ResizeNearestNeighbor", 0, 4, "input must be 4-dimensional"},
     {"ReverseSequence", 1, 1, "seq_lengths must be 1-dim"},
+    {"Roll", 0, 1, "input must be 1-D or higher", RankRule::kAtLeast},
+    {"Roll", 1, 1, "shift must be a scalar or a 1-D vector", RankRule::kAtMost},
+    {"Roll", 2, 1, "axis must be a scalar or a 1-D vector", RankRule::kAtMost},
     {"Slice", 1, 1, "Expected begin and size arguments to be 1-D tensors"},
     {"Slice", 2, 1, "Expected begin and size arguments to be 1-D tensors"},
     {"SparseSoftmaxCrossEntropyWithLogits", 0, 2, "logits must be 2-D"},
@@ -78,7 +99,7 @@ absl::Status CheckRanks(absl::string_view op, InferenceContext& shapes) {
   for (const RankRule& rule : kRanks) {
     if (op != rule.op) continue;
     const ShapeHandle operand = shapes.input(rule.operand);
-    if (!shapes.RankKnown(operand) || InferenceContext::Rank(operand) == rule.rank) continue;
+    if (!shapes.RankKnown(operand) || rule.Holds(InferenceContext::Rank(operand))) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(rule.otherwise, ", not shape ", shapes.DebugString(operand)));
   }
@@ -110,6 +131,53 @@ absl::Status Pad(InferenceContext& shapes) {
   return absl::InvalidArgumentError(absl::StrCat(
       "The first dimension of paddings must be the rank of inputs: ", shapes.DebugString(paddings),
       " and ", shapes.DebugString(array)));
+}
+
+// Inputs: an array, by how much to roll, along which dimensions.
+absl::Status Roll(InferenceContext& shapes) {
+  const ShapeHandle shift = shapes.input(1), axis = shapes.input(2);
+  if (!shapes.FullyDefined(shift) || !shapes.FullyDefined(axis)) return absl::OkStatus();
+  const int64_t shifts = InferenceContext::Value(shapes.NumElements(shift));
+  const int64_t axes = InferenceContext::Value(shapes.NumElements(axis));
+  if (shifts == axes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("shift and axis must have the same size, not ", shifts, " and ", axes));
+}
+
+// Inputs: matrices, diagonals, and where they are: 0 if that is no input.
+absl::Status MatrixSetDiag(InferenceContext& shapes) {
+  const ShapeHandle matrices = shapes.input(0), diagonals = shapes.input(1);
+  if (!shapes.FullyDefined(matrices) || !shapes.FullyDefined(diagonals)) return absl::OkStatus();
+  int64_t lowest = 0, highest = 0;
+  if (shapes.num_inputs() > 2) {
+    const Tensor* const places = shapes.input_tensor(2);
+    // The shape function refuses other numbers of them.
+    if (places == nullptr || places->NumElements() < 1 || places->NumElements() > 2)
+      return absl::OkStatus();
+    const auto values = places->flat<int32_t>();
+    lowest = values(0);
+    highest = values(values.size() - 1);
+  }
+  const int rank = InferenceContext::Rank(matrices);
+  std::vector<int64_t> expected;
+  for (int i = 0; i < rank - 2; ++i)
+    expected.push_back(InferenceContext::Value(shapes.Dim(matrices, i)));
+  const int64_t rows = InferenceContext::Value(shapes.Dim(matrices, rank - 2));
+  const int64_t columns = InferenceContext::Value(shapes.Dim(matrices, rank - 1));
+  const auto is_inside = [&](int64_t place) {
+    return place == 0 || (-rows < place && place < columns);
+  };
+  if (!is_inside(lowest) || !is_inside(highest) || lowest > highest) return absl::OkStatus();
+  if (lowest != highest) expected.push_back(highest - lowest + 1);
+  expected.push_back(
+      std::min(rows + std::min<int64_t>(highest, 0), columns - std::max<int64_t>(lowest, 0)));
+  const std::string wanted = absl::StrCat("[", absl::StrJoin(expected, ","), "]");
+  if (shapes.DebugString(diagonals) == wanted) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Either the first dimensions of diagonal don't match those of input, or its last are not "
+      "those of the longest diagonal: input has shape ",
+      shapes.DebugString(matrices), ", diagonal ", shapes.DebugString(diagonals), ", not ",
+      wanted));
 }
 
 // Inputs: an array, the shape to broadcast it to.
@@ -189,6 +257,9 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"AvgPoolGrad", AvgPoolGradShapes},
       {"BroadcastTo", BroadcastTo},
       {"GatherNd", GatherNd},
+      {"MatrixSetDiag", MatrixSetDiag},
+      {"MatrixSetDiagV2", MatrixSetDiag},
+      {"MatrixSetDiagV3", MatrixSetDiag},
       {"MaxPool3DGrad", MaxPoolGradShapes},
       {"MaxPool3DGradGrad", MaxPoolGradGradShapes},
       {"MaxPoolGrad", MaxPoolGradShapes},
@@ -205,6 +276,7 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"ResourceScatterNdMin", ScatterNd},
       {"ResourceScatterNdSub", ScatterNd},
       {"ResourceScatterNdUpdate", ScatterNd},
+      {"Roll", Roll},
       {"XlaReduceWindow", ReduceWindow},
   };
   TF_RETURN_IF_ERROR(CheckRanks(op, shapes));

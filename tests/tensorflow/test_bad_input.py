@@ -54,6 +54,36 @@ def test_more_elements_than_can_be_counted_are_invalid_arguments(op: str) -> Non
         getattr(tf.raw_ops, op)(**TOO_MANY[op])
 
 
+_MATRIX = np.ones((2, 2), np.float32)
+_NONE = {"num_rows": -1, "num_cols": -1, "padding_value": 0.0}
+UNKNOWN = [
+    ("Roll", {"input": np.float32(7), "shift": 1, "axis": 0}, "input must be 1-D or higher"),
+    ("Roll", {"input": _MATRIX, "shift": 1, "axis": [[0, 1]]}, "axis must be a scalar or a 1-D vector"),
+    ("Roll", {"input": _MATRIX, "shift": [[0, 1]], "axis": 1}, "shift must be a scalar or a 1-D vector"),
+    ("Roll", {"input": _MATRIX, "shift": [1], "axis": [0, 1]}, "shift and axis must have the same size"),
+    ("MatrixDiagV3", {"diagonal": np.float32(1), "k": 0, **_NONE}, "diagonal must be at least 1-dim"),
+    ("MatrixDiagPartV3", {"input": np.float32(1), "k": 0, "padding_value": 0.0}, "input must be at least 2-dim"),
+    ("MatrixSetDiagV3", {"input": np.float32(1), "diagonal": [1.0], "k": 0}, "input must be at least 2-dim"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": 1.0, "k": 0}, "diagonal must be at least 1-dim"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": [1.0, 2.0], "k": 1}, "dimensions of diagonal don't match"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": _MATRIX, "k": 0}, "dimensions of diagonal don't match"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("device", ["/CPU:0", "/XPU:0"])
+@pytest.mark.parametrize(("op", "operands", "words"), UNKNOWN)
+def test_shapes_that_no_graph_knew_are_refused_in_the_words_of_the_cpu(op: str, operands: dict, words: str, device: str) -> None:
+    def hidden(name: str, value: object) -> object:
+        kind = tf.float32 if name in ("input", "diagonal") else tf.int32
+        return tf.compat.v1.placeholder_with_default(tf.constant(value, kind), None) if name in names else value
+
+    names = {"input", "diagonal", "shift", "axis", "k"}
+    with tf.Graph().as_default(), tf.device(device), tf.compat.v1.Session() as session:
+        result = getattr(tf.raw_ops, op)(**{name: hidden(name, value) for name, value in operands.items()})
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(result)
+
+
 def test_shapes_that_do_not_fit_are_invalid_arguments() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):
         tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
