@@ -2,7 +2,9 @@
 //
 // How many elements there are afterwards is known when the kernel has run: it fills upper bounds,
 // and the outputs are views of their beginnings.
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -175,16 +177,14 @@ class FillEmptyRowsGradKernel final : public OpKernel {
 }  // namespace
 
 void RegisterFillEmptyRowsKernels() {
-  constexpr tensorflow::DataType kSummed[] = {tensorflow::DT_HALF,      tensorflow::DT_BFLOAT16,
-                                              tensorflow::DT_FLOAT,     tensorflow::DT_DOUBLE,
-                                              tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128,
-                                              tensorflow::DT_INT32,     tensorflow::DT_INT64};
+  std::vector<tensorflow::DataType> numbers(std::begin(kDeviceTypes), std::end(kDeviceTypes));
+  numbers.erase(std::remove(numbers.begin(), numbers.end(), tensorflow::DT_BOOL), numbers.end());
   Register<FillEmptyRowsKernel>(
       XpuKernel("SparseFillEmptyRows").TypeConstraint("T", kDeviceTypes).HostMemory("dense_shape"));
   Register<FillEmptyRowsKernel>(
       XpuKernel("RaggedFillEmptyRows").TypeConstraint("T", kDeviceTypes).HostMemory("nrows"));
   for (const char* const op : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"})
-    Register<FillEmptyRowsGradKernel>(XpuKernel(op).TypeConstraint("T", kSummed));
+    Register<FillEmptyRowsGradKernel>(XpuKernel(op).TypeConstraint("T", numbers));
 }
 
 }  // namespace onexpu::tf_plugin

@@ -12,7 +12,8 @@ import tensorflow as tf
 
 R = tf.raw_ops
 NUMBERS = [
-    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, np.int32, np.int64
+    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, np.int8, np.int16, np.int32,
+    np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
 ]
 RANDOM = np.random.RandomState(0)
 
@@ -29,7 +30,7 @@ def sparse(count: int, shape: tuple[int, ...], dtype: Any = np.float32, default:
     }
 
 
-@pytest.mark.parametrize("dtype", [*NUMBERS, np.bool_, np.int8, np.uint16])
+@pytest.mark.parametrize("dtype", [*NUMBERS, np.bool_])
 def test_types(dtype: Any) -> None:
     given = sparse(20, (30, 4), dtype)
     exactly(lambda: R.SparseFillEmptyRows(**given))
