@@ -29,8 +29,9 @@ test-all: setup-tests
 check-schedules: setup-tests
 	ONEXPU_SCHEDULES=gpu .venv/bin/pytest $(PYTEST) --ignore=tests/build $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
+# Against the kernels of TensorFlow's CPU device as users have them, oneDNN's where there are some.
 check-models-tf: setup-tests
-	ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf $(PARALLEL) --dist load
+	TF_ENABLE_ONEDNN_OPTS=1 ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf $(PARALLEL) --dist load
 
 sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full

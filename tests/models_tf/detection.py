@@ -4,6 +4,9 @@ loss, non-maximum suppression.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -59,15 +62,16 @@ def _model() -> keras.Model:
     up = keras.layers.UpSampling2D(interpolation="nearest")(low)
     high = keras.layers.Add()([keras.layers.Conv2D(16, 1)(fine), up])
 
-    def head(outputs: int, bias: float) -> keras.Model:
+    def head(outputs: int, bias: float, weights: Callable[[], keras.Initializer]) -> keras.Model:
         return keras.Sequential(
             [
                 keras.Input((None, None, 16)),
-                keras.layers.Conv2D(16, 3, padding="same", activation="swish"),
+                keras.layers.Conv2D(16, 3, padding="same", activation="swish", kernel_initializer=weights()),
                 keras.layers.Conv2D(
                     len(_ASPECTS) * outputs,
                     3,
                     padding="same",
+                    kernel_initializer=weights(),
                     bias_initializer=keras.initializers.Constant(bias),
                     dtype=keras.config.floatx(),
                 ),
@@ -75,8 +79,11 @@ def _model() -> keras.Model:
             ]
         )
 
-    # A hundredth of the anchors are objects, to begin with.
-    classify, locate = head(_CLASSES, float(-np.log(99.0))), head(4, 0.0)
+    # A hundredth of the anchors are objects, to begin with, and boxes are their anchors (section 4.1): their sizes are
+    # exponentials. Scores differ from the beginning, so that roundings do not decide which is the best.
+    small = functools.partial(keras.initializers.RandomNormal, stddev=0.01)
+    classify = head(_CLASSES, float(-np.log(99.0)), keras.initializers.GlorotUniform)
+    locate = head(4, 0.0, small)
     levels = (high, low)
     classes = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())([classify(level) for level in levels])
     offsets = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())([locate(level) for level in levels])

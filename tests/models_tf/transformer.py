@@ -80,15 +80,20 @@ def _model() -> keras.Model:
     return keras.Model([source, target], logits)
 
 
-def _generate(model: keras.Model, source: tf.Tensor, count: int) -> tf.Tensor:
-    """Takes the likeliest token `count` times: int64 [batch, count]."""
+def _generate(model: keras.Model, source: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Takes the likeliest token `count` times: int64 [batch, count], and the least margin up to each."""
     tokens = tf.fill([source.shape[0], 1], tf.constant(_START, tf.int64))
+    margins = []
     for length in range(1, count + 1):
         padded = tf.pad(tokens, [[0, 0], [0, _LENGTH - length]])
         logits = model([source, padded], training=False)
-        following = tf.argmax(logits[:, length - 1, 2:], axis=-1) + 2
-        tokens = tf.concat([tokens, following[:, None]], axis=1)
-    return tokens[:, 1:]
+        scores = logits[:, length - 1, 2:]
+        best = tf.math.top_k(scores, 2).values
+        margin = best[:, 0] - best[:, 1]
+        # A token depends on all before it.
+        margins.append(tf.minimum(margins[-1], margin) if margins else margin)
+        tokens = tf.concat([tokens, tf.argmax(scores, axis=-1)[:, None] + 2], axis=1)
+    return tokens[:, 1:], tf.stack(margins, axis=1)
 
 
 def build(size: Size) -> Training:
@@ -120,7 +125,8 @@ def build(size: Size) -> Training:
 
     def infer(source: tf.Tensor, target: tf.Tensor) -> dict[str, tf.Tensor]:
         logits = model([source, target[:, :-1]], training=False)
-        return {"logits": logits, "generated": _generate(model, source, 3)}
+        tokens, margins = _generate(model, source, 3)
+        return {"logits": logits, "generated": tokens, "generated, margin": margins}
 
     source, target = _sequences(32)
     return Training(
