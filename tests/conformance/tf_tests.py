@@ -60,8 +60,9 @@ _WITHOUT_XLA_DEVICE = {
     "xla_call_module_test",
     "xla_custom_call_ops_test",
 }
-# Those look for one of XLA's devices among all that there are, whatever the flag says.
-_LOOK_FOR_XLA_DEVICE = {"stateful_random_ops_test", "stateless_random_ops_test"}
+# Those look for one of XLA's devices among all that there are, whatever the flag says, or skip what no device of XLA's has
+# (special_math_test: double precision).
+_LOOK_FOR_XLA_DEVICE = {"special_math_test", "stateful_random_ops_test", "stateless_random_ops_test"}
 # What these files set for XLA in their last lines, where a process with a plugin has read it.
 _ENVIRONMENT = {
     "async_comp_test": "--tf_xla_async_compilation=true --tf_xla_enable_lazy_compilation=true",
