@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tensorflow/compiler/tf2xla/xla_expression.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/compiler/tf2xla/xla_resource.h"
@@ -25,7 +26,10 @@
 #include "tensorflow/core/util/overflow.h"
 #include "tf_plugin/shape_rules.h"
 #include "tf_plugin/xla_backend.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/primitive_util.h"
 #include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -140,6 +144,40 @@ absl::Status CheckSizes(InferenceContext& inference) {
   return absl::OkStatus();
 }
 
+// Some translations follow the type of an operand where the op has an attribute: the bytes would be
+// read as another type. Real and complex numbers become the op's type; what cannot is refused.
+absl::Status MakeTypesFit(OpKernelContext& context) {
+  for (int i = 0; i < context.num_outputs(); ++i) {
+    Tensor* const output = context.mutable_output(i);
+    if (output == nullptr || !tensorflow::DataTypeCanUseMemcpy(output->dtype())) continue;
+    const XlaExpression& expression = *XlaExpression::CastExpressionFromTensor(*output);
+    if (expression.kind() != XlaExpression::Kind::kXlaOp) continue;
+    const xla::XlaOp result = expression.handle();
+    TF_ASSIGN_OR_RETURN(const xla::Shape shape, result.builder()->GetShape(result));
+    const DataType type = context.expected_output_dtype(i);
+    xla::PrimitiveType expected;
+    if (!tensorflow::DataTypeToPrimitiveType(type, &expected).ok()) continue;
+    const xla::PrimitiveType found = shape.element_type();
+    if (!shape.IsArray() || found == expected) continue;
+    const auto is_number = [](xla::PrimitiveType type) {
+      return xla::primitive_util::IsFloatingPointType(type) ||
+             xla::primitive_util::IsComplexType(type);
+    };
+    const bool loses =
+        xla::primitive_util::IsComplexType(found) && !xla::primitive_util::IsComplexType(expected);
+    if (!is_number(found) || !is_number(expected) || loses) {
+      return absl::UnimplementedError(
+          absl::StrCat("onexpu: XLA's ", context.op_kernel().type_string(), " gives ",
+                       xla::primitive_util::LowercasePrimitiveTypeName(found), ", not ",
+                       tensorflow::DataTypeString(type), " (", context.op_kernel().name(), ")"));
+    }
+    // AssignExpressionToTensor takes none that has one.
+    const_cast<XlaExpression&>(expression) =
+        XlaExpression::XlaOp(xla::ConvertElementType(result, expected), type);
+  }
+  return absl::OkStatus();
+}
+
 class CheckedTranslation final : public OpKernel {
  public:
   explicit CheckedTranslation(OpKernelConstruction* construction)
@@ -168,6 +206,7 @@ class CheckedTranslation final : public OpKernel {
       OP_REQUIRES_OK(context, absl::InvalidArgumentError(absl::StrCat(
                                   "XLA cannot translate ", type_string(), ": ", error.what())));
     }
+    if (context->status().ok()) OP_REQUIRES_OK(context, MakeTypesFit(*context));
   }
 
  private:

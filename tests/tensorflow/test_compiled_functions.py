@@ -129,3 +129,20 @@ def test_threads() -> None:
     expected = [chain(seed) for seed in range(6)]
     with concurrent.futures.ThreadPoolExecutor(6) as pool:
         assert list(pool.map(chain, range(6))) == expected
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("kind", [tf.float16, tf.float32, tf.float64])
+def test_a_translation_of_another_type_gives_the_ops(kind: tf.DType, compiled: bool) -> None:
+    """XLA's gradient has the type of `grads`, which the op says is that of `original_image`."""
+
+    def gradient(grads: tf.Tensor) -> tf.Tensor:
+        return tf.raw_ops.ResizeBilinearGrad(grads=grads, original_image=tf.ones([1, 2, 3, 1], kind))
+
+    grads = np.arange(15, dtype=np.float32).reshape(1, 3, 5, 1)
+    with tf.device("/CPU:0"):
+        expected = gradient(tf.constant(grads))
+    with tf.device("/XPU:0"):
+        actual = tf.function(gradient, jit_compile=compiled)(tf.constant(grads))
+    assert actual.dtype == kind
+    np.testing.assert_allclose(actual, expected, rtol=2e-3 if kind == tf.float16 else 1e-6)  # sums in single precision
