@@ -13,7 +13,8 @@ the wheel; only what it lacks comes from DIR. portpicker must be importable.
   that has not loaded the plugin.
 
 Without `--platform`, the CPU is asked about the cases that do not pass on XPU, and about no other:
-what passes on XPU is taken to pass there. A case that XPU skips and the CPU does not, fails.
+what passes on XPU is taken to pass there. A case that XPU skips because it is a GPU, and the CPU does not,
+runs again on XPU where there is no GPU; if it skips again, it fails.
 Records of a former run are taken up where it ended.
 """
 
@@ -34,6 +35,7 @@ from collections.abc import Iterator
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLATFORMS = ("xpu", "cpu")
+_NO_GPU = "xpu_no_gpu"  # XPU, which is not to be found as a GPU
 COMPILER = "tensorflow/compiler/tests/"
 _BEGUN = "begun"
 _PROCESS = "(process)"  # stands for the end of a file's process, where no case is to blame
@@ -224,6 +226,15 @@ def _asked(records: pathlib.Path, test: str) -> list[str] | None:
     return None if _PROCESS in lost else [case for case in lost if case not in cpu]
 
 
+def _skipped(records: pathlib.Path, test: str) -> list[str]:
+    """Returns the cases that skip because there is a GPU. What names no device is placed on XPU anyway."""
+    if test.startswith(COMPILER):
+        return []
+    xpu, cpu = (read(_record(records, test, platform)) for platform in PLATFORMS)
+    passes = {case for case, outcome in cpu.items() if outcome.name == "passed"}
+    return [case for case, outcome in xpu.items() if outcome.name == "skipped" and case in passes]
+
+
 def _record(records: pathlib.Path, test: str, platform: str) -> pathlib.Path:
     return records / f"{test.removeprefix('tensorflow/').replace('/', '.')}.{platform}.jsonl"
 
@@ -233,6 +244,9 @@ def compare(records: pathlib.Path, test: str) -> tuple[Count, dict[str, tuple[Ou
     missing = Outcome("missing")
     xpu, cpu = (read(_record(records, test, platform)) for platform in PLATFORMS)
     ended = xpu.pop(_PROCESS, missing)
+    again = read(_record(records, test, _NO_GPU))
+    again.pop(_PROCESS, None)
+    xpu |= {case: outcome for case, outcome in again.items() if outcome.name == "passed"}
     cpu.pop(_PROCESS, None)
     cases = {*xpu, *cpu}
     passes = {case for case in cases if xpu.get(case, missing).name == "passed"}
@@ -300,6 +314,9 @@ def main() -> int:
             only = _asked(records, test) if ask else None
             record = _record(records, test, platform)
             run(sources, test, platform, record, arguments.seconds, only)
+        if arguments.platform is None:
+            skipped = _skipped(records, test)
+            run(sources, test, _NO_GPU, _record(records, test, _NO_GPU), arguments.seconds, skipped)
     total = report(records, tests)
     return 0 if total.held == total.wanted else 1
 
