@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/jit/xla_compile_on_demand_op.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
@@ -15,7 +14,6 @@
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/counting_table.h"
 #include "tf_plugin/kernels/long_concat.h"
-#include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/on_demand_exceptions.h"
 #include "tf_plugin/placement_counters.h"
 #include "tf_plugin/program_memo.h"
@@ -38,28 +36,6 @@ bool IsStateful(const std::string& op) {
          definition->is_stateful();
 }
 
-// Whether each result on the device is an array of the type that the op says. Some translations
-// follow the type of an operand where the op has an attribute; the bytes would be read as another
-// type.
-absl::Status CheckTypes(OpKernelContext& context) {
-  for (int i = 0; i < context.num_outputs(); ++i) {
-    const tensorflow::Tensor* const result = context.mutable_output(i);
-    if (result == nullptr || result->NumElements() == 0) continue;
-    if (context.output_memory_type(i) == tensorflow::HOST_MEMORY) continue;
-    if (!tensorflow::DataTypeCanUseMemcpy(result->dtype())) continue;
-    PJRT_Buffer_ElementType_Args args{};
-    args.struct_size = PJRT_Buffer_ElementType_Args_STRUCT_SIZE;
-    TF_ASSIGN_OR_RETURN(args.buffer, BufferOf(*result));
-    TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Buffer_ElementType(&args)));
-    TF_ASSIGN_OR_RETURN(const PJRT_Buffer_Type expected, BufferTypeOf(result->dtype()));
-    if (args.type == expected) continue;
-    return absl::UnimplementedError(absl::StrCat(
-        "onexpu: XLA's ", context.op_kernel().type_string(), " gives another type than ",
-        tensorflow::DataTypeString(result->dtype()), " (", context.op_kernel().name(), ")"));
-  }
-  return absl::OkStatus();
-}
-
 class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
  public:
   explicit OnDemandKernel(OpKernelConstruction* construction)
@@ -74,7 +50,6 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
       if (!context->status().ok()) return;
-      OP_REQUIRES_OK(context, CheckTypes(*context));
       if (!is_stateful_) memo_.Remember(*context, recorder);
     }
     if (context->status().ok()) Count(executions_);
