@@ -168,8 +168,8 @@ absl::Status MakeTypesFit(OpKernelContext& context) {
     if (!is_number(found) || !is_number(expected) || loses) {
       return absl::UnimplementedError(
           absl::StrCat("onexpu: XLA's ", context.op_kernel().type_string(), " gives ",
-                       xla::primitive_util::LowercasePrimitiveTypeName(found), ", not ",
-                       tensorflow::DataTypeString(type), " (", context.op_kernel().name(), ")"));
+                       shape.ToString(), ", not ", tensorflow::DataTypeString(type), " (",
+                       context.op_kernel().name(), "); put the op under tf.device('/CPU:0')"));
     }
     // AssignExpressionToTensor takes none that has one.
     const_cast<XlaExpression&>(expression) =

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/chunks.h"

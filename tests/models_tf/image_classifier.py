@@ -53,7 +53,7 @@ def training(
             return loss_of(labels, logits), logits
 
         loss, logits = minimise(optimizer, model.trainable_variables, compute_loss)
-        # What accuracy is the share of, so that a choice between equal logits is known for one.
+        # What accuracy is the share of, with how clear each is: a rounding error decides between equal logits.
         best = tf.math.top_k(logits, 2).values
         return {"loss": loss, "guesses": tf.argmax(logits, axis=-1), "guesses, margin": best[:, 0] - best[:, 1]}
 

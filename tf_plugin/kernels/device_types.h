@@ -14,6 +14,15 @@ inline constexpr tensorflow::DataType kDeviceTypes[] = {
     tensorflow::DT_DOUBLE, tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128,
 };
 
+// Those that are numbers.
+inline constexpr tensorflow::DataType kNumberDeviceTypes[] = {
+    tensorflow::DT_INT8,      tensorflow::DT_INT16,      tensorflow::DT_INT32,
+    tensorflow::DT_INT64,     tensorflow::DT_UINT8,      tensorflow::DT_UINT16,
+    tensorflow::DT_UINT32,    tensorflow::DT_UINT64,     tensorflow::DT_HALF,
+    tensorflow::DT_BFLOAT16,  tensorflow::DT_FLOAT,      tensorflow::DT_DOUBLE,
+    tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128,
+};
+
 // Those that are no complex numbers.
 inline constexpr tensorflow::DataType kRealDeviceTypes[] = {
     tensorflow::DT_BOOL,   tensorflow::DT_INT8,  tensorflow::DT_INT16,    tensorflow::DT_INT32,

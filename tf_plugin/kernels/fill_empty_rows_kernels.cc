@@ -2,9 +2,7 @@
 //
 // How many elements there are afterwards is known when the kernel has run: it fills upper bounds,
 // and the outputs are views of their beginnings.
-#include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -177,14 +175,12 @@ class FillEmptyRowsGradKernel final : public OpKernel {
 }  // namespace
 
 void RegisterFillEmptyRowsKernels() {
-  std::vector<tensorflow::DataType> numbers(std::begin(kDeviceTypes), std::end(kDeviceTypes));
-  numbers.erase(std::remove(numbers.begin(), numbers.end(), tensorflow::DT_BOOL), numbers.end());
   Register<FillEmptyRowsKernel>(
       XpuKernel("SparseFillEmptyRows").TypeConstraint("T", kDeviceTypes).HostMemory("dense_shape"));
   Register<FillEmptyRowsKernel>(
       XpuKernel("RaggedFillEmptyRows").TypeConstraint("T", kDeviceTypes).HostMemory("nrows"));
   for (const char* const op : {"SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"})
-    Register<FillEmptyRowsGradKernel>(XpuKernel(op).TypeConstraint("T", numbers));
+    Register<FillEmptyRowsGradKernel>(XpuKernel(op).TypeConstraint("T", kNumberDeviceTypes));
 }
 
 }  // namespace onexpu::tf_plugin

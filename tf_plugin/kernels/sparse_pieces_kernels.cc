@@ -98,7 +98,9 @@ class SparseSliceKernel final : public DynamicShapeKernel {
 class SparseSliceGradKernel final : public OpKernel {
  public:
   explicit SparseSliceGradKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
+      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+    no_attributes_.Build();
+  }
 
   void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
 
@@ -144,15 +146,15 @@ class SparseSliceGradKernel final : public OpKernel {
       TF_ASSIGN_OR_RETURN(operands.emplace_back(), BufferOf(context->input(i)));
     }
     const ResultType types[] = {{output_type(0), shape}};
-    FfiAttributes attributes;
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> gradient,
-        Launch(*context, "onexpu.sparse_slice_grad", operands, types, attributes.Build()));
+        Launch(*context, "onexpu.sparse_slice_grad", operands, types, no_attributes_.attrs()));
     Count(executions_);
     return SetOutput(context, 0, shape, std::move(gradient[0]));
   }
 
   std::atomic<uint64_t>& executions_;
+  FfiAttributes no_attributes_;
 };
 
 // Outputs: the indices of all pieces, the values of all, the shapes of all.
@@ -362,9 +364,8 @@ void RegisterWithShapes(const char* op, std::initializer_list<const char*> host_
 }  // namespace
 
 void RegisterSparsePiecesKernels() {
-  std::vector<DataType> numbers(std::begin(kDeviceTypes), std::end(kDeviceTypes));
-  numbers.erase(std::remove(numbers.begin(), numbers.end(), tensorflow::DT_BOOL), numbers.end());
-  Register<SparseSliceGradKernel>(XpuKernel("SparseSliceGrad").TypeConstraint("T", numbers));
+  Register<SparseSliceGradKernel>(
+      XpuKernel("SparseSliceGrad").TypeConstraint("T", kNumberDeviceTypes));
   RegisterWithShapes<SparseSliceKernel>("SparseSlice", {"shape", "start", "size"});
   RegisterWithShapes<SparseSplitKernel>("SparseSplit", {"split_dim", "shape"});
   RegisterWithShapes<SparseConcatKernel>("SparseConcat", {"shapes"});
