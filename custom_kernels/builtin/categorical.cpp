@@ -23,14 +23,12 @@ constexpr int kGroup = 16;
 
 // In how many of the ascending `sums` the number is not yet reached.
 inline std::int64_t not_above(const std::uint64_t* sums, std::int64_t count, std::uint64_t number) {
-  std::int64_t low = 0, high = count;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (sums[middle] <= number) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+  std::int64_t low = 0;
+  while (count > 0) {
+    const std::int64_t half = count / 2;
+    const bool passed = sums[low + half] <= number;
+    low = passed ? low + half + 1 : low;
+    count = passed ? count - half - 1 : half;
   }
   return low;
 }
@@ -46,28 +44,28 @@ inline auto finite(const T* logits) {
 
 // exp(logit - maximum), scaled, in whole numbers that are less than 2^63.
 template <int width, typename T>
-inline void weigh(const T* logits, float maximum, float scale, std::uint64_t* weights) {
+inline auto weigh(const T* logits, float maximum, float scale) {
   const onexpu::vector<float, width> exponents = finite<width>(logits) - maximum;
-  // A maximum of no logits leaves nothing finite, and what is not finite weighs nothing.
-  sycl::vec<float, width> exponentials;
+  // A maximum of no logits makes them NaN.
   if constexpr (width == 1) {
-    exponentials[0] = sycl::exp(exponents);
+    return std::int64_t(exponents <= 0.0f ? sycl::exp(exponents) * scale : 0.0f);
   } else {
-    exponentials = sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents));
-  }
-  for (int c = 0; c < width; ++c) {
-    const float weight = maximum > kNone ? exponentials[c] * scale : 0.0f;
-    weights[c] = std::uint64_t(std::int64_t(weight));
+    using Vector = onexpu::vector<float, width>;
+    const auto exponentials =
+        sycl::bit_cast<Vector>(sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents)));
+    const Vector weights = exponents <= 0.0f ? exponentials * scale : 0.0f;
+    return __builtin_convertvector(weights, onexpu::vector<std::int64_t, width>);
   }
 }
 
-// Of `count` classes, the weights of a group at most.
+// The weights of the `count` classes of a group, and zeros.
 template <typename T>
-inline void weigh_group(const T* logits, int count, float maximum, float scale,
-                        std::uint64_t* weights) {
-  int i = 0;
-  for (; i + 8 <= count; i += 8) weigh<8>(logits + i, maximum, scale, weights + i);
-  for (; i < count; ++i) weigh<1>(logits + i, maximum, scale, weights + i);
+inline onexpu::vector<std::int64_t, kGroup> weigh_group(const T* logits, int count, float maximum,
+                                                        float scale) {
+  if (count == kGroup) return weigh<kGroup>(logits, maximum, scale);
+  onexpu::vector<std::int64_t, kGroup> weights = 0;
+  for (int i = 0; i < count; ++i) weights[i] = weigh<1>(logits + i, maximum, scale);
+  return weights;
 }
 
 // The 23 random bits of a number in [0, 1).
@@ -109,11 +107,11 @@ ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::u
   std::uint64_t* ends = sums + std::int64_t(onexpu::global_id()) * (sizes.chunk / kGroup);
   std::uint64_t sum = 0;
   for (std::int64_t i = first; i < last; i += kGroup) {
-    std::uint64_t weights[kGroup];
     const int count = int(sycl::min(last - i, std::int64_t(kGroup)));
-    weigh_group(own + i, count, maximum, sizes.scale, weights);
-    for (int c = 0; c < count; ++c) sum += weights[c];
-    *ends++ = sum;
+    const auto weights = weigh_group(own + i, count, maximum, sizes.scale);
+    std::int64_t of_group = 0;
+    for (int c = 0; c < kGroup; ++c) of_group += weights[c];
+    *ends++ = sum += std::uint64_t(of_group);
   }
   totals[onexpu::global_id()] = sum;
 }
@@ -156,13 +154,15 @@ ONEXPU_KERNEL void categorical_draw(const float* uniform, const T* logits, const
       if (group > 0) number -= group_ends[group - 1];
       const std::int64_t first = chunk * sizes.chunk + group * kGroup;
       const int count = int(sycl::min(sizes.classes - first, std::int64_t(kGroup)));
-      std::uint64_t weights[kGroup];
-      weigh_group(logits + row * sizes.classes + first, count, maxima[row * sizes.chunks],
-                  sizes.scale, weights);
-      int c = 0;
-      for (std::uint64_t sum = weights[0]; sum <= number && c + 1 < count; sum += weights[++c]) {
+      const auto weights = weigh_group(logits + row * sizes.classes + first, count,
+                                       maxima[row * sizes.chunks], sizes.scale);
+      int passed = 0;  // no branches, which would depend on random numbers
+      std::uint64_t sum = 0;
+      for (int c = 0; c < kGroup; ++c) {
+        sum += std::uint64_t(weights[c]);
+        passed += sum <= number;
       }
-      drawn = first + c;
+      drawn = first + sycl::min(passed, count - 1);
     }
     if (sizes.samples_are_wide) {
       static_cast<std::int64_t*>(samples)[id] = drawn;
