@@ -26,28 +26,37 @@ constexpr char kWho[] = "csr_matmul";
 
 // As csr_matmul.cpp declares it.
 struct CsrMatmulSizes {
-  int64_t rows, inner, columns, piece, pieces;
+  int64_t rows, inner, columns, piece, pieces, all_pieces, walk;
   int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
-// Which kernel, its columns of a piece, and work-items of a group.
+// Which kernel, its columns of a piece, whether its work-items walk, and how many are a group.
 struct Schedule {
   const KernelTable* kernels;
   int64_t piece;
+  bool walks;
   size_t group;
 };
 
-// A GPU's work-items stand side by side. A CPU's take a row each, of which they compute vectors;
+// A GPU's work-items stand side by side. A CPU's walk over rows, of which they compute vectors;
 // its compiler sees vectors of complex numbers when they are a work-group, side by side.
 Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi::DataType type) {
   static const auto* const rows = new KernelTable(CsrMatmulKernels(), "csr_matmul");
   static const auto* const wide = new KernelTable(CsrMatmulKernels(), "csr_matmul_wide");
   constexpr int64_t kVector = 16, kVectors = 4, kFew = 4;
-  if (!HasCpuSchedules(queue)) return {rows, 1, 0};
+  if (!HasCpuSchedules(queue)) return {rows, 1, false, 0};
   const bool is_complex = type == ffi::C64 || type == ffi::C128;
   if (!is_complex || sizes.columns <= kFew || sizes.transpose_b || sizes.transpose_output)
-    return {rows, sizes.columns, 1};
-  return {wide, kVectors * kVector, kVector};
+    return {rows, sizes.columns, true, 1};
+  return {wide, kVectors * kVector, false, kVector};
+}
+
+// Rows may be of any length: many walks, so that cores end together, and yet not one for each row,
+// as a launch has a price for each.
+int64_t RowsOfAWalk(const sycl::queue& queue, int64_t rows) {
+  constexpr int64_t kPerCore = 32;
+  const int64_t cores = queue.get_device().get_info<sycl::info::device::max_compute_units>();
+  return std::max<int64_t>(1, rows / (kPerCore * cores));
 }
 
 struct Options {
@@ -93,12 +102,14 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   const Schedule schedule = ScheduleFor(queue, sizes, a->type);
   sizes.piece = schedule.piece;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
-  const size_t items = static_cast<size_t>(a->sizes.all_rows() * sizes.pieces);
-  return LaunchKernel(
-      queue, *schedule.kernels->Find(a->type),
-      {.global = items * std::max<size_t>(schedule.group, 1), .local = schedule.group},
-      a->row_pointers, a->column_indices, a->values, a->batch_begins, b.untyped_data(),
-      result.untyped_data(), sizes);
+  sizes.all_pieces = a->sizes.all_rows() * sizes.pieces;
+  sizes.walk = schedule.walks ? RowsOfAWalk(queue, sizes.all_pieces) : 1;
+  const int64_t items = (sizes.all_pieces + sizes.walk - 1) / sizes.walk;
+  return LaunchKernel(queue, *schedule.kernels->Find(a->type),
+                      {.global = static_cast<size_t>(items) * std::max<size_t>(schedule.group, 1),
+                       .local = schedule.group},
+                      a->row_pointers, a->column_indices, a->values, a->batch_begins,
+                      b.untyped_data(), result.untyped_data(), sizes);
 }
 
 }  // namespace

@@ -6,25 +6,37 @@
 struct CsrMatmulSizes {
   std::int64_t rows, inner, columns;  // of the product, of what is summed over
   std::int64_t piece, pieces;         // columns of a work-item; pieces of a row
+  std::int64_t all_pieces, walk;      // of all rows of all batches; of a work-item
   std::int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
 namespace {
 
-// Vectors of columns of the row of the product whose elements are `begin` to `end`.
+// Vectors of columns of the row of the product whose elements are `begin` to `end`. A few vectors
+// have several sums each, of every fourth element or so: an addition waits for the one before it.
 template <int width, int vectors, typename T>
 inline void multiply_row(const std::int32_t* column_indices, const T* values, const T* matrix,
                          std::int64_t begin, std::int64_t end, T* to, std::int64_t column,
                          const CsrMatmulSizes& sizes) {
-  onexpu::vector<T, width> sums[vectors] = {};
-  for (std::int64_t i = begin; i < end; ++i) {
+  constexpr int kSums = vectors < 4 ? 4 / vectors : 1;
+  onexpu::vector<T, width> sums[kSums][vectors] = {};
+  const auto add = [&](std::int64_t i, int to_sum) {
     const std::int64_t inner = column_indices[i];
-    if (inner < 0 || inner >= sizes.inner) continue;
+    if (inner < 0 || inner >= sizes.inner) return;
     const T* const from = matrix + inner * sizes.columns + column;
     for (int v = 0; v < vectors; ++v)
-      sums[v] += values[i] * onexpu::load<T, width>(from + v * width);
+      sums[to_sum][v] += values[i] * onexpu::load<T, width>(from + v * width);
+  };
+  std::int64_t i = begin;
+  for (; i + kSums <= end; i += kSums) {
+#pragma unroll
+    for (int s = 0; s < kSums; ++s) add(i + s, s);
   }
-  for (int v = 0; v < vectors; ++v) onexpu::store<T, width>(sums[v], to + column + v * width);
+  for (; i < end; ++i) add(i, 0);
+  for (int v = 0; v < vectors; ++v) {
+    for (int s = 1; s < kSums; ++s) sums[0][v] += sums[s][v];
+    onexpu::store<T, width>(sums[0][v], to + column + v * width);
+  }
 }
 
 }  // namespace
@@ -72,13 +84,14 @@ ONEXPU_KERNEL void csr_matmul_wide(const std::int32_t* row_pointers,
   }
 }
 
-// A work-item per row of the product, of all batches, and piece of it.
+namespace {
+
+// A piece of a row of the product, of all batches.
 template <typename T>
-ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32_t* column_indices,
-                              const T* values, const std::int64_t* batch_begins, const T* b,
-                              T* result, CsrMatmulSizes sizes) {
+inline void multiply_piece(const std::int32_t* row_pointers, const std::int32_t* column_indices,
+                           const T* values, const std::int64_t* batch_begins, const T* b, T* result,
+                           std::int64_t id, const CsrMatmulSizes& sizes) {
   constexpr int kAtOnce = 16;  // sums in registers
-  const std::int64_t id = std::int64_t(onexpu::global_id());
   const std::int64_t row = id / sizes.pieces;
   const std::int64_t first_column = (id - row * sizes.pieces) * sizes.piece;
   const std::int64_t last_column = sycl::min(first_column + sizes.piece, sizes.columns);
@@ -102,7 +115,9 @@ ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32
     };
     if (!sizes.transpose_b && !sizes.transpose_output) {
       multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 4>());
+      multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 2>());
       multiply(std::integral_constant<int, 16>(), std::integral_constant<int, 1>());
+      multiply(std::integral_constant<int, 8>(), std::integral_constant<int, 1>());
       multiply(std::integral_constant<int, 4>(), std::integral_constant<int, 1>());
       multiply(std::integral_constant<int, 1>(), std::integral_constant<int, 1>());
     }
@@ -123,4 +138,17 @@ ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32
     for (int c = 0; c < width; ++c)
       to[(column + c) * to_step] = sizes.conjugate_output ? conjugate(sums[c]) : sums[c];
   }
+}
+
+}  // namespace
+
+// A work-item per walk over pieces.
+template <typename T>
+ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32_t* column_indices,
+                              const T* values, const std::int64_t* batch_begins, const T* b,
+                              T* result, CsrMatmulSizes sizes) {
+  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
+  const std::int64_t end = sycl::min(begin + sizes.walk, sizes.all_pieces);
+  for (std::int64_t id = begin; id < end; ++id)
+    multiply_piece(row_pointers, column_indices, values, batch_begins, b, result, id, sizes);
 }
