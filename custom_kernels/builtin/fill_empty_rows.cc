@@ -41,8 +41,7 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                   const ffi::AnyBuffer& new_values, const ffi::AnyBuffer& is_empty,
                   const ffi::AnyBuffer& moved_to, const ffi::AnyBuffer& verdict) {
   static SpirvModule& number_rows = Module("fill_rows");
-  static SpirvModule& row_begins = Module("fill_row_begins");
-  static SpirvModule& count_empty = Module("fill_count_empty");
+  static SpirvModule& count_rows = Module("fill_count_rows");
   const int64_t elements = static_cast<int64_t>(values.element_count());
   const int64_t rows = static_cast<int64_t>(is_empty.element_count());
   const auto shape = coordinates.dimensions(), new_shape = new_coordinates.dimensions();
@@ -61,21 +60,15 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                      DescribeBuffer(coordinates), " with ", rows, " rows do not become ",
                      DescribeBuffer(new_values), " at ", DescribeBuffer(new_coordinates)));
   }
-  static const auto* const emptying = new SizedKernelTable(FillEmptyRowsKernels(), "fill_empty");
   static const auto* const moving = new SizedKernelTable(FillEmptyRowsKernels(), "fill_move");
-  SpirvModule* const empty = emptying->Find(default_value.size_bytes());
   SpirvModule* const move = moving->Find(default_value.size_bytes());
-  if (empty == nullptr || move == nullptr) {
+  if (move == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(values)));
   }
   FillSizes sizes = {elements, rows, 0, shape[1]};
   absl::StatusOr<void*> numbers = AllocateScratch(scratch, elements * sizeof(uint64_t), kName);
   if (!numbers.ok()) return numbers.status();
-  absl::StatusOr<void*> begins = AllocateScratch(scratch, (rows + 1) * sizeof(uint32_t), kName);
-  if (!begins.ok()) return begins.status();
-  absl::StatusOr<void*> new_begins = AllocateScratch(scratch, rows * sizeof(int64_t), kName);
-  if (!new_begins.ok()) return new_begins.status();
   const KernelRange each = {.global = static_cast<size_t>(elements)};
   absl::Status status =
       LaunchKernel(queue, number_rows, each, coordinates.untyped_data(), *numbers, sizes);
@@ -83,30 +76,19 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<SortedNumbers> sorted =
       SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), elements, BitsFor(rows + 1));
   if (!sorted.ok()) return sorted.status();
-  const Chunks element_walks = WalksOf(queue, elements + 1, /*size_on_gpu=*/1);
-  sizes.chunk = element_walks.size;
-  status = LaunchKernel(queue, row_begins, element_walks.range, sorted->numbers, sorted->places,
-                        *begins, verdict.untyped_data(), sizes);
-  if (!status.ok()) return status;
-
-  const Chunks row_walks = WalksOf(queue, rows, /*size_on_gpu=*/8);
-  sizes.chunk = row_walks.size;
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, row_walks.count * sizeof(int64_t), kName);
+  const Chunks walks = WalksOf(queue, elements + 1, /*size_on_gpu=*/8);
+  sizes.chunk = walks.size;
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kName);
   if (!counts.ok()) return counts.status();
-  status = LaunchKernel(queue, count_empty, row_walks.range, *begins, *counts, sizes);
+  status = LaunchKernel(queue, count_rows, walks.range, sorted->numbers, *counts, sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *counts, row_walks.count, nullptr);
+  status = ScanCounts(queue, *counts, walks.count, nullptr);
   if (!status.ok()) return status;
-  status =
-      LaunchKernel(queue, *empty, row_walks.range, *begins, *counts, default_value.untyped_data(),
-                   *new_begins, new_coordinates.untyped_data(), new_values.untyped_data(),
-                   is_empty.untyped_data(), verdict.untyped_data(), sizes);
-  if (!status.ok()) return status;
-  sizes.chunk = element_walks.size;
-  return LaunchKernel(queue, *move, element_walks.range, coordinates.untyped_data(),
-                      values.untyped_data(), sorted->numbers, sorted->places, *begins, *new_begins,
+  return LaunchKernel(queue, *move, walks.range, coordinates.untyped_data(), values.untyped_data(),
+                      default_value.untyped_data(), sorted->numbers, sorted->places, *counts,
                       new_coordinates.untyped_data(), new_values.untyped_data(),
-                      moved_to.untyped_data(), sizes);
+                      is_empty.untyped_data(), moved_to.untyped_data(), verdict.untyped_data(),
+                      sizes);
 }
 
 // The kernels of the gradient, by type.

@@ -1,7 +1,8 @@
 // An element for every row that has none. Kernel source: built by sycl_kernels, see BUILD.
 //
-// Elements are sorted by their rows, stably. A row begins behind the elements and the empty rows
-// before it. Numbers of elements are less than 2^32.
+// Elements are sorted by their rows, stably, and counted where a row begins: of the rows before a
+// row, those that have not begun are empty, and each of them takes a place. Numbers of elements are
+// less than 2^32.
 
 #include "custom_kernels/builtin/bits128.hpp"
 #include "custom_kernels/builtin/complex.hpp"
@@ -19,67 +20,56 @@ ONEXPU_KERNEL void fill_rows(const std::int64_t* coordinates, std::uint64_t* num
   numbers[i] = std::uint64_t(row >= 0 && row < sizes.rows ? row : sizes.rows);
 }
 
-// Over the sorted elements and one for their end, a work-item per chunk: how many elements are in
-// rows before each, and before the end. Also the verdict on the elements in no row.
-ONEXPU_KERNEL void fill_row_begins(const std::uint64_t* numbers, const std::uint32_t* places,
-                                   std::uint32_t* begins, std::int64_t* verdict, FillSizes sizes) {
+// A work-item per chunk of sorted elements: the rows that begin in it.
+ONEXPU_KERNEL void fill_count_rows(const std::uint64_t* numbers, std::int64_t* counts,
+                                   FillSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
-  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements + 1);
-  std::int64_t before = first == 0 ? -1 : std::int64_t(numbers[first - 1]);
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
+  std::uint64_t before = first == 0 ? ~std::uint64_t(0) : numbers[first - 1];
+  std::int64_t count = 0;
   for (std::int64_t i = first; i < last; ++i) {
-    const std::int64_t here = i == sizes.elements ? sizes.rows : std::int64_t(numbers[i]);
-    for (std::int64_t row = before + 1; row <= here; ++row) begins[row] = std::uint32_t(i);
-    if (before < sizes.rows && here == sizes.rows)
-      verdict[1] = i < sizes.elements ? std::int64_t(places[i]) : -1;
+    const std::uint64_t here = numbers[i];
+    count += here != before && here < std::uint64_t(sizes.rows);
     before = here;
   }
-}
-
-// A work-item per chunk of rows.
-ONEXPU_KERNEL void fill_count_empty(const std::uint32_t* begins, std::int64_t* counts,
-                                    FillSizes sizes) {
-  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
-  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
-  std::int64_t count = 0;
-  for (std::int64_t row = first; row < last; ++row) count += begins[row] == begins[row + 1];
   counts[onexpu::global_id()] = count;
 }
 
-// Likewise: writes what empty rows get, and where each row begins then.
-template <typename Bits>
-ONEXPU_KERNEL void fill_empty(const std::uint32_t* begins, const std::int64_t* positions,
-                              const Bits* default_value, std::int64_t* new_begins,
-                              std::int64_t* new_coordinates, Bits* new_values, bool* is_empty,
-                              std::int64_t* verdict, FillSizes sizes) {
-  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
-  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
-  std::int64_t before = positions[onexpu::global_id()];  // empty rows
-  for (std::int64_t row = first; row < last; ++row) {
-    const std::int64_t place = begins[row] + before;
-    new_begins[row] = place;
-    is_empty[row] = begins[row] == begins[row + 1];
-    if (!is_empty[row]) continue;
-    ++before;
-    new_coordinates[place * sizes.rank] = row;
-    for (std::int64_t d = 1; d < sizes.rank; ++d) new_coordinates[place * sizes.rank + d] = 0;
-    new_values[place] = *default_value;
-  }
-  if (last == sizes.rows) verdict[0] = begins[sizes.rows] + before;
-}
-
-// A work-item per chunk of sorted elements.
+// A work-item per chunk of sorted elements and one for their end: moves elements, and before each
+// row's first one fills the empty rows between it and the row before. Also how many elements there
+// are then, and the first that is in no row.
 template <typename Bits>
 ONEXPU_KERNEL void fill_move(const std::int64_t* coordinates, const Bits* values,
-                             const std::uint64_t* numbers, const std::uint32_t* places,
-                             const std::uint32_t* begins, const std::int64_t* new_begins,
-                             std::int64_t* new_coordinates, Bits* new_values,
-                             std::int64_t* moved_to, FillSizes sizes) {
+                             const Bits* default_value, const std::uint64_t* numbers,
+                             const std::uint32_t* places, const std::int64_t* begun_before,
+                             std::int64_t* new_coordinates, Bits* new_values, bool* is_empty,
+                             std::int64_t* moved_to, std::int64_t* verdict, FillSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
-  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
+  const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements + 1);
+  std::int64_t before = first == 0 ? -1 : std::int64_t(numbers[first - 1]);
+  std::int64_t begun = begun_before[onexpu::global_id()];
+  const Bits filling = *default_value;
   for (std::int64_t i = first; i < last; ++i) {
-    const std::uint64_t row = numbers[i];
-    if (row == std::uint64_t(sizes.rows)) return;
-    const std::int64_t from = places[i], to = new_begins[row] + (i - std::int64_t(begins[row]));
+    const std::int64_t here = i == sizes.elements ? sizes.rows : std::int64_t(numbers[i]);
+    if (here != before) {
+      for (std::int64_t row = before + 1; row < here; ++row) {
+        const std::int64_t place = i + row - begun;
+        new_coordinates[place * sizes.rank] = row;
+        for (std::int64_t d = 1; d < sizes.rank; ++d) new_coordinates[place * sizes.rank + d] = 0;
+        new_values[place] = filling;
+        is_empty[row] = true;
+      }
+      if (here == sizes.rows) {
+        verdict[0] = i + sizes.rows - begun;
+        verdict[1] = i < sizes.elements ? std::int64_t(places[i]) : -1;
+      } else {
+        is_empty[here] = false;
+        ++begun;
+      }
+      before = here;
+    }
+    if (here == sizes.rows) return;
+    const std::int64_t from = places[i], to = i + here + 1 - begun;
     for (std::int64_t d = 0; d < sizes.rank; ++d)
       new_coordinates[to * sizes.rank + d] = coordinates[from * sizes.rank + d];
     new_values[to] = values[from];
