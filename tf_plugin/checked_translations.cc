@@ -25,6 +25,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/util/overflow.h"
 #include "tf_plugin/shape_rules.h"
+#include "tf_plugin/type_rules.h"
 #include "tf_plugin/xla_backend.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/primitive_util.h"
@@ -211,6 +212,7 @@ class CheckedTranslation final : public OpKernel {
 
  private:
   absl::Status Check(OpKernelContext& context) const {
+    TF_RETURN_IF_ERROR(CheckTypeRules(type_string(), tensorflow::AttrSlice(def())));
     if (op_->shape_inference_fn == nullptr || context.num_inputs() == 0) return absl::OkStatus();
     Operands operands(context);
     if (operands.has_lists()) return absl::OkStatus();

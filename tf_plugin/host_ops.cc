@@ -124,14 +124,15 @@ HostOp FreelyPlaced(const NodeDef& node, const OpDef& op) {
 }
 
 HostOp PlacedOnHost(const NodeDef& node, const OpDef& op, bool asked_for) {
-  if (asked_for) return {.on_host = true, .reason = "tf.device asks for the CPU"};
   if (FindXpuKernel(node) != nullptr) {
-    return {.on_host = true, .reason = "what it works on is on the host"};
+    return {.on_host = true,
+            .reason = asked_for ? "tf.device asks for the CPU" : "what it works on is on the host"};
   }
   if (const char* const argument = HostOnlyArgument(node, op)) {
     return {.on_host = true, .reason = argument};
   }
-  return {.on_host = true, .expected = false, .reason = MissingKernel(node, op)};
+  // An eager op that TensorFlow has moved looks as if tf.device had asked for it.
+  return {.on_host = true, .expected = asked_for, .reason = MissingKernel(node, op)};
 }
 
 bool PlacementIsStrict() {

@@ -17,6 +17,7 @@
 #include "tf_plugin/on_demand_exceptions.h"
 #include "tf_plugin/placement_counters.h"
 #include "tf_plugin/program_memo.h"
+#include "tf_plugin/type_rules.h"
 #include "tf_plugin/xla_backend.h"
 
 namespace onexpu::tf_plugin {
@@ -107,6 +108,12 @@ std::unique_ptr<KernelDef> DeviceKernel(const KernelDef& compilation_kernel) {
     RemoveType(tensorflow::DT_VARIANT, &constraint);
     if (host_int32 && constraint.name() == element_type) {
       RemoveType(tensorflow::DT_INT32, &constraint);
+    }
+    const auto types = constraint.allowed_values().list().type();
+    for (const int type : types) {
+      if (IsUnread(kernel->op(), constraint.name(), static_cast<tensorflow::DataType>(type))) {
+        RemoveType(static_cast<tensorflow::DataType>(type), &constraint);
+      }
     }
   }
   // Values that XLA must know when it compiles are best where it can read them.

@@ -1,5 +1,6 @@
 // ResourceApplyAdamWithAmsgrad: Adam whose step is bounded by the greatest second moment so far
 // (Reddi et al., On the convergence of Adam and beyond, 2018).
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,7 +69,11 @@ class AdamWithAmsgrad final : public XlaOpKernel {
 }  // namespace
 
 void RegisterAmsgrad() {
-  RegisterTranslation<AdamWithAmsgrad>(TranslationOf("ResourceApplyAdamWithAmsgrad"));
+  constexpr DataType kFloating[] = {tensorflow::DT_HALF, tensorflow::DT_BFLOAT16,
+                                    tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE};
+  tensorflow::XlaOpRegistrationBuilder translation = TranslationOf("ResourceApplyAdamWithAmsgrad");
+  translation.TypeConstraint("T", kFloating);
+  RegisterTranslation<AdamWithAmsgrad>(std::move(translation));
 }
 
 }  // namespace onexpu::tf_plugin

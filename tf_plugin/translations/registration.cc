@@ -26,10 +26,12 @@ void RegisterTranslations() {
   RegisterReductions();
   RegisterScatterUpdates();
   RegisterSecondPoolingGradients();
+  RegisterSingularValues();
   RegisterSparseSegments();
   RegisterSpecialFunctions();
   RegisterStatelessRandom();
   RegisterStridedSliceUpdates();
+  RegisterTopK();
   RegisterTransposes();
   RegisterTridiagonalSolve();
   RegisterXlaCallModule();

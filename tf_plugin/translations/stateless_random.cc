@@ -69,6 +69,14 @@ Stream StreamOf(XlaOp seed) {
                            {xla::ConstantR1<uint64_t>(builder, {0}), xla::Reshape(high, {1})}, 0)};
 }
 
+// The stream of the seed that is the input of this number.
+absl::StatusOr<Stream> StreamOfInput(XlaOpKernelContext* context, int input) {
+  const TensorShape shape = context->InputShape(input);
+  if (shape == TensorShape({2})) return StreamOf(context->Input(input));
+  return absl::InvalidArgumentError(
+      absl::StrCat("seed must have shape [2], not ", shape.DebugString()));
+}
+
 // Keys, counters and the number of the algorithm that all of them are for.
 class SeedTranslation final : public XlaOpKernel {
  public:
@@ -76,13 +84,10 @@ class SeedTranslation final : public XlaOpKernel {
 
   void Compile(XlaOpKernelContext* context) override {
     if (context->num_inputs() == 1) {
-      const TensorShape shape = context->InputShape(0);
-      OP_REQUIRES(context, shape == TensorShape({2}),
-                  absl::InvalidArgumentError(
-                      absl::StrCat("seed must have shape [2], not ", shape.DebugString())));
-      const Stream stream = StreamOf(context->Input(0));
-      context->SetOutput(0, stream.key);
-      context->SetOutput(1, stream.counter);
+      const absl::StatusOr<Stream> stream = StreamOfInput(context, 0);
+      OP_REQUIRES_OK(context, stream.status());
+      context->SetOutput(0, stream->key);
+      context->SetOutput(1, stream->counter);
     }
     if (context->num_outputs() == 2) return;
     context->SetOutput(context->num_outputs() - 1,
@@ -96,6 +101,11 @@ struct Distribution {
   const char* name;
 };
 constexpr Distribution kDistributions[] = {
+    {"StatelessRandomUniform", "uniform"},
+    {"StatelessRandomNormal", "normal"},
+    {"StatelessTruncatedNormal", "truncated_normal"},
+    {"StatelessRandomUniformInt", "integers"},
+    {"StatelessRandomUniformFullInt", "bits"},
     {"StatelessRandomUniformV2", "uniform"},
     {"StatelessRandomNormalV2", "normal"},
     {"StatelessTruncatedNormalV2", "truncated_normal"},
@@ -103,7 +113,8 @@ constexpr Distribution kDistributions[] = {
     {"StatelessRandomUniformFullIntV2", "bits"},
 };
 
-// Inputs: shape, key, counter, algorithm; of integers, also the bounds.
+// Inputs: the shape; key, counter and algorithm, or of the first version's ops the seed; of
+// integers, also the bounds.
 class NumbersTranslation final : public XlaOpKernel {
  public:
   explicit NumbersTranslation(OpKernelConstruction* construction)
@@ -111,7 +122,8 @@ class NumbersTranslation final : public XlaOpKernel {
         distribution_(
             std::find_if(std::begin(kDistributions), std::end(kDistributions),
                          [&](const Distribution& entry) { return type_string() == entry.op; })
-                ->name) {
+                ->name),
+        is_seeded_(!absl::EndsWith(type_string(), "V2")) {
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
   }
 
@@ -125,22 +137,21 @@ class NumbersTranslation final : public XlaOpKernel {
     TensorShape bound, exact;
     TF_RETURN_IF_ERROR(
         context->ConstantInputAsShape(0, &bound, xla::ValueInferenceMode::kUpperBound));
-    int64_t algorithm = 0;
-    TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(3, &algorithm));
-    TF_RETURN_IF_ERROR(CheckStream(context, algorithm));
+    int64_t algorithm = tensorflow::RNG_ALG_PHILOX;
+    if (!is_seeded_) TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(3, &algorithm));
+    TF_ASSIGN_OR_RETURN(const Stream stream, StreamFor(context, algorithm));
     xla::Shape shape;
     TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(type_, bound, &shape));
     XlaOp numbers;
     if (bound.num_elements() == 0) {
       numbers = xla::Zeros(context->builder(), shape);
     } else if (algorithm == tensorflow::RNG_ALG_THREEFRY) {
-      const bool is_bounded = context->num_inputs() > 4;
-      numbers = ThreeFryNumbers(distribution_, xla::BitcastConvertType(context->Input(1), xla::U64),
-                                xla::BitcastConvertType(context->Input(2), xla::U64),
-                                is_bounded ? context->Input(4) : XlaOp(),
-                                is_bounded ? context->Input(5) : XlaOp(), shape);
+      const bool is_bounded = context->num_inputs() > kFirstBound;
+      numbers = ThreeFryNumbers(distribution_, stream.key, stream.counter,
+                                is_bounded ? context->Input(kFirstBound) : XlaOp(),
+                                is_bounded ? context->Input(kFirstBound + 1) : XlaOp(), shape);
     } else {
-      TF_ASSIGN_OR_RETURN(numbers, PhiloxNumbers(context, shape));
+      TF_ASSIGN_OR_RETURN(numbers, PhiloxNumbers(context, stream, shape));
     }
     if (!context->ConstantInputAsShape(0, &exact).ok()) {
       TF_ASSIGN_OR_RETURN(numbers, xla::SetAllDimensionSizes(&context->value_inference(), numbers,
@@ -150,67 +161,72 @@ class NumbersTranslation final : public XlaOpKernel {
     return absl::OkStatus();
   }
 
-  static absl::Status CheckStream(XlaOpKernelContext* context, int64_t algorithm) {
+  absl::StatusOr<Stream> StreamFor(XlaOpKernelContext* context, int64_t algorithm) const {
+    if (is_seeded_) return StreamOfInput(context, 1);
     if (algorithm < tensorflow::RNG_ALG_PHILOX || algorithm > tensorflow::RNG_ALG_AUTO_SELECT) {
       return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", algorithm));
     }
     const TensorShape key = context->InputShape(1), counter = context->InputShape(2);
     const int64_t words = algorithm == tensorflow::RNG_ALG_THREEFRY ? 1 : 2;
-    if (key == TensorShape({1}) && counter.dims() == 1 && counter.dim_size(0) >= words) {
-      return absl::OkStatus();
+    if (key != TensorShape({1}) || counter.dims() != 1 || counter.dim_size(0) < words) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("key must have shape [1] and counter at least [", words, "], not ",
+                       key.DebugString(), " and ", counter.DebugString()));
     }
-    return absl::InvalidArgumentError(absl::StrCat("key must have shape [1] and counter at least [",
-                                                   words, "], not ", key.DebugString(), " and ",
-                                                   counter.DebugString()));
+    return Stream{xla::BitcastConvertType(context->Input(1), xla::U64),
+                  xla::BitcastConvertType(context->Input(2), xla::U64)};
   }
 
   // Numbers in [low, high) of the bounds: a remainder, as everywhere in TensorFlow.
-  static absl::StatusOr<XlaOp> Bounded(XlaOpKernelContext* context, XlaOp bits) {
-    for (const int input : {4, 5}) {
+  absl::StatusOr<XlaOp> Bounded(XlaOpKernelContext* context, XlaOp bits) const {
+    const int first = is_seeded_ ? 2 : kFirstBound;
+    for (const int input : {first, first + 1}) {
       if (context->InputShape(input).dims() == 0) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("minval and maxval must be scalars, got shape ",
                        context->InputShape(input).DebugString()));
     }
     int64_t lowest = 0, end = 0;
-    if (context->ConstantInputAsIntScalar(4, &lowest).ok() &&
-        context->ConstantInputAsIntScalar(5, &end).ok() && lowest >= end) {
+    if (context->ConstantInputAsIntScalar(first, &lowest).ok() &&
+        context->ConstantInputAsIntScalar(first + 1, &end).ok() && lowest >= end) {
       return absl::InvalidArgumentError(
           absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
     }
     TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->builder()->GetShape(bits));
-    const XlaOp low = xla::BitcastConvertType(context->Input(4), shape.element_type());
-    const XlaOp high = xla::BitcastConvertType(context->Input(5), shape.element_type());
+    const XlaOp low = xla::BitcastConvertType(context->Input(first), shape.element_type());
+    const XlaOp high = xla::BitcastConvertType(context->Input(first + 1), shape.element_type());
     return xla::Add(xla::Rem(bits, high - low), low);
   }
 
-  absl::StatusOr<XlaOp> PhiloxNumbers(XlaOpKernelContext* context, const xla::Shape& shape) const {
+  absl::StatusOr<XlaOp> PhiloxNumbers(XlaOpKernelContext* context, const Stream& stream,
+                                      const xla::Shape& shape) const {
     const bool is_bounded = absl::string_view(distribution_) == "integers";
-    if (!is_bounded) return Call(context, distribution_, shape);
+    if (!is_bounded) return Call(stream, distribution_, shape);
     xla::Shape unsigned_shape = shape;
     unsigned_shape.set_element_type(xla::primitive_util::UnsignedIntegralTypeForBitWidth(
         xla::primitive_util::BitWidth(shape.element_type())));
     TF_ASSIGN_OR_RETURN(const XlaOp numbers,
-                        Bounded(context, Call(context, "bits", unsigned_shape)));
+                        Bounded(context, Call(stream, "bits", unsigned_shape)));
     return xla::BitcastConvertType(numbers, shape.element_type());
   }
 
-  static XlaOp Call(XlaOpKernelContext* context, absl::string_view distribution,
-                    const xla::Shape& shape) {
-    const auto words = [&](int input) {
-      return xla::BitcastConvertType(context->Input(input), xla::U64);
-    };
+  static XlaOp Call(const Stream& stream, absl::string_view distribution, const xla::Shape& shape) {
     const std::string attributes = absl::StrCat(
         "{distribution = \"", distribution,
         "\", key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64, low = 0 : i64, "
         "high = 0 : i64}");
-    return xla::CustomCall(context->builder(), "onexpu.random", {words(1), words(2)}, shape,
-                           attributes, /*has_side_effect=*/false, /*output_operand_aliasing=*/{},
+    return xla::CustomCall(stream.key.builder(), "onexpu.random", {stream.key, stream.counter},
+                           shape, attributes, /*has_side_effect=*/false,
+                           /*output_operand_aliasing=*/{},
                            /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
                            xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
   }
 
-  const char* distribution_;
+  // Of the ops that have key, counter and algorithm.
+  static constexpr int kFirstBound = 4;
+
+  const char* const distribution_;
+  const bool is_seeded_;
   DataType type_;
 };
 
@@ -221,9 +237,16 @@ void RegisterStatelessRandom() {
                                     tensorflow::DT_HALF, tensorflow::DT_BFLOAT16};
   constexpr DataType kIntegers[] = {tensorflow::DT_INT32, tensorflow::DT_INT64,
                                     tensorflow::DT_UINT32, tensorflow::DT_UINT64};
+  // As TensorFlow's kernels, which refuse others that the ops allow.
+  constexpr DataType kSeeds[] = {tensorflow::DT_INT32, tensorflow::DT_INT64};
   for (const Distribution& entry : kDistributions) {
     tensorflow::XlaOpRegistrationBuilder translation = TranslationOf(entry.op);
-    translation.CompileTimeConstantInput("shape").CompileTimeConstantInput("alg");
+    translation.CompileTimeConstantInput("shape");
+    if (absl::EndsWith(entry.op, "V2")) {
+      translation.CompileTimeConstantInput("alg");
+    } else {
+      translation.TypeConstraint("Tseed", kSeeds);
+    }
     const bool is_integer = absl::StrContains(entry.op, "Int");
     translation.TypeConstraint(
         "dtype", is_integer ? absl::MakeConstSpan(kIntegers) : absl::MakeConstSpan(kFloating));

@@ -210,10 +210,10 @@ def calls(op: str, table: dict[str, Any], full: bool, odd: Set[tf.DType] = froze
         if isinstance(entry, Program):
             yield build(op, {}, entry)
             continue
-        variables = any(isinstance(value, Variable) for value in entry.values())
+        inside = any(isinstance(value, Variable | TensorList) for value in entry.values())
         for types in registry.type_combinations(op, _fixed_types(op, entry)):
-            # A variable of strings has no place on a device.
-            if odd & set(types.values()) or (variables and tf.string in types.values()):
+            # A variable or a list of strings has no place on a device.
+            if odd & set(types.values()) or (inside and tf.string in types.values()):
                 continue
             yield build(op, types, entry)
             if number or not full:

@@ -35,15 +35,23 @@ def _attempt(call: Call, device: str, mode: str, known_shapes: bool = True) -> l
         return Failure(kind, str(error))
 
 
+def _among(call: Call, types_by_op: dict[str, set[tf.DType]]) -> bool:
+    """Whether the table has the op with a type of the call; one without types is of every type."""
+    listed = types_by_op.get(call.op)
+    return listed is not None and (not call.types or bool(listed & set(call.types.values())))
+
+
 def _compiled(call: Call, mode: str) -> bool:
     """Whether what the CPU compiles is the reference: where it has no kernel, or where programs differ on purpose."""
-    on_purpose = call.op in table.AS_PROGRAMS or (mode == "jit" and call.op in table.OTHER_IN_PROGRAMS)
+    on_purpose = _among(call, table.AS_PROGRAMS) or (mode == "jit" and call.op in table.OTHER_IN_PROGRAMS)
     return on_purpose or not registry.runs_on(call.op, call.types, "CPU")
 
 
 def _reference(call: Call, mode: str) -> list[np.ndarray] | Failure:
-    if call.op in table.WITHOUT_REFERENCE:
+    if _among(call, table.WITHOUT_REFERENCE):
         return _NO_REFERENCE
+    if mode == "graph" and _among(call, table.AS_GRAPHS):
+        return _attempt(call, "CPU", mode)
     return _attempt(call, "CPU", "jit" if _compiled(call, mode) else "eager")
 
 
@@ -57,6 +65,8 @@ def judge(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]
     """
     note("XPU")
     actual = _attempt(call, "XPU", mode)
+    if isinstance(actual, Failure) and _among(call, table.TYPE_GAPS) and _says_missing(call, actual):
+        return "missing", actual.message
     note("CPU")
     expected = _reference(call, mode)
     if isinstance(actual, Failure):
@@ -67,10 +77,15 @@ def judge(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]
             return "accepts", f"{expected.kind}: {expected.message}"
         word, expected = "alone", run_call.run(call, "XPU", "eager")
     try:
-        _compare(call.op, actual, expected)
+        _compare(call, actual, expected)
     except AssertionError as error:
         return "differs", " ".join(str(error).split())
     return word, ""
+
+
+def _says_missing(call: Call, failure: Failure) -> bool:
+    """What is missing says so, with the op's name."""
+    return failure.kind == "UnimplementedError" and call.op in failure.message
 
 
 def _judge_failure(
@@ -86,9 +101,8 @@ def _judge_failure(
         return "uncompilable", message
     if isinstance(expected, Failure) and actual.kind == expected.kind:
         return "refused", message
-    # What is missing says so, with the op's name.
-    missing = actual.kind == "UnimplementedError" and call.op in actual.message
-    return "missing" if missing and (call.op, mode) in table.GAPS else "fails", message
+    missing = _says_missing(call, actual) and (call.op, mode) in table.GAPS
+    return "missing" if missing else "fails", message
 
 
 def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]:
@@ -106,13 +120,14 @@ def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str
     if not all(np.all(np.isfinite(e)) for e in expected if e.dtype.kind in "fc"):
         return "same", "not numbers"
     try:
-        _compare(call.op, actual, expected)
+        _compare(call, actual, expected)
     except AssertionError as error:
         return "differs", " ".join(str(error).split())
     return "same", ""
 
 
-def _compare(op: str, actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
+def _compare(call: Call, actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
+    op = call.op
     actual, expected = actual[: table.RESULTS.get(op)], expected[: table.RESULTS.get(op)]
     shapes = [[f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (actual, expected)]
     assert shapes[0] == shapes[1], f"{shapes[0]} (ACTUAL), {shapes[1]} (DESIRED)"
@@ -121,6 +136,9 @@ def _compare(op: str, actual: list[np.ndarray], expected: list[np.ndarray]) -> N
         return
     if op in table.UP_TO_SIGNS:
         actual, expected = [np.abs(a) for a in actual], [np.abs(e) for e in expected]
+    as_exact_as = table.AS_EXACT_AS.get((op, *call.types.values()))
+    if as_exact_as:
+        actual, expected = ([a.astype(as_exact_as.as_numpy_dtype) for a in arrays] for arrays in (actual, expected))
     compare.assert_same(actual, expected, table.ULPS.get(op, compare.ULPS))
 
 

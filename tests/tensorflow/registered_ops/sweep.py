@@ -31,19 +31,25 @@ SECONDS_OF_A_HANG = 180
 _ELSEWHERE = ("tensorflow::grappler::",)
 # How a call may go.
 FINE = ("same", "alone", "uncompilable", "missing")
-FINE_FOR_WRONG = (*FINE, "refused", "accepts", "fails", "ended elsewhere")
+# Types that an op's definition allows, and neither device's kernel.
+FINE_FOR_OTHER_TYPES = (*FINE, "refused")
+FINE_FOR_WRONG = (*FINE_FOR_OTHER_TYPES, "accepts", "fails", "ended elsewhere")
 
 Record = dict[str, Any]
 
 
 @dataclasses.dataclass
 class Item:
-    """A call in a mode; `wrong` ones may be refused. `missing` is what the table does not say of the op."""
+    """A call in a mode; `wrong` ones may be refused, and those of other types than an op is best shown with.
+
+    `missing` is what the table does not say of the op.
+    """
 
     op: str
     call: Any
     mode: str
     wrong: bool = False
+    other_types: bool = False
     missing: str = ""
 
 
@@ -61,7 +67,9 @@ def items(options: argparse.Namespace) -> Iterator[Item]:
             continue
         if options.fuzz:
             made = [] if made[0].program else list(fuzz.mutants(made[0], options.mutants))
-        yield from (Item(op, call, mode, options.fuzz) for call in made for mode in options.modes or run_call.MODES)
+        for call in made:
+            other_types = not options.fuzz and call.types != made[0].types
+            yield from (Item(op, call, mode, options.fuzz, other_types) for mode in options.modes or run_call.MODES)
 
 
 def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
@@ -80,7 +88,10 @@ def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
         if number >= len(work):
             return "end", ""
         item = work[number]
-        record = {"op": item.op, "mode": item.mode, "call": str(item.call), "wrong": item.wrong}
+        record = {
+            "op": item.op, "mode": item.mode, "call": str(item.call), "wrong": item.wrong,
+            "other_types": item.other_types,
+        }  # fmt: skip
         note(json.dumps(record))
         if item.missing:
             word, message = "no call", item.missing
@@ -104,7 +115,7 @@ def _run(options: argparse.Namespace) -> None:
         if finding is None:
             continue
         first, _, rest = finding.log.partition("\n")
-        record = json.loads(first) if first.startswith("{") else {"op": "", "mode": "", "call": "", "wrong": False}
+        record = json.loads(first) if first.startswith("{") else {"op": ""}
         if not record["op"]:
             raise RuntimeError(f"the sweep itself does not start: {finding.key}\n{finding.log[-4000:]}")
         # TensorFlow's own kernels end processes, too; what they do is not ours to mend.
@@ -132,11 +143,13 @@ def sweep(*arguments: str, processes: int = 2) -> list[Record]:
 
 def failures(records: list[Record]) -> list[Record]:
     """Those that went as none may."""
-    return [
-        record
-        for record in records
-        if record["word"] not in (FINE_FOR_WRONG if record["wrong"] else FINE)
-    ]
+
+    def fine(record: Record) -> tuple[str, ...]:
+        if record["wrong"]:
+            return FINE_FOR_WRONG
+        return FINE_FOR_OTHER_TYPES if record["other_types"] else FINE
+
+    return [record for record in records if record["word"] not in fine(record)]
 
 
 def parser() -> argparse.ArgumentParser:

@@ -158,3 +158,39 @@ def test_triangular_solves_of_several_threads_come_after_their_operands() -> Non
                 a, b = session.run([first, second], {right: value})
                 np.testing.assert_allclose(np.triu(matrix) @ a, value, atol=1e-9 * (i + 1))
                 np.testing.assert_allclose(b, 2 * a, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4), (1, 1), (2, 1, 33, 40), (0, 3), (2, 3, 0), (0, 0), (0, 2, 2)])
+@pytest.mark.parametrize("is_full", [False, True])
+@pytest.mark.parametrize("dtype", [np.float16, *TYPES])
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int, ...]) -> None:
+    x = matrices(dtype, *shape)
+    rows, columns = shape[-2:]
+    count = min(rows, columns)
+    wide = np.complex128 if np.iscomplexobj(x) else np.float64
+    # LAPACK: some dozen rounding errors of the greatest value; half precision is rounded at the end.
+    tolerance = 64 * np.finfo(dtype).eps * (np.linalg.norm(x.astype(wide)) + 1)
+    for mode in compare.MODES:
+        values, left, right = compare.on("/XPU:0", lambda: R.Svd(input=x, full_matrices=is_full), mode)
+        alone = compare.on("/XPU:0", lambda: R.Svd(input=x, compute_uv=False), mode)[0]
+        expected = np.linalg.svd(x.astype(wide), compute_uv=False)
+        np.testing.assert_allclose(values.numpy().astype(wide), expected, rtol=0, atol=tolerance)
+        np.testing.assert_allclose(alone.numpy().astype(wide), expected, rtol=0, atol=tolerance)
+        left, right = left.numpy().astype(wide), right.numpy().astype(wide)
+        assert left.shape == (*shape[:-2], rows, rows if is_full else count)
+        assert right.shape == (*shape[:-2], columns, columns if is_full else count)
+        product = (left[..., :count] * values.numpy()[..., None, :]) @ np.conj(np.swapaxes(right[..., :count], -1, -2))
+        np.testing.assert_allclose(product, x.astype(wide), rtol=0, atol=tolerance)
+        for vectors in (left, right):
+            identity = np.broadcast_to(np.eye(vectors.shape[-1]), (*shape[:-2], *2 * vectors.shape[-1:]))
+            found = np.conj(np.swapaxes(vectors, -1, -2)) @ vectors
+            np.testing.assert_allclose(found, identity, rtol=0, atol=64 * np.finfo(dtype).eps)
+
+
+def test_singular_values_of_what_is_no_number() -> None:
+    x = np.stack([np.eye(3), np.full((3, 3), np.nan)])
+    with tf.device("/XPU:0"):
+        values = tf.linalg.svd(x, compute_uv=False)
+    np.testing.assert_allclose(values[0], 1)
+    np.testing.assert_array_equal(values[1], np.nan)

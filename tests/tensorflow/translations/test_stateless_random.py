@@ -8,6 +8,7 @@ import onexpu
 import pytest
 import tensorflow as tf
 
+R = tf.raw_ops
 SEEDS = [[1, 2], [-5, 7], np.array([2**40 + 3, -(2**35)])]
 
 
@@ -32,6 +33,19 @@ def test_integers(seed) -> None:
         check(lambda dtype=dtype: tf.random.stateless_uniform([63], seed, -3, 100, dtype))
     for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):
         check(lambda dtype=dtype: tf.random.stateless_uniform([63], seed, None, None, dtype))
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=str)
+@pytest.mark.parametrize("seed_type", [tf.int32, tf.int64])
+def test_ops_of_the_first_version(seed_type: tf.DType, seed) -> None:
+    seed = tf.constant(np.array(seed) % 2**31, seed_type)
+    shape = [7, 9]
+    check(lambda: R.StatelessRandomUniform(shape=shape, seed=seed))
+    check(lambda: R.StatelessRandomNormal(shape=shape, seed=seed), ulps=8)
+    check(lambda: R.StatelessTruncatedNormal(shape=shape, seed=seed), ulps=8)
+    low, high = tf.constant(-3, tf.int64), tf.constant(100, tf.int64)
+    check(lambda: R.StatelessRandomUniformInt(shape=shape, seed=seed, minval=low, maxval=high))
+    check(lambda: R.StatelessRandomUniformFullInt(shape=shape, seed=seed, dtype=tf.uint32))
 
 
 def test_bounds_that_are_computed() -> None:
