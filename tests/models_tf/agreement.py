@@ -67,9 +67,8 @@ def errors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> di
 
 
 # How many times the CPU's error the device's may be where the CPU's is above the tolerance: which roundings a compiler
-# makes is chance. The more so for a single number, such as a loss: of two errors that are normally distributed about
-# zero alike, one is more than k times the other with a probability of atan(1 / k) 2 / pi, that is 3 % for 20.
-_CHANCE, _CHANCE_OF_ONE = 2.0, 20.0
+# makes is chance.
+_CHANCE = 2.0
 
 
 def _as_float64(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -89,15 +88,13 @@ def less_exact(
     exact = _as_float64(exact)
     of_kind: dict[str, list[tuple[float, float]]] = collections.defaultdict(list)
     device, host = (errors(_as_float64(x), exact) for x in (actual, cpu))
-    sizes: collections.Counter[str] = collections.Counter()
     for name, error in device.items():
         of_kind[_kind(name)].append((error, host[name]))
-        sizes[_kind(name)] += exact[name].size
     found = {}
     for kind, pairs in of_kind.items():
         largest, median = np.max(pairs, axis=0), np.median(pairs, axis=0)
-        tolerance, chance = TOLERANCES["float32"], _CHANCE if sizes[kind] > 1 else _CHANCE_OF_ONE
-        error, allowed = (largest, tolerance) if largest[1] <= tolerance else (median, max(tolerance, chance * median[1]))
+        tolerance = TOLERANCES["float32"]
+        error, allowed = (largest, tolerance) if largest[1] <= tolerance else (median, max(tolerance, _CHANCE * median[1]))
         if not error[0] <= allowed:
             found[kind] = (float(error[0]), float(error[1]))
     return found

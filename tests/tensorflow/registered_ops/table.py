@@ -118,7 +118,8 @@ ULPS: dict[str, float] = {}
 # oneMKL factorises no halves, and TensorFlow's translations of LRN mix types. XLA's own iterations for eigenvalues and
 # singular values, which the CPU has to run the two ops that are named after it, are wrong for complex numbers, give
 # zeros for halves (also of Svd, which the CPU's kernel does not take) and stop at 1e-6 for doubles. The CPU subtracts
-# truth values as if they were numbers, and rounds integers to zero; tf.round leaves them alone.
+# truth values as if they were numbers, or ends the process over them, and rounds integers to zero (tf.round leaves them
+# alone).
 _COMPLEX = {tf.complex64, tf.complex128}
 _HALVES = {tf.float16, tf.bfloat16}
 ODD_TYPES = {
@@ -126,7 +127,7 @@ ODD_TYPES = {
     **dict.fromkeys(("LRN", "LRNGrad", "LogMatrixDeterminant", "MatrixDeterminant"), _HALVES),
 }
 ODD_TYPES["Lu"] = _COMPLEX | _HALVES
-ODD_TYPES["ResourceScatterNdSub"] = {tf.bool}
+ODD_TYPES["ResourceScatterNdSub"] = ODD_TYPES["TensorScatterSub"] = {tf.bool}
 ODD_TYPES["Round"] = {tf.int8, tf.int16, tf.int32, tf.int64}
 ODD_TYPES["Svd"] = {tf.float16}
 ODD_TYPES["XlaSelfAdjointEig"] = ODD_TYPES["XlaSvd"] = {*_COMPLEX, tf.float16, tf.float64}
