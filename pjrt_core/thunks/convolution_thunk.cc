@@ -1,5 +1,6 @@
 #include "pjrt_core/thunks/convolution_thunk.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,8 +32,8 @@ class ConvolutionBuilder {
   };
   // `any_data`: source and destination in a format of oneDNN's choice, too.
   Chosen Choose(bool any_data) const;
-  template <typename Descriptor>
-  static Chosen Describe(const Descriptor& descriptor, dnnl::primitive primitive);
+  template <typename Primitive>
+  Chosen Describe(typename Primitive::primitive_desc& descriptor) const;
 
   // The place where the primitive finds `tensor` in `chosen` format, after a reorder step if that
   // differs.
@@ -63,11 +64,18 @@ class ConvolutionBuilder {
   dnnl::primitive_attr attributes_;
 };
 
-template <typename Descriptor>
-ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(const Descriptor& descriptor,
-                                                        dnnl::primitive primitive) {
+// The descriptor becomes that of the first implementation whose scratchpad is in proportion to the
+// tensors: for kernels of a thousand rows, oneDNN's first one on AVX-512 wants terabytes.
+template <typename Primitive>
+ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(
+    typename Primitive::primitive_desc& descriptor) const {
+  constexpr size_t kTimesTensors = 8, kAlways = size_t{1} << 28;
+  const size_t tensors = source_.get_size() + weights_.get_size() + destination_.get_size();
+  while (descriptor.scratchpad_desc().get_size() > std::max(kAlways, kTimesTensors * tensors) &&
+         descriptor.next_impl()) {
+  }
   Chosen chosen;
-  chosen.primitive = std::move(primitive);
+  chosen.primitive = Primitive(descriptor);
   chosen.scratchpad = descriptor.scratchpad_desc();
   chosen.is_reference = absl::StrContains(descriptor.impl_info_str(), "ref");
   return chosen;
@@ -79,32 +87,32 @@ ConvolutionBuilder::Chosen ConvolutionBuilder::Choose(bool any_data) const {
   const dnnl::memory::desc weights = AnyFormat(weights_);
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const bool is_forward = convolution_.kind() == program::ConvolutionKind::Forward;
-  const dnnl::convolution_forward::primitive_desc forward(
+  dnnl::convolution_forward::primitive_desc forward(
       dnnl_->engine(),
       is_forward ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training,
       algorithm, source, weights, is_forward ? bias_ : dnnl::memory::desc(), destination, strides_,
       dilation_, padding_low_, padding_high_, is_forward ? attributes_ : dnnl::primitive_attr());
   if (is_forward) {
-    Chosen chosen = Describe(forward, dnnl::convolution_forward(forward));
+    Chosen chosen = Describe<dnnl::convolution_forward>(forward);
     chosen.source = forward.src_desc();
     chosen.weights = forward.weights_desc();
     chosen.destination = forward.dst_desc();
     return chosen;
   }
   if (convolution_.kind() == program::ConvolutionKind::BackwardData) {
-    const dnnl::convolution_backward_data::primitive_desc backward(
+    dnnl::convolution_backward_data::primitive_desc backward(
         dnnl_->engine(), algorithm, source, weights, destination, strides_, dilation_, padding_low_,
         padding_high_, forward, attributes_);
-    Chosen chosen = Describe(backward, dnnl::convolution_backward_data(backward));
+    Chosen chosen = Describe<dnnl::convolution_backward_data>(backward);
     chosen.source = backward.diff_src_desc();
     chosen.weights = backward.weights_desc();
     chosen.destination = backward.diff_dst_desc();
     return chosen;
   }
-  const dnnl::convolution_backward_weights::primitive_desc backward(
+  dnnl::convolution_backward_weights::primitive_desc backward(
       dnnl_->engine(), algorithm, source, weights, destination, strides_, dilation_, padding_low_,
       padding_high_, forward, attributes_);
-  Chosen chosen = Describe(backward, dnnl::convolution_backward_weights(backward));
+  Chosen chosen = Describe<dnnl::convolution_backward_weights>(backward);
   chosen.source = backward.src_desc();
   chosen.weights = backward.diff_weights_desc();
   chosen.destination = backward.diff_dst_desc();

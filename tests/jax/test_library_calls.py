@@ -330,6 +330,25 @@ def test_kept_weights_under_several_threads(xpu) -> None:
             future.result()
 
 
+@pytest.mark.parametrize("along", [1, 2])
+def test_windows_of_a_thousand_rows(xpu, along) -> None:
+    """As in gradients of resized images. The library's first implementation on AVX-512 wants terabytes for some."""
+    window, stride, count, others = 909, 455, 72, 456
+    rows = (count - 1) * stride + window
+    shape = (1, rows, others, 1) if along == 1 else (1, others, rows, 1)
+    x, w = normal(shape, "float32"), normal((window,), "float32")
+    kernel = w.reshape((window, 1, 1, 1) if along == 1 else (1, window, 1, 1))
+    strides = (stride, 1) if along == 1 else (1, stride)
+    convolve = lambda x, w: lax.conv_general_dilated(  # noqa: E731
+        x, w, strides, "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    )
+    actual = jax.jit(convolve)(jax.device_put(x, xpu), jax.device_put(kernel, xpu))
+    lines = np.moveaxis(x[0, :, :, 0], along - 1, 0).astype(np.float64)
+    expected = np.stack([w.astype(np.float64) @ lines[i * stride : i * stride + window] for i in range(count)])
+    actual = np.moveaxis(np.asarray(actual)[0, :, :, 0], along - 1, 0)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=_ULPS * np.finfo(np.float32).eps * np.abs(expected).max())
+
+
 @pytest.mark.parametrize("reach", [1 << 29, 1 << 30, (1 << 31) - 1])
 def test_windows_that_reach_further_than_the_library_counts(xpu, reach) -> None:
     """Of nine positions one is inside: the middle of the weights, for every element."""
