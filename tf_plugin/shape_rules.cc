@@ -223,6 +223,18 @@ absl::Status ScatterNd(InferenceContext& shapes) {
       absl::StrCat("Output must be at least 1-D, got shape: ", shapes.DebugString(variable)));
 }
 
+// Inputs: an array, indices, along which dimension.
+absl::Status Gather(InferenceContext& shapes) {
+  int32_t batch_dims = 0;
+  TF_RETURN_IF_ERROR(shapes.GetAttr("batch_dims", &batch_dims));
+  const ShapeHandle indices = shapes.input(1);
+  if (!shapes.RankKnown(indices)) return absl::OkStatus();
+  const int32_t rank = InferenceContext::Rank(indices);
+  if (-rank <= batch_dims && batch_dims <= rank) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Expected batch_dims in the range [", -rank, ", ",
+                                                 rank, "], but got ", batch_dims));
+}
+
 // XLA's gather would give zeros.
 absl::Status CheckGatherNd(InferenceContext& shapes, ShapeHandle params) {
   const ShapeHandle indices = shapes.input(1);
@@ -257,6 +269,7 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"AvgPoolGrad", AvgPoolGradShapes},
       {"BroadcastTo", BroadcastTo},
       {"GatherNd", GatherNd},
+      {"GatherV2", Gather},
       {"MatrixSetDiag", MatrixSetDiag},
       {"MatrixSetDiagV2", MatrixSetDiag},
       {"MatrixSetDiagV3", MatrixSetDiag},

@@ -33,7 +33,7 @@ void RegisterTranslations() {
   RegisterStridedSliceUpdates();
   RegisterTopK();
   RegisterTransposes();
-  RegisterTridiagonalSolve();
+  RegisterTridiagonal();
   RegisterXlaCallModule();
 }
 

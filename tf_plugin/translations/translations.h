@@ -35,7 +35,7 @@ void RegisterStatelessRandom();
 void RegisterStridedSliceUpdates();
 void RegisterTopK();
 void RegisterTransposes();
-void RegisterTridiagonalSolve();
+void RegisterTridiagonal();
 void RegisterXlaCallModule();
 
 }  // namespace onexpu::tf_plugin

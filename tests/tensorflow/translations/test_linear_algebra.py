@@ -160,6 +160,17 @@ def test_triangular_solves_of_several_threads_come_after_their_operands() -> Non
                 np.testing.assert_allclose(b, 2 * a, rtol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("shape", [(2, 4, 3), (1, 1), (40, 5), (3, 2, 0)])
+@pytest.mark.parametrize("dtype", TYPES)
+def test_products_with_tridiagonal_matrices(dtype: Any, shape: tuple[int, ...]) -> None:
+    diagonals = [x[..., None, :] for x in matrices(dtype, 3, *shape[:-1])]
+    for mode in compare.MODES:
+        compare.check(lambda: R.TridiagonalMatMul(
+            superdiag=diagonals[0], maindiag=diagonals[1], subdiag=diagonals[2], rhs=matrices(dtype, *shape)
+        ), mode)  # fmt: skip
+
+
 @pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4), (1, 1), (2, 1, 33, 40), (0, 3), (2, 3, 0), (0, 0), (0, 2, 2)])
 @pytest.mark.parametrize("is_full", [False, True])
 @pytest.mark.parametrize("dtype", [np.float16, *TYPES])

@@ -28,6 +28,10 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
     "broadcast to one": (lambda: R.BroadcastTo(input=[0, 1], shape=[2, 1]), "Unable to broadcast tensor of shape"),
     "broadcast to other sizes": (lambda: R.BroadcastTo(input=ROWS, shape=[2, 4]), r"Incompatible shapes: \[2,3\] vs. \[2,4\]"),
     "broadcast to a lower rank": (lambda: R.BroadcastTo(input=ROWS, shape=[3]), "must be no greater than rank of output shape"),
+    "gather": (
+        lambda: R.GatherV2(params=ROWS, indices=0, axis=1, batch_dims=1),
+        r"Expected batch_dims in the range \[0, 0\], but got 1",
+    ),
     "slice": (lambda: R.Slice(input=ROWS, begin=0, size=[1, 1]), "Expected begin and size arguments to be 1-D"),
     "tile": (lambda: R.Tile(input=ROWS, multiples=2), "Expected multiples to be 1-D"),
     "pad": (lambda: R.Pad(input=ROWS, paddings=[[1, 2]]), "The first dimension of paddings must be the rank of inputs"),

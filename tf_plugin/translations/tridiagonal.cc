@@ -1,10 +1,12 @@
 // TridiagonalSolve, with pivoting and without: a call of the built-in kernel. TensorFlow's
-// translation has no pivoting, which is the op's default, and solves row by row in a loop.
+// translation has no pivoting, which is the op's default, and solves row by row in a loop. And
+// TridiagonalMatMul, which is TensorFlow's, of complex numbers too.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
+#include "xla/hlo/builder/lib/tridiagonal.h"
 #include "xla/hlo/builder/xla_builder.h"
 
 namespace onexpu::tf_plugin {
@@ -75,10 +77,24 @@ class TridiagonalSolve final : public XlaOpKernel {
   bool is_pivoting_ = true;
 };
 
+// Inputs: three diagonals, upper first, and the right side.
+class TridiagonalMatMul final : public XlaOpKernel {
+ public:
+  using XlaOpKernel::XlaOpKernel;
+
+  void Compile(XlaOpKernelContext* context) override {
+    const absl::StatusOr<xla::XlaOp> product = xla::tridiagonal::TridiagonalMatMul(
+        context->Input(0), context->Input(1), context->Input(2), context->Input(3));
+    OP_REQUIRES_OK(context, product.status());
+    context->SetOutput(0, *product);
+  }
+};
+
 }  // namespace
 
-void RegisterTridiagonalSolve() {
+void RegisterTridiagonal() {
   RegisterTranslation<TridiagonalSolve>(TranslationOf("TridiagonalSolve"));
+  RegisterTranslation<TridiagonalMatMul>(TranslationOf("TridiagonalMatMul"));
 }
 
 }  // namespace onexpu::tf_plugin
