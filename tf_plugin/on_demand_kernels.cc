@@ -109,7 +109,7 @@ std::unique_ptr<KernelDef> DeviceKernel(const KernelDef& compilation_kernel) {
     if (host_int32 && constraint.name() == element_type) {
       RemoveType(tensorflow::DT_INT32, &constraint);
     }
-    const auto types = constraint.allowed_values().list().type();
+    const auto types = constraint.allowed_values().list().type();  // a copy: some are removed
     for (const int type : types) {
       if (IsUnread(kernel->op(), constraint.name(), static_cast<tensorflow::DataType>(type))) {
         RemoveType(static_cast<tensorflow::DataType>(type), &constraint);

@@ -21,10 +21,12 @@ constexpr char kBackward[] = "Wrong types for backward real FFT";
 constexpr PrecisionRule kPrecisions[] = {
     {"ComplexAbs", "T", "Tout", "Signature mismatch"}, {"IRFFT", "Tcomplex", "Treal", kBackward},
     {"IRFFT2D", "Tcomplex", "Treal", kBackward},       {"IRFFT3D", "Tcomplex", "Treal", kBackward},
-    {"RFFT", "Treal", "Tcomplex", kForward},           {"RFFT2D", "Treal", "Tcomplex", kForward},
-    {"RFFT3D", "Treal", "Tcomplex", kForward},
+    {"IRFFTND", "Tcomplex", "Treal", kBackward},       {"RFFT", "Treal", "Tcomplex", kForward},
+    {"RFFT2D", "Treal", "Tcomplex", kForward},         {"RFFT3D", "Treal", "Tcomplex", kForward},
+    {"RFFTND", "Treal", "Tcomplex", kForward},
 };
 
+// What is left to the CPU.
 struct Unread {
   const char* op;
   const char* attribute;

@@ -46,7 +46,7 @@ inline auto finite(const T* logits) {
 template <int width, typename T>
 inline auto weigh(const T* logits, float maximum, float scale) {
   const onexpu::vector<float, width> exponents = finite<width>(logits) - maximum;
-  // A maximum of no logits makes them NaN.
+  // Where no logit is finite they are NaN, and weigh nothing.
   if constexpr (width == 1) {
     return std::int64_t(exponents <= 0.0f ? sycl::exp(exponents) * scale : 0.0f);
   } else {

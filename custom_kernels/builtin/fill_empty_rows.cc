@@ -76,7 +76,7 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<SortedNumbers> sorted =
       SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), elements, BitsFor(rows + 1));
   if (!sorted.ok()) return sorted.status();
-  const Chunks walks = WalksOf(queue, elements + 1, /*size_on_gpu=*/8);
+  const Chunks walks = WalksOf(queue, elements + rows, /*size_on_gpu=*/8);
   sizes.chunk = walks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kName);
   if (!counts.ok()) return counts.status();

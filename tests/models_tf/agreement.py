@@ -91,10 +91,11 @@ def less_exact(
     for name, error in device.items():
         of_kind[_kind(name)].append((error, host[name]))
     found = {}
+    tolerance = TOLERANCES["float32"]
     for kind, pairs in of_kind.items():
         largest, median = np.max(pairs, axis=0), np.median(pairs, axis=0)
-        tolerance = TOLERANCES["float32"]
-        error, allowed = (largest, tolerance) if largest[1] <= tolerance else (median, max(tolerance, _CHANCE * median[1]))
+        is_exact = largest[1] <= tolerance
+        error, allowed = (largest, tolerance) if is_exact else (median, max(tolerance, _CHANCE * median[1]))
         if not error[0] <= allowed:
             found[kind] = (float(error[0]), float(error[1]))
     return found

@@ -19,6 +19,12 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
+int64_t MostPlaces(tensorflow::DataType type) {
+  if (type == tensorflow::DT_INT16) return std::numeric_limits<int16_t>::max();
+  if (type == tensorflow::DT_INT32) return std::numeric_limits<int32_t>::max();
+  return std::numeric_limits<int64_t>::max();
+}
+
 // Inputs: rows, and how many of each (a scalar).
 class TopKKernel final : public XlaOpKernel {
  public:
@@ -39,13 +45,16 @@ class TopKKernel final : public XlaOpKernel {
     const int64_t columns = shape.dim_size(last);
     // Where not even a bound is known, all of a row is found.
     int64_t count = columns;
-    if (!context->ConstantInputAsIntScalar(1, &count, xla::ValueInferenceMode::kUpperBound).ok()) {
-      count = columns;
-    }
+    (void)context->ConstantInputAsIntScalar(1, &count, xla::ValueInferenceMode::kUpperBound);
     if (count < 0) return absl::InvalidArgumentError(absl::StrCat("Need k >= 0, got ", count));
     if (count > columns) {
       return absl::InvalidArgumentError(
           absl::StrCat("input must have at least k columns. Had ", columns, ", needed ", count));
+    }
+    const int64_t most = MostPlaces(context->expected_output_dtype(1));
+    if (columns > most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Second dimension of flattened input must be <= ", most, ", got ", columns));
     }
     bool is_dynamic = false;
     TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPred(1, &is_dynamic));
@@ -54,7 +63,10 @@ class TopKKernel final : public XlaOpKernel {
     for (int i = 0; i < 2; ++i) {
       XlaOp result = xla::GetTupleElement(found, i);
       if (i == 1) result = xla::ConvertElementType(result, context->output_xla_type(1));
-      if (is_dynamic) result = xla::SetDimensionSize(result, context->Input(1), last);
+      if (is_dynamic) {
+        result = xla::SetDimensionSize(result, xla::ConvertElementType(context->Input(1), xla::S32),
+                                       last);
+      }
       context->SetOutput(i, result);
     }
     return absl::OkStatus();

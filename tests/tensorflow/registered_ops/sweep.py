@@ -31,7 +31,7 @@ SECONDS_OF_A_HANG = 180
 _ELSEWHERE = ("tensorflow::grappler::",)
 # How a call may go.
 FINE = ("same", "alone", "uncompilable", "missing")
-# Types that an op's definition allows, and neither device's kernel.
+# In the full form, of types that an op's definition allows: what both devices refuse with the same kind of error.
 FINE_FOR_OTHER_TYPES = (*FINE, "refused")
 FINE_FOR_WRONG = (*FINE_FOR_OTHER_TYPES, "accepts", "fails", "ended elsewhere")
 
@@ -68,7 +68,7 @@ def items(options: argparse.Namespace) -> Iterator[Item]:
         if options.fuzz:
             made = [] if made[0].program else list(fuzz.mutants(made[0], options.mutants))
         for call in made:
-            other_types = not options.fuzz and call.types != made[0].types
+            other_types = options.full and call.types != made[0].types
             yield from (Item(op, call, mode, options.fuzz, other_types) for mode in options.modes or run_call.MODES)
 
 

@@ -98,11 +98,11 @@ WITHOUT_REFERENCE = {
 # What TensorFlow's graph optimiser makes something else of, on every device: zeros of ones, here.
 AS_GRAPHS = {"OnesLike": {tf.uint32, tf.uint64}}
 
-# Numbers that are as exact as another type than theirs: the CPU's kernel has its statistics in the second type, and
-# factors of interpolation in single precision.
+# Numbers that are as exact as another type than theirs, and in how many of its rounding errors: the CPU's kernel has its
+# statistics in the second type, and factors of interpolation in single precision.
 AS_EXACT_AS = {
-    ("FusedBatchNormV3", tf.float32, tf.bfloat16): tf.bfloat16,
-    ("ResizeBilinearGrad", tf.float64): tf.float32,
+    ("FusedBatchNormV3", tf.float32, tf.bfloat16): (tf.bfloat16, 8),
+    ("ResizeBilinearGrad", tf.float64): (tf.float32, 16),
 }
 
 # How many results are compared, where the others stand for nothing and have other shapes.
