@@ -1,6 +1,5 @@
 #include "pjrt_core/thunks/convolution_thunk.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -8,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device.h"
 #include "pjrt_core/thunks/dnnl_context.h"
 
 namespace onexpu {
@@ -64,15 +64,15 @@ class ConvolutionBuilder {
   dnnl::primitive_attr attributes_;
 };
 
-// The descriptor becomes that of the first implementation whose scratchpad is in proportion to the
-// tensors: for kernels of a thousand rows, oneDNN's first one on AVX-512 wants terabytes.
+// The descriptor becomes that of the first implementation whose scratchpad leaves room for others:
+// for kernels of a thousand rows, oneDNN's first one on AVX-512 wants terabytes. What is large for
+// good reasons (sums for each of many cores) is much less than a share of the memory.
 template <typename Primitive>
 ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(
     typename Primitive::primitive_desc& descriptor) const {
-  constexpr size_t kTimesTensors = 8, kAlways = size_t{1} << 28;
-  const size_t tensors = source_.get_size() + weights_.get_size() + destination_.get_size();
-  while (descriptor.scratchpad_desc().get_size() > std::max(kAlways, kTimesTensors * tensors) &&
-         descriptor.next_impl()) {
+  constexpr int64_t kShares = 4;
+  const size_t most = static_cast<size_t>(device_->memory_statistics().bytes_limit / kShares);
+  while (descriptor.scratchpad_desc().get_size() > most && descriptor.next_impl()) {
   }
   Chosen chosen;
   chosen.primitive = Primitive(descriptor);
