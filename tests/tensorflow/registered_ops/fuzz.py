@@ -34,7 +34,8 @@ def _mutant(call: Call, random: np.random.RandomState) -> Call:
         if attribute.name in attributes and random.rand() < 0.15:
             attributes[attribute.name] = _changed_attribute(attributes[attribute.name], random)
     _name_types(call.op, inputs, attributes)
-    return dataclasses.replace(call, inputs=inputs, attributes=attributes)
+    types = {name: attributes.get(name, dtype) for name, dtype in call.types.items()}
+    return dataclasses.replace(call, types=types, inputs=inputs, attributes=attributes)
 
 
 def _changed(value: Any, random: np.random.RandomState) -> Any:

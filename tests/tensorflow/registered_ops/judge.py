@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Set
 
 import numpy as np
 import tensorflow as tf
@@ -35,7 +35,7 @@ def _attempt(call: Call, device: str, mode: str, known_shapes: bool = True) -> l
         return Failure(kind, str(error))
 
 
-def _among(call: Call, types_by_op: dict[str, set[tf.DType]]) -> bool:
+def _among(call: Call, types_by_op: Mapping[str, Set[tf.DType]]) -> bool:
     """Whether the table has the op with a type of the call; one without types is of every type."""
     listed = types_by_op.get(call.op)
     return listed is not None and (not call.types or bool(listed & set(call.types.values())))

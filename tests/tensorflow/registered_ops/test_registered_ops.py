@@ -48,7 +48,8 @@ def test_tables_are_of_ops_that_exist() -> None:
     assert not set(table.UNSWEPT) & set(table.CALLS)
     assert all(registry.op_def(op) for op in table.CALLS)
     for names in (
-        table.RANDOM, table.OTHER_IN_PROGRAMS, table.AS_PROGRAMS, table.WITHOUT_REFERENCE, table.RESULTS, table.UP_TO_SIGNS
+        table.RANDOM, table.OTHER_IN_PROGRAMS, table.AS_PROGRAMS, table.WITHOUT_REFERENCE, table.RESULTS, table.UP_TO_SIGNS,
+        table.AS_GRAPHS, {op for op, *_ in table.AS_EXACT_AS}, table.ODD_TYPES, table.TYPE_GAPS,
     ):  # fmt: skip
         assert set(names) <= set(OPS) - set(table.UNSWEPT)
 
