@@ -30,11 +30,10 @@ struct CsrMatmulSizes {
   int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
-// Which kernel, its columns of a piece, whether its work-items walk, and how many are a group.
+// Which kernel, its columns of a piece, and how many work-items are a group: one alone walks.
 struct Schedule {
   const KernelTable* kernels;
   int64_t piece;
-  bool walks;
   size_t group;
 };
 
@@ -44,11 +43,11 @@ Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi:
   static const auto* const rows = new KernelTable(CsrMatmulKernels(), "csr_matmul");
   static const auto* const wide = new KernelTable(CsrMatmulKernels(), "csr_matmul_wide");
   constexpr int64_t kVector = 16, kVectors = 4, kFew = 4;
-  if (!HasCpuSchedules(queue)) return {rows, 1, false, 0};
+  if (!HasCpuSchedules(queue)) return {rows, 1, 0};
   const bool is_complex = type == ffi::C64 || type == ffi::C128;
   if (!is_complex || sizes.columns <= kFew || sizes.transpose_b || sizes.transpose_output)
-    return {rows, sizes.columns, true, 1};
-  return {wide, kVectors * kVector, false, kVector};
+    return {rows, sizes.columns, 1};
+  return {wide, kVectors * kVector, kVector};
 }
 
 // Rows may be of any length: many walks, so that cores end together, and yet not one for each row,
@@ -103,7 +102,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.piece = schedule.piece;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   sizes.all_pieces = a->sizes.all_rows() * sizes.pieces;
-  sizes.walk = schedule.walks ? RowsOfAWalk(queue, sizes.all_pieces) : 1;
+  sizes.walk = schedule.group == 1 ? RowsOfAWalk(queue, sizes.all_pieces) : 1;
   const int64_t items = (sizes.all_pieces + sizes.walk - 1) / sizes.walk;
   return LaunchKernel(queue, *schedule.kernels->Find(a->type),
                       {.global = static_cast<size_t>(items) * std::max<size_t>(schedule.group, 1),

@@ -23,10 +23,10 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-// A batch of `rows` x `columns` matrices.
-xla::Shape MatricesLike(const TensorShape& batch, xla::PrimitiveType type, int64_t rows,
+// As many `rows` x `columns` matrices as `matrices` is of another size.
+xla::Shape MatricesLike(const TensorShape& matrices, xla::PrimitiveType type, int64_t rows,
                         int64_t columns) {
-  const auto sizes = batch.dim_sizes();
+  const auto sizes = matrices.dim_sizes();
   std::vector<int64_t> dimensions(sizes.begin(), sizes.end() - 2);
   dimensions.push_back(rows);
   dimensions.push_back(columns);
@@ -66,14 +66,12 @@ class SvdKernel final : public XlaOpKernel {
             : Decompose(xla::ConvertElementType(context->Input(0), wide), values, left, right);
     // As TensorFlow's kernels, which give complex numbers for the values of complex matrices.
     context->SetOutput(0, xla::ConvertElementType(found.values, context->output_xla_type(0)));
-    for (const int i : {1, 2}) {
-      const XlaOp vectors =
-          !has_vectors_
-              ? xla::Broadcast(xla::Zero(context->builder(), wide), {0})
-              : (i == 1 ? found.left
-                        : xla::TransposeInMinorDims(xla::MaybeConjugate(found.right, true)));
-      context->SetOutput(i, xla::ConvertElementType(vectors, type));
-    }
+    const XlaOp nothing = xla::Broadcast(xla::Zero(context->builder(), wide), {0});
+    const XlaOp u = has_vectors_ ? found.left : nothing;
+    const XlaOp v =
+        has_vectors_ ? xla::TransposeInMinorDims(xla::MaybeConjugate(found.right, true)) : nothing;
+    context->SetOutput(1, xla::ConvertElementType(u, type));
+    context->SetOutput(2, xla::ConvertElementType(v, type));
   }
 
  private:
