@@ -79,13 +79,14 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
   }
 
   if (load.host_call_kernel != nullptr && AddendFitsResult(gemm)) {
-    if (std::optional<Sgemm> sgemm = Sgemm::Create(gemm)) {
+    if (std::optional<BlasGemm> blas = BlasGemm::Create(gemm)) {
       ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
-      result->call_.reset(new Call{*sgemm, HostCall(std::move(kernel))});
+      result->call_.reset(new Call{*blas, HostCall(std::move(kernel))});
       const program::Tensor& addend = gemm.addend() != nullptr ? *gemm.addend() : *gemm.result();
-      result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *addend.slice(),
+      const program::Tensor& bias = gemm.bias() != nullptr ? *gemm.bias() : *gemm.result();
+      result->slices_ = {*gemm.lhs()->slice(), *gemm.rhs()->slice(), *addend.slice(), *bias.slice(),
                          *gemm.result()->slice()};
-      result->scratch_bytes_ = sgemm->scratch_bytes();
+      result->scratch_bytes_ = blas->scratch_bytes();
       return std::unique_ptr<Thunk>(std::move(result));
     }
   }
@@ -164,8 +165,9 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     if (call_ != nullptr) {
       const auto address = [&](int i) { return context.allocations.Resolve(slices_[i]); };
-      call_->host_call.Submit(context.queue, context.trace, Sgemm::Run, &call_->sgemm,
-                              {address(0), address(1), address(2), address(3), context.scratch});
+      call_->host_call.Submit(
+          context.queue, context.trace, BlasGemm::Run, &call_->gemm,
+          {address(0), address(1), address(2), address(3), address(4), context.scratch});
       return absl::OkStatus();
     }
     absl::InlinedVector<void*, 6> addresses;

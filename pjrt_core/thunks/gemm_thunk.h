@@ -1,5 +1,5 @@
-// Runs one oneDNN matmul with its epilogue on the device queue: as a primitive, or on a CPU,
-// without an epilogue, as a call of oneDNN's BLAS, which needs no host task.
+// Runs one oneDNN matmul with its epilogue on the device queue: as a primitive, or on a CPU, where
+// it can, as a call of oneDNN's BLAS, which needs no host task.
 //
 // Thread-safe after creation. Owns the primitive; borrows the operands' device memory.
 #ifndef PJRT_CORE_THUNKS_GEMM_THUNK_H_
@@ -13,9 +13,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pjrt_core/thunks/blas_gemm.h"
 #include "pjrt_core/thunks/dnnl_arguments.h"
 #include "pjrt_core/thunks/host_call.h"
-#include "pjrt_core/thunks/sgemm.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -37,7 +37,7 @@ class GemmThunk final : public Thunk {
   using Thunk::Thunk;
 
   struct Call {
-    Sgemm sgemm;
+    BlasGemm gemm;
     HostCall host_call;
   };
 

@@ -15,10 +15,10 @@ absl::Span<const uint8_t> HostCall::Module() { return kModule; }
 
 void HostCall::Submit(sycl::queue& queue, RunTrace* trace, Function function, const void* object,
                       const Addresses& addresses) const {
-  const auto& [a, b, c, d, e] = addresses;
+  const auto& [a, b, c, d, e, f] = addresses;
   SubmitCommand(queue, trace, [&](sycl::handler& handler) {
     handler.set_args(reinterpret_cast<uint64_t>(function), Bits(object), Bits(a), Bits(b), Bits(c),
-                     Bits(d), Bits(e));
+                     Bits(d), Bits(e), Bits(f));
     handler.single_task(kernel_);
   });
 }

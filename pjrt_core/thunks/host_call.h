@@ -24,9 +24,10 @@ namespace onexpu {
 
 class HostCall {
  public:
-  using Addresses = std::array<void*, 5>;
+  using Addresses = std::array<void*, 6>;
   // `object` and the addresses are those of Submit.
-  using Function = void (*)(const void* object, void* a, void* b, void* c, void* d, void* e);
+  using Function = void (*)(const void* object, void* a, void* b, void* c, void* d, void* e,
+                            void* f);
 
   // The kernel, in SPIR-V, and its name in there.
   static absl::Span<const uint8_t> Module();
