@@ -305,6 +305,7 @@ absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
       for (const Place& place : step.places) addresses.push_back(Resolve(place, context));
       step.primitive->Execute(context.queue, addresses);
     }
+    steps_.back().primitive->Finish();
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     return absl::OkStatus();
   });

@@ -17,6 +17,7 @@
 #include "oneapi/dnnl/dnnl.hpp"
 #include "oneapi/dnnl/dnnl_sycl.hpp"
 #include "pjrt_core/program/program_generated.h"
+#include "pjrt_core/thunks/library_order.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "sycl/sycl.hpp"
 
@@ -30,9 +31,12 @@ class DnnlContext {
   explicit DnnlContext(const sycl::queue& queue)
       : engine_(dnnl::sycl_interop::make_engine(queue.get_device(), queue.get_context())),
         queue_(queue),
-        stream_(dnnl::sycl_interop::make_stream(engine_, queue_)) {}
+        stream_(dnnl::sycl_interop::make_stream(engine_, queue_)),
+        runs_in_host_tasks_(RunsLibrariesInHostTasks(queue)) {}
 
   const dnnl::engine& engine() const { return engine_; }
+  // See library_order.h.
+  bool runs_in_host_tasks() const { return runs_in_host_tasks_; }
   // Throws dnnl::error.
   const dnnl::stream& stream(const sycl::queue& queue) {
     if (ABSL_PREDICT_TRUE(queue == queue_)) return stream_;
@@ -47,6 +51,7 @@ class DnnlContext {
   dnnl::engine engine_;
   sycl::queue queue_;
   dnnl::stream stream_;
+  const bool runs_in_host_tasks_;
   std::optional<std::pair<sycl::queue, dnnl::stream>> other_;  // the last that was not queue_
 };
 

@@ -146,6 +146,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
   result->source_ = *fft.source()->slice();
   result->destination_ = *fft.destination()->slice();
   if (IsEmpty(*fft.destination())) return std::unique_ptr<Thunk>(std::move(result));
+  result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_ASSIGN_OR_RETURN(const Settings settings, SettingsOf(fft));
   const program::ElementType spectrum = fft.kind() == FftKind::Irfft
                                             ? fft.source()->element_type()

@@ -1,6 +1,6 @@
 // Transforms a batch of arrays along their last dimensions with oneMKL.
 //
-// Thread-safe after creation. Owns the committed descriptor; borrows device memory; never waits.
+// Thread-safe after creation. Owns the committed descriptor; borrows device memory.
 #ifndef PJRT_CORE_THUNKS_FFT_THUNK_H_
 #define PJRT_CORE_THUNKS_FFT_THUNK_H_
 
@@ -22,6 +22,7 @@ class FftThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
+  bool blocks() const override { return waits_; }
   absl::string_view kind() const override { return "fft"; }
 
   // One committed descriptor; its type depends on precision and domain.
@@ -37,6 +38,7 @@ class FftThunk final : public Thunk {
 
   program::Slice source_;
   program::Slice destination_;
+  bool waits_ = false;                    // in Execute, for a host task
   std::unique_ptr<Transform> transform_;  // null when the arrays are empty
 };
 

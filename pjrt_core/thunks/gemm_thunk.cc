@@ -175,6 +175,7 @@ absl::Status GemmThunk::Execute(const ExecuteContext& context) {
       addresses.push_back(context.allocations.Resolve(slice));
     if (scratch_bytes_ > 0) addresses.push_back(context.scratch);
     primitive_->Execute(context.queue, addresses);
+    primitive_->Finish();
     return absl::OkStatus();
   });
 }

@@ -1,24 +1,38 @@
-// The place of a library's asynchronous routine among a queue's commands, spelt out in events.
+// The place of a library's asynchronous routine among a queue's commands.
 //
-// oneMKL computes on the CPU device in SYCL host tasks. An in-order queue should keep them behind
-// its commands, and does not always: with work submitted from several threads, some five of 10,000
-// triangular solves ran before or beside the copy in front of them (SYCL 2026.1).
+// On the CPU device oneDNN's primitives and oneMKL's routines are SYCL host tasks. SYCL holds back
+// the commands that come after one, and while a thread of its own hands them to the driver it takes
+// them for complete (runtime/event_status.h): a second host task behind such a command runs before
+// it, and wrong numbers come of that, once in a thousand training steps on a busy machine (SYCL
+// 2026.1; measured). So nothing may follow a host task before it is done: whoever submits one waits
+// for it. A Program with such routines blocks (thunk.h); what has another way goes without host
+// tasks (host_call.h).
 #ifndef PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 #define PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 
 #include <utility>
 #include <vector>
 
+#include "pjrt_core/runtime/event_status.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
+
+inline bool RunsLibrariesInHostTasks(const sycl::queue& queue) {
+  return queue.get_device().is_cpu();
+}
 
 // `submit` takes the events that the routine has to wait for and returns the routine's own, which
 // what comes after waits for. The routine may go to another queue. Throws what `submit` throws.
 template <typename Submit>
 void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
   const std::vector<sycl::event> before = {queue.ext_oneapi_submit_barrier()};
-  queue.ext_oneapi_submit_barrier({std::forward<Submit>(submit)(before)});
+  const sycl::event done = std::forward<Submit>(submit)(before);
+  if (RunsLibrariesInHostTasks(queue)) {
+    WaitUntilComplete(done);
+  } else {
+    queue.ext_oneapi_submit_barrier({done});
+  }
 }
 
 }  // namespace onexpu

@@ -37,6 +37,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
   result->a_ = *solve.a()->slice();
   result->b_ = *solve.b()->slice();
   result->result_ = *solve.result()->slice();
+  result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() -> absl::Status {
     // What lies by rows is, by columns, the transposed matrix: then the transposed equation is
     // solved, and A is the transpose of what lies there.

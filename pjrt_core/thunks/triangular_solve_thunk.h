@@ -1,6 +1,6 @@
 // Solves op(A) X = B or X op(A) = B for a batch of triangular matrices A, in the memory of X.
 //
-// Thread-safe after creation. Borrows the operands' device memory; never waits.
+// Thread-safe after creation. Borrows the operands' device memory.
 #ifndef PJRT_CORE_THUNKS_TRIANGULAR_SOLVE_THUNK_H_
 #define PJRT_CORE_THUNKS_TRIANGULAR_SOLVE_THUNK_H_
 
@@ -20,6 +20,7 @@ class TriangularSolveThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
+  bool blocks() const override { return waits_; }
   absl::string_view kind() const override { return "triangular-solve"; }
 
  private:
@@ -48,6 +49,7 @@ class TriangularSolveThunk final : public Thunk {
   program::Slice b_;
   program::Slice result_;
   Equation equation_;
+  bool waits_ = false;  // in Execute, for a host task
 };
 
 }  // namespace onexpu

@@ -57,6 +57,15 @@ template <typename... Parts>
 
 namespace internal {
 
+// Asked twice: SYCL may take a command for complete that it is handing to the driver.
+inline bool IsDone(const sycl::event& event) {
+  const auto is_said_to_be = [&] {
+    return event.get_info<sycl::info::event::command_execution_status>() ==
+           sycl::info::event_command_status::complete;
+  };
+  return is_said_to_be() && is_said_to_be();
+}
+
 // What work in flight reads. Work of an in-order queue is done in the order of the calls; among
 // several queues an object may wait for older work of another.
 class KeptObjects {
@@ -77,15 +86,6 @@ class KeptObjects {
     std::shared_ptr<void> objects;
   };
 
-  // Asked twice: SYCL may take a command for complete that it is handing to the driver.
-  static bool IsDone(const sycl::event& event) {
-    const auto is_said_to_be = [&] {
-      return event.get_info<sycl::info::event::command_execution_status>() ==
-             sycl::info::event_command_status::complete;
-    };
-    return is_said_to_be() && is_said_to_be();
-  }
-
   std::mutex mutex_;
   std::deque<Entry> entries_;
 };
@@ -99,8 +99,10 @@ inline KeptObjects& Keeper() {
 }  // namespace internal
 
 // Work that the queue does not keep in its place by itself: SYCL host tasks, the libraries that
-// compute in them (oneMKL on a CPU device), and whatever goes to another queue. `submit` is given
-// the events to wait for and returns its own, which all that comes after in `queue` waits for:
+// compute in them (oneMKL and oneDNN on a CPU device), and whatever goes to another queue. `submit`
+// is given the events to wait for and returns its own, which all that comes after in `queue` waits
+// for. On a CPU device this function waits for it, too: of commands behind a host task, SYCL loses
+// the order when another host task comes (2026.1).
 //
 //   onexpu::SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {
 //     return oneapi::mkl::blas::row_major::gemm(queue, ..., before);
@@ -108,7 +110,13 @@ inline KeptObjects& Keeper() {
 template <typename Submit>
 void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
   const std::vector<sycl::event> before = {queue.ext_oneapi_submit_barrier()};
-  queue.ext_oneapi_submit_barrier({std::forward<Submit>(submit)(before)});
+  sycl::event done = std::forward<Submit>(submit)(before);
+  if (!queue.get_device().is_cpu()) {
+    queue.ext_oneapi_submit_barrier({done});
+    return;
+  }
+  done.wait();
+  if (!internal::IsDone(done)) done.wait();
 }
 
 // Keeps `objects` until the work of `event` is done, without waiting for it. oneDNN needs that on a

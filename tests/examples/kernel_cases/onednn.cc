@@ -6,6 +6,7 @@
 #include <oneapi/dnnl/dnnl_sycl.hpp>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace {
 
@@ -44,7 +45,11 @@ ffi::Error ReluOfProduct(sycl::queue& queue, Matrix x, Matrix y, ffi::Result<Mat
   const std::unordered_map<int, dnnl::memory> arguments = {
       {DNNL_ARG_SRC, memory(x)}, {DNNL_ARG_WEIGHTS, memory(y)}, {DNNL_ARG_DST, memory(*z)}};
   const dnnl::stream stream = dnnl::sycl_interop::make_stream(engine, queue);
-  onexpu::KeepUntil(dnnl::sycl_interop::execute(product, stream, arguments), product, arguments);
+  onexpu::SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {
+    sycl::event done = dnnl::sycl_interop::execute(product, stream, arguments, before);
+    onexpu::KeepUntil(done, product, arguments);
+    return done;
+  });
   return ffi::Error::Success();
 }
 ONEXPU_REGISTER_KERNEL(relu_of_product, ReluOfProduct,
