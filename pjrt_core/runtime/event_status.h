@@ -1,10 +1,10 @@
 // Whether the command of a SYCL event is complete, and waiting for that.
 //
 // sycl::event's own functions can say so too early (SYCL 2026.1): of a command that is held back
-// behind a host task, such as oneDNN's on a CPU device, they first look for the driver's event,
-// which is not there yet, and then for SYCL's command, which is not there any more when a thread of
-// SYCL's has handed it to the driver meanwhile. They take what has neither for complete. Asked
-// again, they find the driver's event.
+// behind somebody's host task they first look for the driver's event, which is not there yet, and
+// then for SYCL's command, which is not there any more when a thread of SYCL's has handed it to the
+// driver meanwhile. They take what has neither for complete. Asked again, they find the driver's
+// event.
 //
 // Thread-safe. Throw what sycl::event does.
 #ifndef PJRT_CORE_RUNTIME_EVENT_STATUS_H_

@@ -72,11 +72,14 @@ absl::StatusOr<Definition> DefineByForeignWork(const ForeignWork& work, Device& 
 
   Submission submission(target);
   absl::MutexLock lock(&target.submission_mutex());
-  SubmitOptions options{.estimated_nanoseconds = kUnknownNanoseconds};
+  // Nothing of ours may be held back behind somebody's host task (thunks/library_order.h).
+  const bool waits = target.is_cpu();
+  SubmitOptions options{.blocking = waits, .estimated_nanoseconds = kUnknownNanoseconds};
   defined = submission.Submit(
       std::move(options),
-      [events = std::move(pending)](sycl::queue& compute, std::optional<sycl::event>* last) {
+      [events = std::move(pending), waits](sycl::queue& compute, std::optional<sycl::event>* last) {
         *last = compute.ext_oneapi_submit_barrier(events);
+        if (waits) WaitUntilComplete(**last);
         return absl::OkStatus();
       });
   defined.version = 0;  // whoever has the memory may write again

@@ -34,33 +34,26 @@ template <typename Addend, typename Bias>
 
 template <typename Addend>
 [[gnu::always_inline]] inline void Round(const Bf16Epilogue& epilogue, const float* sums,
-                                         const void* bias, bool bias_is_one, int64_t count,
-                                         uint16_t* result, Addend addend) {
-  const auto* const of_f32 = static_cast<const float*>(bias);
-  const auto* const of_bf16 = static_cast<const uint16_t*>(bias);
-  const bool relu = epilogue.relu;
-  if (epilogue.bias == BiasType::kNone || bias_is_one) {
-    const float one = epilogue.bias == BiasType::kF32    ? *of_f32
-                      : epilogue.bias == BiasType::kBf16 ? FromBf16(*of_bf16)
-                                                         : kNothing;
-    Round(sums, relu, count, result, addend, [=](int64_t) { return one; });
-  } else if (epilogue.bias == BiasType::kF32) {
-    Round(sums, relu, count, result, addend, [=](int64_t i) { return of_f32[i]; });
+                                         const uint16_t* bias, int64_t count, uint16_t* result,
+                                         Addend addend) {
+  if (epilogue.bias == Bias::kOfColumns) {
+    Round(sums, epilogue.relu, count, result, addend, [=](int64_t i) { return FromBf16(bias[i]); });
   } else {
-    Round(sums, relu, count, result, addend, [=](int64_t i) { return FromBf16(of_bf16[i]); });
+    const float one = epilogue.bias == Bias::kOfRow ? FromBf16(*bias) : kNothing;
+    Round(sums, epilogue.relu, count, result, addend, [=](int64_t) { return one; });
   }
 }
 
 }  // namespace
 
 ONEXPU_VECTORS void RoundRow(const Bf16Epilogue& epilogue, const float* sums,
-                             const uint16_t* addend, const void* bias, bool bias_is_one,
-                             int64_t count, uint16_t* result) {
+                             const uint16_t* addend, const uint16_t* bias, int64_t count,
+                             uint16_t* result) {
   if (epilogue.beta == 0.f) {
-    Round(epilogue, sums, bias, bias_is_one, count, result, [](int64_t) { return kNothing; });
+    Round(epilogue, sums, bias, count, result, [](int64_t) { return kNothing; });
   } else {
     const float beta = epilogue.beta;
-    Round(epilogue, sums, bias, bias_is_one, count, result,
+    Round(epilogue, sums, bias, count, result,
           [=](int64_t i) { return beta * FromBf16(addend[i]); });
   }
 }

@@ -4,24 +4,21 @@
 
 #include <cstdint>
 
-#include "pjrt_core/program/program_generated.h"
-
 namespace onexpu {
 
-enum class BiasType : uint8_t { kNone, kF32, kBf16 };
+enum class Bias : uint8_t { kNone, kOfColumns, kOfRow };
 
 // In this order: the scaled addend, the bias, relu. Sums are f32; the result is rounded once.
 struct Bf16Epilogue {
   float beta = 0.f;  // of the addend; 0 for none
-  BiasType bias = BiasType::kNone;
+  Bias bias = Bias::kNone;
   bool relu = false;
 };
 
-// `addend` (bf16), `bias` and `result` (bf16) have `count` elements, as `sums` has; where
-// `bias_is_one`, the bias is one element for all of them. To nearest even; NaN stays NaN, also
-// under relu.
+// `addend` and `result`, in bf16, have `count` elements, as `sums` has; so has `bias`, in bf16, or
+// one for all of them (kOfRow). To nearest even; NaN stays NaN, also under relu.
 void RoundRow(const Bf16Epilogue& epilogue, const float* sums, const uint16_t* addend,
-              const void* bias, bool bias_is_one, int64_t count, uint16_t* result);
+              const uint16_t* bias, int64_t count, uint16_t* result);
 
 }  // namespace onexpu
 

@@ -79,9 +79,10 @@ void CopyElements(const float* from, float* to, int64_t count) {
 constexpr int64_t kMostCopiedBytes = 16 << 20;        // of scratch
 constexpr int64_t kLinesApart = 128 / sizeof(float);  // two cache lines: whole vectors stay aligned
 
-// Sums that wait for being rounded: no more than a cache has.
+// Sums that wait for being rounded: no more than a cache has, in blocks of all rows if they fit,
+// for BLAS packs a right side's columns once for each block.
 constexpr int64_t kMostSums = (4 << 20) / sizeof(float);
-constexpr int64_t kFewestRowsAtOnce = 64;
+constexpr int64_t kColumnsAtOnce = 1024;
 
 // A call costs a microsecond or two, as much as this many products.
 constexpr int64_t kProductsOfCall = 1 << 18;
@@ -97,6 +98,12 @@ void ForEachMatrix(int64_t count, int64_t products, const Compute& compute) {
   } else {
     tbb::parallel_for(int64_t{0}, count, compute);
   }
+}
+
+// The size of equal parts of `whole` that are no larger than `most`.
+int64_t EvenPart(int64_t whole, int64_t most) {
+  const int64_t parts = (whole + most - 1) / most;
+  return (whole + parts - 1) / parts;
 }
 
 int64_t SizeOf(ElementType type) { return type == ElementType::F32 ? 4 : 2; }
@@ -164,15 +171,14 @@ bool BlasGemm::SetEpilogue(const program::GemmThunk& gemm) {
   epilogue_ = {.beta = beta_, .relu = gemm.activation() == program::Activation::Relu};
   if (!epilogue_.relu && gemm.activation() != program::Activation::None) return false;
   if (gemm.bias() == nullptr) return true;
-  const ElementType type = gemm.bias()->element_type();
-  if (type != ElementType::F32 && type != ElementType::BF16) return false;
-  epilogue_.bias = type == ElementType::F32 ? BiasType::kF32 : BiasType::kBf16;
+  epilogue_.bias = Bias::kOfColumns;
   const auto& dimensions = *gemm.bias()->dimensions();
   for (uint32_t i = 0; i + 1 < dimensions.size(); ++i) {
     if (dimensions[i] != 1) return false;
   }
   const uint32_t last = dimensions.size() - 1;
-  return dimensions[last] == columns_ && (columns_ == 1 || gemm.bias()->strides()->Get(last) == 1);
+  return gemm.bias()->element_type() == ElementType::BF16 && dimensions[last] == columns_ &&
+         (columns_ == 1 || gemm.bias()->strides()->Get(last) == 1);
 }
 
 void BlasGemm::Swap() {
@@ -183,7 +189,7 @@ void BlasGemm::Swap() {
   }
   std::swap(rows_, columns_);
   for (BatchDimension& dimension : batch_) std::swap(dimension.lhs, dimension.rhs);
-  bias_is_of_rows_ = true;
+  if (epilogue_.bias == Bias::kOfColumns) epilogue_.bias = Bias::kOfRow;
 }
 
 std::optional<BlasGemm> BlasGemm::Create(const program::GemmThunk& gemm) {
@@ -202,6 +208,7 @@ std::optional<BlasGemm> BlasGemm::Create(const program::GemmThunk& gemm) {
   if (!blas.SetTypes(gemm) || !blas.SetBatch(gemm) || !blas.SetEpilogue(gemm)) return std::nullopt;
   if (result->transposed == 'T') blas.Swap();
   if (blas.operand_type_ == ElementType::F32 && !blas.LayApart()) return std::nullopt;
+  if (blas.rounds()) blas.SetSumsAtOnce();
   return blas;
 }
 
@@ -220,14 +227,14 @@ bool BlasGemm::LayApart() {
                      MeetInCache(rhs_.lines, rhs_.stride, kPage)
                : rhs_.transposed == 'T' && MeetInCache(rhs_.lines, rhs_.stride, kPage / 2);
   if (matrices_ > 1) return !IsAvx2() || (!left_meets && !right_meets);
-  if (left_meets && (IsAvx2() || columns_ <= kFewColumns) && !LayApart(lhs_) && IsAvx2()) {
+  if (left_meets && (IsAvx2() || columns_ <= kFewColumns) && !CopyIfSmall(lhs_) && IsAvx2()) {
     return false;
   }
-  if (right_meets) LayApart(rhs_);
+  if (right_meets) CopyIfSmall(rhs_);
   return true;
 }
 
-bool BlasGemm::LayApart(Operand& operand) {
+bool BlasGemm::CopyIfSmall(Operand& operand) {
   int64_t apart = operand.line + kLinesApart;
   if (MeetInCache(operand.lines, apart, kPage / 2)) apart += kLinesApart;
   if (operand.lines * apart * static_cast<int64_t>(sizeof(float)) > kMostCopiedBytes) return false;
@@ -235,17 +242,16 @@ bool BlasGemm::LayApart(Operand& operand) {
   return true;
 }
 
-int64_t BlasGemm::rows_at_once() const {
-  return std::min(rows_, std::max(kFewestRowsAtOnce, kMostSums / columns_));
-}
-
-int64_t BlasGemm::matrices_at_once() const {
-  return std::clamp<int64_t>(kMostSums / (rows_ * columns_), 1, matrices_);
+void BlasGemm::SetSumsAtOnce() {
+  const bool is_one_block = rows_ <= kMostSums / columns_;
+  columns_at_once_ = is_one_block ? columns_ : EvenPart(columns_, kColumnsAtOnce);
+  rows_at_once_ = is_one_block ? rows_ : EvenPart(rows_, kMostSums / columns_at_once_);
+  matrices_at_once_ = is_one_block ? std::min(matrices_, kMostSums / (rows_ * columns_)) : 1;
 }
 
 size_t BlasGemm::scratch_bytes() const {
-  const int64_t elements = rounds() ? matrices_at_once() * rows_at_once() * columns_
-                                    : lhs_.copied_elements() + rhs_.copied_elements();
+  const int64_t elements = matrices_at_once_ * rows_at_once_ * columns_at_once_ +
+                           lhs_.copied_elements() + rhs_.copied_elements();
   return elements * sizeof(float);
 }
 
@@ -267,13 +273,13 @@ BlasGemm::Offsets BlasGemm::OffsetsOf(int64_t matrix) const {
   return at;
 }
 
-void BlasGemm::Multiply(const void* lhs, const void* rhs, int64_t rows, float beta, float* result,
-                        int64_t stride) const {
+void BlasGemm::Multiply(const void* lhs, const void* rhs, int64_t rows, int64_t columns, float beta,
+                        float* result, int64_t stride) const {
   const auto stride_of = [](const Operand& operand) {
     return operand.apart > 0 ? operand.apart : operand.stride;
   };
   const auto call = [&](const auto& gemm, const auto* left, const auto* right) {
-    return gemm(lhs_.transposed, rhs_.transposed, rows, columns_, inner_, alpha_, left,
+    return gemm(lhs_.transposed, rhs_.transposed, rows, columns, inner_, alpha_, left,
                 stride_of(lhs_), right, stride_of(rhs_), beta, result, stride);
   };
   const dnnl_status_t status =
@@ -283,7 +289,7 @@ void BlasGemm::Multiply(const void* lhs, const void* rhs, int64_t rows, float be
                  static_cast<const uint16_t*>(rhs));
   if (status == dnnl_success) return;
   for (int64_t row = 0; row < rows; ++row) {
-    std::fill_n(result + row * stride, columns_, std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(result + row * stride, columns, std::numeric_limits<float>::quiet_NaN());
   }
 }
 
@@ -303,41 +309,52 @@ void BlasGemm::Compute(const Memory& memory) const {
   ForEachMatrix(matrices_, rows_ * columns_ * inner_, [&](int64_t matrix) {
     const Offsets at = OffsetsOf(matrix);
     Multiply(static_cast<const char*>(lhs) + at.lhs * size,
-             static_cast<const char*>(rhs) + at.rhs * size, rows_, beta_, elements + at.result,
-             result_stride_);
+             static_cast<const char*>(rhs) + at.rhs * size, rows_, columns_, beta_,
+             elements + at.result, result_stride_);
   });
 }
 
 void BlasGemm::ComputeRounded(const Memory& memory) const {
-  const int64_t at_once = matrices_at_once();
-  for (int64_t first = 0; first < matrices_; first += at_once) {
-    const int64_t count = std::min(at_once, matrices_ - first);
+  for (int64_t first = 0; first < matrices_; first += matrices_at_once_) {
+    const int64_t count = std::min(matrices_at_once_, matrices_ - first);
     ForEachMatrix(count, rows_ * columns_ * inner_, [&](int64_t i) {
-      ComputeRounded(memory, OffsetsOf(first + i), memory.scratch + i * rows_at_once() * columns_);
+      ComputeRoundedMatrix(memory, OffsetsOf(first + i),
+                           memory.scratch + i * rows_at_once_ * columns_at_once_);
     });
   }
 }
 
-void BlasGemm::ComputeRounded(const Memory& memory, const Offsets& at, float* sums) const {
+void BlasGemm::ComputeRoundedMatrix(const Memory& memory, const Offsets& at, float* sums) const {
   const int64_t size = SizeOf(operand_type_);
   const int64_t row_of_lhs = lhs_.transposed == 'N' ? lhs_.stride : 1;
-  const int64_t bias_size = epilogue_.bias == BiasType::kF32 ? 4 : 2;
-  for (int64_t first = 0; first < rows_; first += rows_at_once()) {
-    const int64_t rows = std::min(rows_at_once(), rows_ - first);
-    Multiply(memory.lhs + (at.lhs + first * row_of_lhs) * size, memory.rhs + at.rhs * size, rows,
-             /*beta=*/0.f, sums, columns_);
-    const int64_t part = std::max<int64_t>(1, kElementsOfPart / columns_);
-    CopyInParts(rows, part, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row) {
-        const int64_t element = at.result + (first + row) * result_stride_;
-        const char* const bias = static_cast<const char*>(memory.bias) +
-                                 (bias_is_of_rows_ ? (first + row) * bias_size : 0);
-        RoundRow(epilogue_, sums + row * columns_,
-                 reinterpret_cast<const uint16_t*>(memory.addend) + element, bias, bias_is_of_rows_,
-                 columns_, reinterpret_cast<uint16_t*>(memory.result) + element);
-      }
-    });
+  const int64_t column_of_rhs = rhs_.transposed == 'N' ? 1 : rhs_.stride;
+  for (int64_t column = 0; column < columns_; column += columns_at_once_) {
+    const int64_t columns = std::min(columns_at_once_, columns_ - column);
+    for (int64_t row = 0; row < rows_; row += rows_at_once_) {
+      const int64_t rows = std::min(rows_at_once_, rows_ - row);
+      Multiply(memory.lhs + (at.lhs + row * row_of_lhs) * size,
+               memory.rhs + (at.rhs + column * column_of_rhs) * size, rows, columns, /*beta=*/0.f,
+               sums, columns);
+      RoundBlock(memory, at, sums, row, rows, column, columns);
+    }
   }
+}
+
+void BlasGemm::RoundBlock(const Memory& memory, const Offsets& at, const float* sums,
+                          int64_t first_row, int64_t rows, int64_t first_column,
+                          int64_t columns) const {
+  const auto* const addend = reinterpret_cast<const uint16_t*>(memory.addend);
+  auto* const result = reinterpret_cast<uint16_t*>(memory.result);
+  const int64_t part = std::max<int64_t>(1, kElementsOfPart / columns);
+  CopyInParts(rows, part, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = first_row + i;
+      const int64_t element = at.result + row * result_stride_ + first_column;
+      RoundRow(epilogue_, sums + i * columns, addend + element,
+               memory.bias + (epilogue_.bias == Bias::kOfRow ? row : first_column), columns,
+               result + element);
+    }
+  });
 }
 
 void BlasGemm::Run(const void* object, void* lhs, void* rhs, void* addend, void* bias, void* result,
@@ -345,7 +362,7 @@ void BlasGemm::Run(const void* object, void* lhs, void* rhs, void* addend, void*
   const BlasGemm& self = *static_cast<const BlasGemm*>(object);
   if (self.swaps_) std::swap(lhs, rhs);
   const Memory memory{static_cast<const char*>(lhs),    static_cast<const char*>(rhs),
-                      static_cast<const char*>(addend), bias,
+                      static_cast<const char*>(addend), static_cast<const uint16_t*>(bias),
                       static_cast<char*>(result),       static_cast<float*>(scratch)};
   if (self.rounds()) {
     self.ComputeRounded(memory);

@@ -54,7 +54,7 @@ class BlasGemm {
     const char* lhs;
     const char* rhs;
     const char* addend;
-    const void* bias;
+    const uint16_t* bias;
     char* result;
     float* scratch;
   };
@@ -68,22 +68,23 @@ class BlasGemm {
   // Has matrices copied first where that is sooner; false where another way is sooner still.
   bool LayApart();
   // Has a matrix copied; false when it is too large for that.
-  static bool LayApart(Operand& operand);
+  static bool CopyIfSmall(Operand& operand);
   // `memory`, or the copy of it that `scratch` has then.
   static const float* CopyApart(const Operand& operand, const float* memory, float* scratch);
 
   bool rounds() const { return result_type_ == program::ElementType::BF16; }
   // Of sums in scratch that have not been rounded yet.
-  int64_t rows_at_once() const;
-  int64_t matrices_at_once() const;
+  void SetSumsAtOnce();
 
   Offsets OffsetsOf(int64_t matrix) const;
   void Compute(const Memory& memory) const;
   void ComputeRounded(const Memory& memory) const;
-  void ComputeRounded(const Memory& memory, const Offsets& at, float* sums) const;
-  // `rows` of a product, which begins at `lhs`.
-  void Multiply(const void* lhs, const void* rhs, int64_t rows, float beta, float* result,
-                int64_t stride) const;
+  void ComputeRoundedMatrix(const Memory& memory, const Offsets& at, float* sums) const;
+  void RoundBlock(const Memory& memory, const Offsets& at, const float* sums, int64_t first_row,
+                  int64_t rows, int64_t first_column, int64_t columns) const;
+  // A block of a product, whose factors' rows and columns begin at `lhs` and `rhs`.
+  void Multiply(const void* lhs, const void* rhs, int64_t rows, int64_t columns, float beta,
+                float* result, int64_t stride) const;
 
   program::ElementType operand_type_, result_type_;
   bool swaps_ = false;
@@ -94,7 +95,7 @@ class BlasGemm {
   absl::InlinedVector<BatchDimension, 2> batch_;
   int64_t matrices_ = 1;
   Bf16Epilogue epilogue_;  // of results that are rounded
-  bool bias_is_of_rows_ = false;
+  int64_t rows_at_once_ = 0, columns_at_once_ = 0, matrices_at_once_ = 0;  // of those
 };
 
 }  // namespace onexpu

@@ -298,14 +298,23 @@ void* ConvolutionThunk::Resolve(const Place& place, const ExecuteContext& contex
   }
 }
 
+void ConvolutionThunk::Submit(const ExecuteContext& context) const {
+  for (const Step& step : steps_) {
+    absl::InlinedVector<void*, 6> addresses;
+    for (const Place& place : step.places) addresses.push_back(Resolve(place, context));
+    step.primitive->Execute(context.queue, addresses);
+  }
+  steps_.back().primitive->Finish();
+}
+
 absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
   return CatchLibraryErrors([&] {
-    for (const Step& step : steps_) {
-      absl::InlinedVector<void*, 6> addresses;
-      for (const Place& place : step.places) addresses.push_back(Resolve(place, context));
-      step.primitive->Execute(context.queue, addresses);
+    try {
+      Submit(context);
+    } catch (...) {
+      if (blocks()) context.queue.wait();  // for the host tasks before the one that failed
+      throw;
     }
-    steps_.back().primitive->Finish();
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
     return absl::OkStatus();
   });

@@ -47,6 +47,7 @@ class ConvolutionThunk final : public Thunk {
     absl::InlinedVector<Place, 6> places;  // in the order of the primitive's arguments
   };
 
+  void Submit(const ExecuteContext& context) const;
   void* Resolve(const Place& place, const ExecuteContext& context) const;
 
   std::vector<Step> steps_;  // reorders in, the convolution, a reorder out

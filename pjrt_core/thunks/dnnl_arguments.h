@@ -1,4 +1,6 @@
-// One oneDNN primitive and its arguments. Thread-safe.
+// One oneDNN primitive and its arguments, of which one set is enough: a GPU's queue takes them when
+// the primitive is submitted, and a host task, which reads them when it runs, is waited for.
+// Thread-safe.
 #ifndef PJRT_CORE_THUNKS_DNNL_ARGUMENTS_H_
 #define PJRT_CORE_THUNKS_DNNL_ARGUMENTS_H_
 
@@ -31,7 +33,8 @@ class DnnlArguments {
   DnnlArguments(const DnnlArguments&) = delete;
   DnnlArguments& operator=(const DnnlArguments&) = delete;
 
-  // Whether Finish waits: where the primitive is a host task (library_order.h).
+  // Whether Finish waits: where the primitive is a host task (library_order.h). A thunk whose
+  // primitive does, blocks.
   bool waits() const { return context_->runs_in_host_tasks(); }
 
   // Submits the primitive over `addresses`, in the order of the arguments. Nothing but primitives

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -179,135 +180,160 @@ TEST(BlasGemmTest, WhatItCannotDo) {
 
 bool MultipliesBf16() { return dnnl_get_effective_cpu_isa() >= dnnl_cpu_isa_avx512_core_bf16; }
 
-float FromBf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-uint16_t Truncated(float value) { return std::bit_cast<uint32_t>(value) >> 16; }
+float ToFloat(float value) { return value; }
+float ToFloat(uint16_t bf16) { return std::bit_cast<float>(uint32_t{bf16} << 16); }
+uint16_t ToBf16(float value) { return std::bit_cast<uint32_t>(value) >> 16; }
 
-// A tensor of `batch` matrices, whose rows or columns lie together, by matrix or interleaved: the
-// matrices of one row, as those of attention's heads do.
-struct Bf16Batch {
-  Bf16Batch(int64_t batch, int64_t rows, int64_t columns, bool by_rows, bool interleaved)
+template <typename T>
+T FromFloat(float value) {
+  if constexpr (std::is_same_v<T, float>) return value;
+  return ToBf16(value);
+}
+
+template <typename T>
+std::unique_ptr<program::TensorT> Tensor(const std::vector<T>& elements,
+                                         std::vector<int64_t> dimensions,
+                                         std::vector<int64_t> strides) {
+  auto tensor = std::make_unique<program::TensorT>();
+  tensor->slice = std::make_unique<program::Slice>(0, 0, elements.size() * sizeof(T));
+  tensor->element_type =
+      std::is_same_v<T, float> ? program::ElementType::F32 : program::ElementType::BF16;
+  tensor->dimensions = std::move(dimensions);
+  tensor->strides = std::move(strides);
+  return tensor;
+}
+
+// Matrices whose rows or columns lie together, one after another or interleaved: a line of each in
+// turn, as attention's heads lie. NaN at first.
+template <typename T>
+struct Batch {
+  Batch(int64_t batch, int64_t rows, int64_t columns, bool by_rows, bool interleaved)
       : batch(batch), rows(rows), columns(columns) {
     const int64_t lines = by_rows ? rows : columns, line = by_rows ? columns : rows;
     const int64_t stride = interleaved ? batch * line : line;
     batch_stride = interleaved ? line : lines * line;
     row_stride = by_rows ? stride : 1;
     column_stride = by_rows ? 1 : stride;
-    elements.assign(batch * rows * columns, 0xffff);
+    elements.assign(batch * rows * columns, FromFloat<T>(NAN));
   }
 
-  int64_t Index(int64_t matrix, int64_t row, int64_t column) const {
-    return matrix * batch_stride + row * row_stride + column * column_stride;
-  }
   float At(int64_t matrix, int64_t row, int64_t column) const {
-    return FromBf16(elements[Index(matrix, row, column)]);
+    return ToFloat(elements[matrix * batch_stride + row * row_stride + column * column_stride]);
   }
   void Fill(std::mt19937& engine) {
     std::normal_distribution<float> normal;
-    for (uint16_t& element : elements) element = Truncated(normal(engine));
+    for (T& element : elements) element = FromFloat<T>(normal(engine));
   }
-  std::unique_ptr<program::TensorT> Tensor() const {
-    auto tensor = std::make_unique<program::TensorT>();
-    tensor->slice = std::make_unique<program::Slice>(0, 0, elements.size() * sizeof(uint16_t));
-    tensor->element_type = program::ElementType::BF16;
-    tensor->dimensions = {batch, rows, columns};
-    tensor->strides = {batch_stride, row_stride, column_stride};
-    return tensor;
+  std::unique_ptr<program::TensorT> ToTensor() const {
+    return Tensor(elements, {batch, rows, columns}, {batch_stride, row_stride, column_stride});
   }
 
   int64_t batch, rows, columns, batch_stride, row_stride, column_stride;
-  std::vector<uint16_t> elements;
+  std::vector<T> elements;
 };
 
-struct Bf16Case {
+struct BatchCase {
   int64_t batch, m, k, n;
-  int orders;  // a bit each: lhs, rhs, result by rows; interleaved
+  int orders;  // a bit each: lhs, rhs, result by rows; interleaved; one lhs for all
   float beta = 0;
   bool has_bias = false, relu = false;
 };
 
-void Check(const Bf16Case& c) {
+template <typename Factor, typename Result>
+void Check(const BatchCase& c) {
   SCOPED_TRACE(testing::Message() << c.batch << " of " << c.m << " x " << c.k << " x " << c.n
                                   << ", orders " << c.orders << ", beta " << c.beta);
-  const bool interleaved = c.orders & 8;
-  Bf16Batch lhs(c.batch, c.m, c.k, c.orders & 1, interleaved);
-  Bf16Batch rhs(c.batch, c.k, c.n, c.orders & 2, interleaved);
-  Bf16Batch result(c.batch, c.m, c.n, c.orders & 4, interleaved);
+  const bool interleaved = c.orders & 8, is_one_lhs = c.orders & 16;
+  Batch<Factor> lhs(is_one_lhs ? 1 : c.batch, c.m, c.k, c.orders & 1, interleaved);
+  Batch<Factor> rhs(c.batch, c.k, c.n, c.orders & 2, interleaved);
+  Batch<Result> result(c.batch, c.m, c.n, c.orders & 4, interleaved);
   std::mt19937 engine(1);
   lhs.Fill(engine);
   rhs.Fill(engine);
+  if (is_one_lhs) {
+    lhs.batch = c.batch;
+    lhs.batch_stride = 0;
+  }
   if (c.beta != 0) result.Fill(engine);
-  const Bf16Batch addend = result;
-  std::vector<float> bias(c.n);
-  for (float& element : bias) element = std::normal_distribution<float>()(engine);
+  // In the result's memory, or elsewhere, where it stays.
+  const Batch<Result> addend = result;
+  const bool in_place = c.m % 2 == 1;
+  if (!in_place) std::fill(result.elements.begin(), result.elements.end(), FromFloat<Result>(NAN));
+  std::vector<uint16_t> bias(c.n);
+  for (uint16_t& element : bias) element = ToBf16(std::normal_distribution<float>()(engine));
 
   program::GemmThunkT thunk;
-  thunk.lhs = lhs.Tensor();
-  thunk.rhs = rhs.Tensor();
-  thunk.result = result.Tensor();
+  thunk.lhs = lhs.ToTensor();
+  thunk.rhs = rhs.ToTensor();
+  thunk.result = result.ToTensor();
   thunk.alpha = 0.5f;
   thunk.beta = c.beta;
-  if (c.beta != 0) thunk.addend = result.Tensor();
-  if (c.has_bias) {
-    thunk.bias = std::make_unique<program::TensorT>();
-    thunk.bias->slice = std::make_unique<program::Slice>(0, 0, c.n * sizeof(float));
-    thunk.bias->element_type = program::ElementType::F32;
-    thunk.bias->dimensions = {1, 1, c.n};
-    thunk.bias->strides = {c.n, c.n, 1};
-  }
+  if (c.beta != 0) thunk.addend = addend.ToTensor();
+  if (c.has_bias) thunk.bias = Tensor(bias, {1, 1, c.n}, {c.n, c.n, 1});
   if (c.relu) thunk.activation = program::Activation::Relu;
   const Gemm gemm(thunk);
   const std::optional<BlasGemm> blas = BlasGemm::Create(*gemm);
   ASSERT_TRUE(blas.has_value());
   std::vector<float> scratch(blas->scratch_bytes() / sizeof(float) + 1, NAN);
-  BlasGemm::Run(&*blas, lhs.elements.data(), rhs.elements.data(), result.elements.data(),
-                bias.data(), result.elements.data(), scratch.data());
+  std::vector<Result> added = in_place ? std::vector<Result>() : addend.elements;
+  BlasGemm::Run(&*blas, lhs.elements.data(), rhs.elements.data(),
+                in_place ? result.elements.data() : added.data(), bias.data(),
+                result.elements.data(), scratch.data());
   EXPECT_TRUE(std::isnan(scratch.back()));
+  // Half a unit of bf16's eight bits, and the f32 sum's roundings.
+  const double relative = std::is_same_v<Result, float> ? 0 : 1. / 256;
   for (int64_t b = 0; b < c.batch; ++b) {
     for (int64_t i = 0; i < c.m; ++i) {
       for (int64_t j = 0; j < c.n; ++j) {
         double sum = c.beta == 0 ? 0 : double{c.beta} * addend.At(b, i, j);
         for (int64_t p = 0; p < c.k; ++p) sum += 0.5 * lhs.At(b, i, p) * rhs.At(b, p, j);
-        if (c.has_bias) sum += bias[j];
+        if (c.has_bias) sum += ToFloat(bias[j]);
         if (c.relu) sum = std::max(sum, 0.0);
-        // Half a unit of bf16's eight bits, and the f32 sum's roundings.
-        ASSERT_NEAR(result.At(b, i, j), sum, std::abs(sum) / 256 + 6e-8 * 12 * (c.k + 1))
+        ASSERT_NEAR(result.At(b, i, j), sum, std::abs(sum) * relative + 6e-8 * 12 * (c.k + 1))
             << b << ", " << i << ", " << j;
       }
     }
   }
 }
 
+TEST(BlasGemmTest, BatchesInEveryOrder) {
+  for (int orders = 0; orders < 32; ++orders) {
+    Check<float, float>({3, 33, 18, 50, orders});
+    Check<float, float>({4, 20, 9, 7, orders & ~8, /*beta=*/2.f});
+    Check<float, float>({4, 21, 9, 7, orders, /*beta=*/2.f});
+  }
+}
+
 TEST(BlasGemmTest, Bf16InEveryOrder) {
   if (!MultipliesBf16()) GTEST_SKIP() << "the processor has no products of bf16";
-  for (int orders = 0; orders < 16; ++orders) {
+  for (int orders = 0; orders < 32; ++orders) {
     for (const int64_t batch : {1, 3}) {
-      Check({batch, 33, 18, 50, orders});
-      Check({batch, 7, 1, 5, orders, /*beta=*/1.f});
-      Check({batch, 20, 64, 33, orders, /*beta=*/-2.f, /*has_bias=*/true, /*relu=*/true});
-      Check({batch, 1, 9, 40, orders, /*beta=*/0.f, /*has_bias=*/true});
+      Check<uint16_t, uint16_t>({batch, 33, 18, 50, orders});
+      Check<uint16_t, uint16_t>({batch, 7, 1, 5, orders, /*beta=*/1.f});
+      Check<uint16_t, uint16_t>(
+          {batch, 20, 64, 33, orders, /*beta=*/-2.f, /*has_bias=*/true, /*relu=*/true});
+      Check<uint16_t, uint16_t>({batch, 2, 9, 40, orders, /*beta=*/0.f, /*has_bias=*/true});
+      Check<uint16_t, uint16_t>({batch, 12, 9, 1, orders, /*beta=*/1.f, /*has_bias=*/true});
+      Check<uint16_t, float>({batch, 13, 9, 21, orders, /*beta=*/1.f});
     }
   }
 }
 
-// More sums than wait at once: rows, and matrices, in several parts.
+// More sums than wait at once: rows, columns and matrices, in several parts.
 TEST(BlasGemmTest, Bf16InParts) {
   if (!MultipliesBf16()) GTEST_SKIP() << "the processor has no products of bf16";
   for (int orders = 0; orders < 8; ++orders) {
-    Check({1, 700, 3, 2000, orders, /*beta=*/1.f, /*has_bias=*/true});
-    Check({5, 600, 2, 700, orders, /*beta=*/0.f, /*has_bias=*/true});
+    Check<uint16_t, uint16_t>({1, 700, 3, 2000, orders, /*beta=*/1.f, /*has_bias=*/true});
+    Check<uint16_t, uint16_t>({1, 1100, 2, 1025, orders, /*beta=*/1.f, /*has_bias=*/true});
+    Check<uint16_t, uint16_t>({5, 600, 2, 700, orders, /*beta=*/0.f, /*has_bias=*/true});
   }
 }
 
 TEST(BlasGemmTest, ManySmallMatricesAreAPrimitive) {
   const auto create = [](int64_t batch, int64_t size) {
+    const Batch<float> matrices(batch, size, size, true, false);
     program::GemmThunkT thunk;
-    for (auto* tensor : {&thunk.lhs, &thunk.rhs, &thunk.result}) {
-      *tensor = std::make_unique<program::TensorT>();
-      (*tensor)->slice = std::make_unique<program::Slice>(0, 0, batch * size * size * 4);
-      (*tensor)->element_type = program::ElementType::F32;
-      (*tensor)->dimensions = {batch, size, size};
-      (*tensor)->strides = {size * size, size, 1};
-    }
+    for (auto* tensor : {&thunk.lhs, &thunk.rhs, &thunk.result}) *tensor = matrices.ToTensor();
     thunk.alpha = 1;
     return BlasGemm::Create(*Gemm(thunk)).has_value();
   };
@@ -336,10 +362,10 @@ TEST(Bf16RowsTest, RoundsToNearestEvenAndKeepsWhatIsNoNumber) {
     std::vector<float> sums(count);
     for (size_t i = 0; i < count; ++i) sums[i] = cases[i % cases.size()].first;
     std::vector<uint16_t> result(count + 1, 0xaaaa);
-    RoundRow({}, sums.data(), nullptr, nullptr, false, count, result.data());
+    RoundRow({}, sums.data(), nullptr, nullptr, count, result.data());
     for (size_t i = 0; i < count; ++i) EXPECT_EQ(result[i], cases[i % cases.size()].second) << i;
     EXPECT_EQ(result.back(), 0xaaaa);
-    RoundRow({.relu = true}, sums.data(), nullptr, nullptr, false, count, result.data());
+    RoundRow({.relu = true}, sums.data(), nullptr, nullptr, count, result.data());
     for (size_t i = 0; i < count; ++i) {
       const auto& [sum, bits] = cases[i % cases.size()];
       EXPECT_EQ(result[i], sum < 0 ? 0 : bits) << i;
@@ -348,17 +374,15 @@ TEST(Bf16RowsTest, RoundsToNearestEvenAndKeepsWhatIsNoNumber) {
 }
 
 TEST(Bf16RowsTest, AddsToWhatIsThere) {
-  std::vector<uint16_t> row(67, Truncated(3.f));
+  std::vector<uint16_t> row(67, ToBf16(3.f)), bias(67);
   const std::vector<float> sums(67, 1.f);
-  std::vector<float> bias(67);
-  for (size_t i = 0; i < bias.size(); ++i) bias[i] = i;
-  RoundRow({.beta = 2.f, .bias = BiasType::kF32}, sums.data(), row.data(), bias.data(),
-           /*bias_is_one=*/false, row.size(), row.data());
-  for (size_t i = 0; i < row.size(); ++i) EXPECT_EQ(FromBf16(row[i]), 7.f + i);
-  const uint16_t one = Truncated(-8.f);
-  RoundRow({.bias = BiasType::kBf16}, sums.data(), nullptr, &one, /*bias_is_one=*/true, row.size(),
-           row.data());
-  for (const uint16_t element : row) EXPECT_EQ(FromBf16(element), -7.f);
+  for (size_t i = 0; i < bias.size(); ++i) bias[i] = ToBf16(i);
+  RoundRow({.beta = 2.f, .bias = Bias::kOfColumns}, sums.data(), row.data(), bias.data(),
+           row.size(), row.data());
+  for (size_t i = 0; i < row.size(); ++i) EXPECT_EQ(ToFloat(row[i]), 7.f + i);
+  const uint16_t one = ToBf16(-8.f);
+  RoundRow({.bias = Bias::kOfRow}, sums.data(), nullptr, &one, row.size(), row.data());
+  for (const uint16_t element : row) EXPECT_EQ(ToFloat(element), -7.f);
 }
 
 }  // namespace

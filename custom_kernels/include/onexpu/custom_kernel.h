@@ -123,8 +123,11 @@ void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
 // CPU device: it reads a primitive and its memory objects when the work runs, not when it is
 // submitted.
 //
-//   onexpu::KeepUntil(dnnl::sycl_interop::execute(primitive, stream, arguments),
-//                     primitive, arguments);
+//   onexpu::SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {
+//     const sycl::event done = dnnl::sycl_interop::execute(primitive, stream, arguments, before);
+//     onexpu::KeepUntil(done, primitive, arguments);
+//     return done;
+//   });
 //
 // They are let go by a later call of this function, in whatever thread that is.
 template <typename... Objects>
