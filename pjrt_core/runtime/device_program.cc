@@ -374,7 +374,10 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
   ONEXPU_RETURN_IF_ERROR(AllocateMemory(submission, execution));
   ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
 
-  SubmitOptions submit_options{.blocking = blocking_,
+  // Host tasks of a light Program are sooner waited for here than on another thread.
+  const bool goes_inline =
+      !blocking_ && (!thunks_.waits_for_library() || (weight_.is_light() && rendezvous == nullptr));
+  SubmitOptions submit_options{.blocking = !goes_inline,
                                .estimated_nanoseconds = weight_.nanoseconds(),
                                .weight = &weight_,
                                .keep_alive = shared_from_this()};
@@ -388,7 +391,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
        user_data = options.ffi_user_data, memory_epoch = MemoryEpoch(execution),
-       run_id = options.launch_id](sycl::queue& queue, std::optional<sycl::event>* last) {
+       run_id = options.launch_id,
+       goes_inline](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue, device_.is_cpu());
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
@@ -409,7 +413,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .statistics = device_.statistics(),
                                      .ffi_user_data = user_data,
                                      .run_id = run_id,
-                                     .throttle = blocking_ ? &throttle : nullptr,
+                                     .throttle = goes_inline ? nullptr : &throttle,
                                      .rendezvous = rendezvous.get(),
                                      .trace = trace.has_value() ? &*trace : nullptr,
                                      .only_command = thunks_.is_one_command() ? last : nullptr};

@@ -13,9 +13,6 @@
 namespace onexpu {
 namespace {
 
-// Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it waits
-// for it.
-constexpr int64_t kLightNanoseconds = 40'000;
 // Work that nobody asks about is completed in batches of this size, so that what it keeps alive
 // goes.
 constexpr size_t kBatch = 64;
@@ -183,9 +180,9 @@ void Timeline::WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback) 
 
 int64_t Timeline::PendingNanoseconds(Ticket ticket) {
   int64_t sum = 0;
-  for (Ticket t = first_ticket_; t <= ticket && sum <= kLightNanoseconds; ++t) {
+  for (Ticket t = first_ticket_; t <= ticket && sum <= Weight::kLightNanoseconds; ++t) {
     const Weight* weight = entry(t).weight;
-    if (weight != nullptr && !weight->is_proven()) return kLightNanoseconds + 1;
+    if (weight != nullptr && !weight->is_proven()) return Weight::kLightNanoseconds + 1;
     sum += entry(t).estimated_nanoseconds;
   }
   return sum;
@@ -309,7 +306,7 @@ void Timeline::WaitIfLight(Ticket ticket) {
   {
     absl::MutexLock lock(&mutex_);
     if (ticket < first_ticket_ || !IsCommitted(ticket)) return;
-    if (PendingNanoseconds(ticket) > kLightNanoseconds) return;
+    if (PendingNanoseconds(ticket) > Weight::kLightNanoseconds) return;
     last = EventFor(ticket);
     weight = entry(ticket).weight;
     keep_alive = entry(ticket).keep_alive;

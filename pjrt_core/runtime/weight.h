@@ -20,10 +20,15 @@ namespace onexpu {
 
 class Weight {
  public:
+  // Work below this is not worth a thread hop (about 20 us measured): a thread that asks for it
+  // waits for it.
+  static constexpr int64_t kLightNanoseconds = 40'000;
+
   explicit Weight(int64_t estimated_nanoseconds)
       : nanoseconds_(estimated_nanoseconds), is_tiny_(estimated_nanoseconds < kTinyNanoseconds) {}
 
   int64_t nanoseconds() const { return nanoseconds_.load(std::memory_order_relaxed); }
+  bool is_light() const { return is_proven() && nanoseconds() <= kLightNanoseconds; }
   bool is_proven() const { return is_proven_.load(std::memory_order_relaxed); }
 
   // The work may run on the caller's queue as on any other; `always`: whatever experience says.

@@ -21,6 +21,7 @@ class CallThunk final : public Thunk {
   absl::Status Execute(const ExecuteContext& context) override { return body_.Execute(context); }
   size_t scratch_bytes() const override { return body_.scratch_bytes(); }
   bool blocks() const override { return body_.blocks(); }
+  bool waits_for_library() const override { return body_.waits_for_library(); }
   int64_t commands() const override { return body_.commands(); }
   bool follows_queue() const override { return body_.follows_queue(); }
   absl::string_view kind() const override { return "call"; }

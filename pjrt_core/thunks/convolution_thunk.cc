@@ -312,7 +312,7 @@ absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
     try {
       Submit(context);
     } catch (...) {
-      if (blocks()) context.queue.wait();  // for the host tasks before the one that failed
+      if (waits_for_library()) context.queue.wait();  // for the host tasks before the one that failed
       throw;
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);

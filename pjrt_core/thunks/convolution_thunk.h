@@ -28,7 +28,9 @@ class ConvolutionThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }
-  bool blocks() const override { return !steps_.empty() && steps_.front().primitive->waits(); }
+  bool waits_for_library() const override {
+    return !steps_.empty() && steps_.front().primitive->waits();
+  }
   absl::string_view kind() const override { return "convolution"; }
 
  private:

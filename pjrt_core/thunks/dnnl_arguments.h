@@ -33,8 +33,8 @@ class DnnlArguments {
   DnnlArguments(const DnnlArguments&) = delete;
   DnnlArguments& operator=(const DnnlArguments&) = delete;
 
-  // Whether Finish waits: where the primitive is a host task (library_order.h). A thunk whose
-  // primitive does, blocks.
+  // Whether Finish waits: where the primitive is a host task (library_order.h). So does its
+  // thunk (thunk.h).
   bool waits() const { return context_->runs_in_host_tasks(); }
 
   // Submits the primitive over `addresses`, in the order of the arguments. Nothing but primitives

@@ -22,7 +22,7 @@ class FftThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
-  bool blocks() const override { return waits_; }
+  bool waits_for_library() const override { return waits_; }
   absl::string_view kind() const override { return "fft"; }
 
   // One committed descriptor; its type depends on precision and domain.

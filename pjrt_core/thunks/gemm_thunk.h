@@ -30,7 +30,7 @@ class GemmThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }
-  bool blocks() const override { return primitive_ != nullptr && primitive_->waits(); }
+  bool waits_for_library() const override { return primitive_ != nullptr && primitive_->waits(); }
   bool follows_queue() const override { return primitive_ == nullptr && scratch_bytes_ == 0; }
   absl::string_view kind() const override { return "gemm"; }
 

@@ -5,8 +5,8 @@
 // them for complete (runtime/event_status.h): a second host task behind such a command runs before
 // it, and wrong numbers come of that, once in some two thousand training steps on a busy machine
 // (SYCL 2026.1; measured). So nothing may follow a host task before it is done: whoever submits one
-// waits for it. A Program with such routines blocks (thunk.h); what has another way goes without
-// host tasks (host_call.h).
+// waits for it: on the launcher's thread, unless the Program is light. What has another way goes
+// without host tasks (host_call.h).
 #ifndef PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 #define PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 

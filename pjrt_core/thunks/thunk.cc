@@ -48,6 +48,7 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
     ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<Thunk> created, CreateThunk(*thunk, context));
     result.scratch_bytes_ = std::max(result.scratch_bytes_, created->scratch_bytes());
     result.blocks_ = result.blocks_ || created->blocks();
+    result.waits_for_library_ = result.waits_for_library_ || created->waits_for_library();
     result.follows_queue_ = result.follows_queue_ && created->follows_queue();
     result.commands_ += created->commands();
     result.thunks_.push_back(std::move(created));

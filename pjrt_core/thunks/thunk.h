@@ -95,12 +95,15 @@ class Thunk {
   Thunk(const Thunk&) = delete;
   Thunk& operator=(const Thunk&) = delete;
 
-  // Submits to context.queue and returns. Only thunks of a Program that blocks() may wait.
+  // Submits to context.queue and returns. Only thunks that say so may wait.
   virtual absl::Status Execute(const ExecuteContext& context) = 0;
   // Device scratch that one execution needs; the arena has the largest of all.
   virtual size_t scratch_bytes() const { return 0; }
   // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
   virtual bool blocks() const { return false; }
+  // Whether Execute waits for a library's host task and what is before it (library_order.h): its
+  // Program then runs on the launcher thread, unless it is light.
+  virtual bool waits_for_library() const { return false; }
   // Whether all that Execute does is to submit kernels, copies and fills to context.queue, which
   // use nothing of the arena: any queue of the device would do.
   virtual bool follows_queue() const { return false; }
@@ -129,6 +132,7 @@ class ThunkSequence {
   absl::Status Execute(const ExecuteContext& context) const;
   size_t scratch_bytes() const { return scratch_bytes_; }
   bool blocks() const { return blocks_; }
+  bool waits_for_library() const { return waits_for_library_; }
   bool follows_queue() const { return follows_queue_; }
   size_t size() const { return thunks_.size(); }
   // Whether Execute submits one kernel, or calls one handler, and nothing else.
@@ -139,6 +143,7 @@ class ThunkSequence {
   std::vector<std::unique_ptr<Thunk>> thunks_;
   size_t scratch_bytes_ = 0;
   bool blocks_ = false;
+  bool waits_for_library_ = false;
   bool follows_queue_ = true;
   bool is_one_command_ = false;
   int64_t commands_ = 0;

@@ -20,7 +20,7 @@ class TriangularSolveThunk final : public Thunk {
                                                        const LoadContext& load);
 
   absl::Status Execute(const ExecuteContext& context) override;
-  bool blocks() const override { return waits_; }
+  bool waits_for_library() const override { return waits_; }
   absl::string_view kind() const override { return "triangular-solve"; }
 
  private:

@@ -23,6 +23,7 @@ class WhileThunk final : public Thunk {
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override;
   bool blocks() const override;
+  bool waits_for_library() const override { return body_.waits_for_library(); }
   int64_t commands() const override;
   absl::string_view kind() const override { return "while"; }
 
