@@ -273,6 +273,10 @@ void Check(const BatchCase& c) {
   if (c.relu) thunk.activation = program::Activation::Relu;
   const Gemm gemm(thunk);
   const std::optional<BlasGemm> blas = BlasGemm::Create(*gemm);
+  if (std::is_same_v<Factor, uint16_t> && !MultipliesBf16()) {
+    EXPECT_FALSE(blas.has_value()) << "is left to a primitive there";
+    return;
+  }
   ASSERT_TRUE(blas.has_value());
   std::vector<float> scratch(blas->scratch_bytes() / sizeof(float) + 1, NAN);
   std::vector<Result> added = in_place ? std::vector<Result>() : addend.elements;
@@ -305,7 +309,6 @@ TEST(BlasGemmTest, BatchesInEveryOrder) {
 }
 
 TEST(BlasGemmTest, Bf16InEveryOrder) {
-  if (!MultipliesBf16()) GTEST_SKIP() << "the processor has no products of bf16";
   for (int orders = 0; orders < 32; ++orders) {
     for (const int64_t batch : {1, 3}) {
       Check<uint16_t, uint16_t>({batch, 33, 18, 50, orders});
@@ -321,7 +324,6 @@ TEST(BlasGemmTest, Bf16InEveryOrder) {
 
 // More sums than wait at once: rows, columns and matrices, in several parts.
 TEST(BlasGemmTest, Bf16InParts) {
-  if (!MultipliesBf16()) GTEST_SKIP() << "the processor has no products of bf16";
   for (int orders = 0; orders < 8; ++orders) {
     Check<uint16_t, uint16_t>({1, 700, 3, 2000, orders, /*beta=*/1.f, /*has_bias=*/true});
     Check<uint16_t, uint16_t>({1, 1100, 2, 1025, orders, /*beta=*/1.f, /*has_bias=*/true});
