@@ -99,10 +99,14 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& ids,
                                                    DescribeBuffer(verdict), ", not int64[4]"));
   }
   sizes->data_rows = data_rows;
-  const Chunks walks = WalksOf(queue, sizes->rows, /*size_on_gpu=*/64);
+  // A short walk alone needs nothing set to zero before it, and no second thread.
+  constexpr int64_t kShortWalk = 1 << 16;
+  const Chunks walks = HasCpuSchedules(queue) && sizes->rows <= kShortWalk
+                           ? ChunksOf(queue, sizes->rows, sizes->rows)
+                           : WalksOf(queue, sizes->rows, /*size_on_gpu=*/64);
   sizes->chunk = walks.size;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
-  queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
+  if (walks.count > 1) queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
   return LaunchKernel(queue, CheckKernel(), walks.range, ids.untyped_data(), picks,
                       verdict.untyped_data(), *sizes);
 }

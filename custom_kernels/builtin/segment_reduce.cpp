@@ -33,6 +33,13 @@ inline V combine(V a, V b) {
   return a + b;
 }
 
+// How many rows: a CPU's driver calls a function for 64 bits, also where nobody divides.
+template <typename S>
+inline S number(std::int64_t count) {
+  if constexpr (std::is_integral_v<S>) return S(count);
+  return S(std::int32_t(count >> 16)) * S(1 << 16) + S(std::int32_t(count & 0xffff));
+}
+
 // Some columns side by side of rows `begin` to `end`, combined in this order; `none` of no rows.
 template <int combiner, int width, bool has_indices, typename T>
 inline auto combine_rows(const T* data, const void* indices, std::int64_t begin, std::int64_t end,
@@ -79,9 +86,9 @@ inline void reduce(const T* data, const void* indices, std::int64_t begin, std::
       return onexpu::store<S, width>(combine_all(std::integral_constant<int, kMaximum>(), 0), to);
   }
   auto sum = combine_all(std::integral_constant<int, kSum>(), 0);
-  if (sizes.combiner == kMean && count > 1) sum = sum / S(count);
+  if (sizes.combiner == kMean && count > 1) sum = sum / number<S>(count);
   if constexpr (!std::is_integral_v<T>) {
-    if (sizes.combiner == kSqrtN && count > 1) sum = sum / sycl::sqrt(S(count));
+    if (sizes.combiner == kSqrtN && count > 1) sum = sum / sycl::sqrt(number<S>(count));
   }
   onexpu::store<S, width>(sum, to);
 }
@@ -163,7 +170,7 @@ inline bool leaves(const Id* indices, std::int64_t first, std::int64_t last, std
 }  // namespace
 
 // Verdict: whether a number is smaller than the one before, whether an index is outside, the first
-// and the last number. The first two are zero before.
+// and the last number. The first two are zero before, unless one work-item walks over all.
 ONEXPU_KERNEL void segment_check(const void* ids, const void* indices, std::int64_t* verdict,
                                  SegmentSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
@@ -178,9 +185,10 @@ ONEXPU_KERNEL void segment_check(const void* ids, const void* indices, std::int6
             ? leaves(static_cast<const std::int64_t*>(indices), first, last, sizes.data_rows)
             : leaves(static_cast<const std::int32_t*>(indices), first, last, sizes.data_rows);
   }
+  const bool is_alone = sizes.chunk >= sizes.rows;
   // All who write write the same.
-  if (is_descending) verdict[0] = 1;
-  if (is_outside) verdict[1] = 1;
+  if (is_descending || is_alone) verdict[0] = is_descending;
+  if (is_outside || is_alone) verdict[1] = is_outside;
   if (first == 0) {
     verdict[2] = read(ids, sizes.ids_are_wide, 0);
     verdict[3] = read(ids, sizes.ids_are_wide, sizes.rows - 1);

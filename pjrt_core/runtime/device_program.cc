@@ -272,17 +272,6 @@ absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& exe
   return absl::OkStatus();
 }
 
-uint64_t DeviceProgram::MemoryEpoch(const Execution& execution) const {
-  // Whoever has the memory may free it before the next run.
-  constexpr uint64_t kOnce = uint64_t{1} << 63;
-  for (const Execution::Argument& argument : execution.arguments) {
-    if (argument.contents.memory != nullptr && argument.contents.memory->is_external()) {
-      return kOnce | device_.NewMark();
-    }
-  }
-  return device_.memory_epoch();
-}
-
 std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
     const Execution& execution, const Definition& definition) const {
   std::vector<std::shared_ptr<Buffer>> results;
@@ -390,7 +379,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       std::move(submit_options),
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
-       user_data = options.ffi_user_data, memory_epoch = MemoryEpoch(execution),
+       user_data = options.ffi_user_data, memory_epoch = submission.MemoryEpoch(),
        run_id = options.launch_id,
        goes_inline](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue, device_.is_cpu());
@@ -398,11 +387,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
           trace.emplace(*active, queue, program().name()->str(), run_id);
         }
-        std::optional<DirectQueue> caller;
-        if (const CallerQueue* const own = device_.compute().caller_queue();
-            own != nullptr && &queue == &own->queue) {
-          caller = {own->handle, memory_epoch};
-        }
+        const std::optional<DirectQueue> caller =
+            device_.compute().DirectQueueOf(queue, memory_epoch);
         const ExecuteContext context{.queue = queue,
                                      .caller = caller.has_value() ? &*caller : nullptr,
                                      .allocations = AllocationTable(addresses),

@@ -72,8 +72,6 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
                                 const ExecuteOptions& options, Execution& execution) const;
   absl::Status AllocateMemory(Submission& submission, Execution& execution) const;
   absl::Status BindArguments(Submission& submission, Execution& execution) const;
-  // Of what the run reads and writes (DirectQueue).
-  uint64_t MemoryEpoch(const Execution& execution) const;
   std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
                                                    const Definition& definition) const;
   ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;

@@ -3,33 +3,46 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device_buffer.h"
 #include "pjrt_core/runtime/fork_guard.h"
 #include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/launch_sites.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/weight.h"
 #include "pjrt_core/thunks/ffi_attributes.h"
 #include "pjrt_core/thunks/ffi_call.h"
 
 namespace onexpu {
+
+// Launches of one handler on the same shapes with the same attributes.
+struct LaunchSite {
+  LaunchSite(const FfiHandler* handler, std::vector<FfiBufferType> operand_types,
+             std::vector<FfiBufferType> result_types, FfiAttributes kept_attributes,
+             int64_t estimated_nanoseconds)
+      : attributes(std::move(kept_attributes)),
+        site(handler, std::move(operand_types), std::move(result_types), &attributes.attrs()),
+        weight(estimated_nanoseconds) {}
+
+  const FfiAttributes attributes;
+  FfiCallSite site;
+  Weight weight;
+};
+
 namespace {
 
-// What the call needs until it has been made, which may be later, on the launcher.
+// What one launch needs until its call has been made, which may be later, on the launcher.
 struct LaunchCall {
-  LaunchCall(const FfiHandler* handler, std::vector<FfiBufferType> operand_types,
-             std::vector<FfiBufferType> result_types, FfiAttributes kept_attributes)
-      : attributes(std::move(kept_attributes)),
-        site(handler, std::move(operand_types), std::move(result_types), &attributes.attrs()) {}
-
-  FfiAttributes attributes;
-  FfiCallSite site;
+  std::shared_ptr<LaunchSite> site;
   absl::InlinedVector<void*, 8> operands;
   absl::InlinedVector<void*, 4> results;
 
@@ -85,19 +98,6 @@ absl::Status CheckAliases(const FfiHandler& handler,
   return absl::OkStatus();
 }
 
-std::shared_ptr<LaunchCall> MakeCall(const FfiHandler& handler,
-                                     absl::Span<const std::shared_ptr<Buffer>> operands,
-                                     absl::Span<const LaunchResultType> result_types,
-                                     const XLA_FFI_Attrs* attributes) {
-  std::vector<FfiBufferType> operand_types;
-  for (const auto& operand : operands) operand_types.push_back(ToFfiType(operand->shape()));
-  std::vector<FfiBufferType> types;
-  for (const LaunchResultType& type : result_types) types.push_back(ToFfiType(type.shape));
-  return std::make_shared<LaunchCall>(
-      &handler, std::move(operand_types), std::move(types),
-      attributes == nullptr ? FfiAttributes() : FfiAttributes::Copy(*attributes));
-}
-
 int64_t EstimateNanoseconds(absl::Span<const std::shared_ptr<Buffer>> operands,
                             absl::Span<const LaunchResultType> result_types) {
   int64_t bytes = 0;
@@ -106,14 +106,69 @@ int64_t EstimateNanoseconds(absl::Span<const std::shared_ptr<Buffer>> operands,
   return 5'000 + bytes / 10;
 }
 
+template <typename T>
+void AppendBytes(const T& value, std::string& key) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendShape(const ArrayShape& shape, std::string& key) {
+  AppendBytes(shape.element_type, key);
+  AppendBytes(shape.dimensions.size(), key);
+  for (const int64_t dimension : shape.dimensions) AppendBytes(dimension, key);
+}
+
+absl::StatusOr<std::shared_ptr<LaunchSite>> MakeSite(
+    const FfiHandler& handler, SyclDevice& device,
+    absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes) {
+  std::vector<FfiBufferType> operand_types;
+  for (const auto& operand : operands) operand_types.push_back(ToFfiType(operand->shape()));
+  std::vector<FfiBufferType> types;
+  for (const LaunchResultType& type : result_types) types.push_back(ToFfiType(type.shape));
+  auto site = std::make_shared<LaunchSite>(
+      &handler, std::move(operand_types), std::move(types),
+      attributes == nullptr ? FfiAttributes() : FfiAttributes::Copy(*attributes),
+      EstimateNanoseconds(operands, result_types));
+  ONEXPU_RETURN_IF_ERROR(site->site.Instantiate());
+  // Shapes that are new every time have no time to show anything.
+  site->weight.TrustEstimate();
+  if (site->site.follows_queue() && device.compute().has_caller_queue()) {
+    site->weight.AllowCaller(/*always=*/device.small_work() == SmallWorkChoice::kCaller);
+  }
+  return site;
+}
+
+// The site of launches like this one.
+absl::StatusOr<std::shared_ptr<LaunchSite>> FindSite(
+    const FfiHandler& handler, SyclDevice& device,
+    absl::Span<const std::shared_ptr<Buffer>> operands,
+    absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes) {
+  thread_local std::string key;
+  key.clear();
+  AppendBytes(&handler, key);
+  AppendBytes(operands.size(), key);
+  for (const auto& operand : operands) AppendShape(operand->shape(), key);
+  for (const LaunchResultType& type : result_types) AppendShape(type.shape, key);
+  if (attributes != nullptr) FfiAttributes::AppendKey(*attributes, key);
+  if (std::shared_ptr<LaunchSite> known = device.launch_sites().Find(key)) return known;
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<LaunchSite> made,
+                          MakeSite(handler, device, operands, result_types, attributes));
+  // One that stages its operands keeps the memory for that.
+  if (made->site.blocking()) return made;
+  return device.launch_sites().Add(key, std::move(made));
+}
+
 // One submission of the call. An error before it leaves everything as it was.
 absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
     SyclDevice& device, const std::shared_ptr<LaunchCall>& call,
     absl::Span<const std::shared_ptr<Buffer>> operands,
     absl::Span<const LaunchResultType> result_types) {
   static std::atomic<int64_t> next_run_id{1};
-  SubmitOptions options{.blocking = call->site.blocking(),
-                        .estimated_nanoseconds = EstimateNanoseconds(operands, result_types)};
+  LaunchSite& site = *call->site;
+  SubmitOptions options{.blocking = site.site.blocking(),
+                        .estimated_nanoseconds = site.weight.nanoseconds(),
+                        .weight = &site.weight,
+                        .keep_alive = call->site};
   std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
   call->operands.assign(operands.size(), nullptr);
   call->results.clear();
@@ -145,21 +200,25 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
   Definition definition = submission.Submit(
       std::move(options),
       [call, device = static_cast<Device*>(&device), &statistics = device.statistics(),
-       &compute = device.compute(), run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](
+       &compute = device.compute(), memory_epoch = submission.MemoryEpoch(),
+       run_id = next_run_id.fetch_add(1, std::memory_order_relaxed)](
           sycl::queue& queue, std::optional<sycl::event>* last) {
+        const std::optional<DirectQueue> caller = compute.DirectQueueOf(queue, memory_epoch);
         const FfiInvocation invocation{.queue = queue,
                                        .device = device,
                                        .statistics = statistics,
                                        .run_id = run_id,
-                                       .last_command = last};
+                                       .last_command = last,
+                                       .caller = caller.has_value() ? &*caller : nullptr};
         std::optional<RunTrace> trace;
         RunTrace::Mark mark{};
         if (CommandTrace* const active = compute.trace(); active != nullptr) {
           trace.emplace(*active, queue, /*program=*/"", run_id);
           mark = trace->Begin();
         }
-        absl::Status outcome = call->site.Call(call->operands, call->results, invocation);
-        if (trace.has_value()) trace->End(mark, {.name = call->site.label(), .kind = "launch"});
+        absl::Status outcome = call->site->site.Call(call->operands, call->results, invocation);
+        if (trace.has_value())
+          trace->End(mark, {.name = call->site->site.label(), .kind = "launch"});
         if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
         return outcome;
       });
@@ -190,10 +249,10 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
     ONEXPU_RETURN_IF_ERROR(CheckOperand(handler, device, *operands[i], i));
   }
   ONEXPU_RETURN_IF_ERROR(CheckAliases(handler, operands, result_types));
-  std::shared_ptr<LaunchCall> call = MakeCall(handler, operands, result_types, attributes);
-  ONEXPU_RETURN_IF_ERROR(call->site.Instantiate());
-
   SyclDevice& sycl_device = *static_cast<SyclDevice*>(device);
+  auto call = std::make_shared<LaunchCall>();
+  ONEXPU_ASSIGN_OR_RETURN(call->site,
+                          FindSite(handler, sycl_device, operands, result_types, attributes));
   ONEXPU_ASSIGN_OR_RETURN(
       std::vector<std::shared_ptr<Buffer>> results,
       sycl_device.WithPatience([&] { return Submit(sycl_device, call, operands, result_types); }));

@@ -21,7 +21,7 @@ struct LaunchResultType {
 // Allocates results, calls the handler's stages in the device's order (through the launcher when it
 // is busy or the handler has host operands) and returns without waiting for the device. After an
 // error donated operands are still their owners', as the handler left them. `attributes` is only
-// read during the call.
+// read during the call. What a launch prepares serves later ones that are like it (launch_sites.h).
 absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
     const FfiHandler& handler, Device* device, absl::Span<const std::shared_ptr<Buffer>> operands,
     absl::Span<const LaunchResultType> result_types, const XLA_FFI_Attrs* attributes);

@@ -55,6 +55,15 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Copy(
   return memory;
 }
 
+uint64_t Submission::MemoryEpoch() const {
+  // Whoever has the memory may free it before the next run.
+  constexpr uint64_t kOnce = uint64_t{1} << 63;
+  for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
+    if (memory != nullptr && memory->is_external()) return kOnce | device_.NewMark();
+  }
+  return device_.memory_epoch();
+}
+
 void Submission::DependOn(TicketRef ticket) {
   if (ticket.timeline == nullptr || ticket.timeline == &device_.compute()) return;
   if (ticket.timeline->IsComplete(ticket.ticket)) return;

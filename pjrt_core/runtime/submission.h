@@ -69,6 +69,10 @@ class Submission {
   // Memory that the device keeps in compute order: constants, scratch.
   void Use(std::shared_ptr<DeviceMemory> memory) { memories_.push_back(std::move(memory)); }
 
+  // What a DirectQueue is told of the memory that the work has been given. Call with
+  // submission_mutex() held.
+  uint64_t MemoryEpoch() const;
+
   // Whether the work is known to be poisoned already.
   const absl::Status& poison() const { return poison_; }
 

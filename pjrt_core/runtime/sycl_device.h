@@ -22,6 +22,7 @@
 #include "pjrt_core/runtime/device_memory.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/kernel_library.h"
+#include "pjrt_core/runtime/launch_sites.h"
 #include "pjrt_core/runtime/launcher.h"
 #include "pjrt_core/runtime/memory_pool.h"
 #include "pjrt_core/runtime/statistics.h"
@@ -70,6 +71,7 @@ class SyclDevice final : public Device {
   SmallWorkChoice small_work() const { return options_.small_work; }
   Statistics& statistics() const { return *statistics_; }
   KernelLibrary& kernels() { return *options_.kernels; }
+  LaunchSites& launch_sites() { return launch_sites_; }
   DeviceHealth& health() { return health_; }
 
   Timeline& compute() { return *compute_; }
@@ -168,6 +170,8 @@ class SyclDevice final : public Device {
 
   absl::Mutex ordered_mutex_;
   absl::flat_hash_map<void*, MemoryPool::Block*> ordered_ ABSL_GUARDED_BY(ordered_mutex_);
+
+  LaunchSites launch_sites_;  // goes first: handlers' states may hold what is above
 };
 
 }  // namespace onexpu

@@ -29,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/runtime/caller_queue.h"
 #include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/event.h"
@@ -70,6 +71,11 @@ class Timeline final : public EventSource {
   // profiles. One thread at a time.
   CallerQueue* caller_queue() {
     return caller_queue_.has_value() && trace() == nullptr ? &*caller_queue_ : nullptr;
+  }
+  // `queue` for a DirectKernel, if it is the caller's.
+  std::optional<DirectQueue> DirectQueueOf(const sycl::queue& queue, uint64_t memory_epoch) const {
+    if (!caller_queue_.has_value() || &queue != &caller_queue_->queue) return std::nullopt;
+    return DirectQueue{caller_queue_->handle, memory_epoch};
   }
   // Where to note what is submitted; null unless somebody profiles.
   CommandTrace* trace() const { return trace_in_use_.load(std::memory_order_acquire); }

@@ -31,6 +31,8 @@ class Weight {
   bool is_light() const { return is_proven() && nanoseconds() <= kLightNanoseconds; }
   bool is_proven() const { return is_proven_.load(std::memory_order_relaxed); }
 
+  // The estimate needs no proof. Before the first run.
+  void TrustEstimate() { is_proven_.store(true, std::memory_order_relaxed); }
   // The work may run on the caller's queue as on any other; `always`: whatever experience says.
   // Before the first run.
   void AllowCaller(bool always) { Decide(always ? Place::kAlwaysCaller : Place::kTryingDevice); }
@@ -100,7 +102,7 @@ class Weight {
   std::atomic<int64_t> on_device_{0};
   std::atomic<int> behind_others_{0};
   std::atomic<int> runs_to_trial_{0};
-  std::atomic<int> next_runs_to_trial_{1 << 10};
+  std::atomic<int> next_runs_to_trial_{1 << 7};
 };
 
 }  // namespace onexpu

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,6 +33,45 @@ struct Value {
   XLA_FFI_AttrType type;
   void* pointer;
 };
+
+size_t BytesOf(XLA_FFI_DataType type) {
+  return program::StorageBytes(static_cast<program::ElementType>(type));
+}
+
+template <typename T>
+void AppendBytes(const T& value, std::string& key) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  key.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+void AppendText(const XLA_FFI_ByteSpan& text, std::string& key) {
+  AppendBytes(text.len, key);
+  key.append(text.ptr, text.len);
+}
+
+void AppendValue(XLA_FFI_AttrType type, const void* value, std::string& key) {
+  AppendBytes(type, key);
+  switch (type) {
+    case XLA_FFI_AttrType_SCALAR: {
+      const auto& scalar = *static_cast<const XLA_FFI_Scalar*>(value);
+      AppendBytes(scalar.dtype, key);
+      key.append(static_cast<const char*>(scalar.value), BytesOf(scalar.dtype));
+      return;
+    }
+    case XLA_FFI_AttrType_ARRAY: {
+      const auto& array = *static_cast<const XLA_FFI_Array*>(value);
+      AppendBytes(array.dtype, key);
+      AppendBytes(array.size, key);
+      if (array.size == 0) return;
+      key.append(static_cast<const char*>(array.data), array.size * BytesOf(array.dtype));
+      return;
+    }
+    case XLA_FFI_AttrType_STRING:
+      return AppendText(*static_cast<const XLA_FFI_ByteSpan*>(value), key);
+    default:
+      return FfiAttributes::AppendKey(*static_cast<const XLA_FFI_Attrs*>(value), key);
+  }
+}
 
 }  // namespace
 
@@ -125,15 +165,13 @@ Value FfiAttributes::Storage::CopyValue(XLA_FFI_AttrType type, const void* value
     case XLA_FFI_AttrType_SCALAR: {
       const auto& scalar = *static_cast<const XLA_FFI_Scalar*>(value);
       ScalarBits& kept = bits.emplace_back();
-      std::memcpy(&kept, scalar.value,
-                  program::StorageBytes(static_cast<program::ElementType>(scalar.dtype)));
+      std::memcpy(&kept, scalar.value, BytesOf(scalar.dtype));
       return {type, &scalars.emplace_back(XLA_FFI_Scalar{scalar.dtype, &kept})};
     }
     case XLA_FFI_AttrType_ARRAY: {
       const auto& array = *static_cast<const XLA_FFI_Array*>(value);
-      const size_t element_bytes =
-          program::StorageBytes(static_cast<program::ElementType>(array.dtype));
-      return {type, AddArray(array.dtype, array.size, array.data, array.size * element_bytes)};
+      return {type,
+              AddArray(array.dtype, array.size, array.data, array.size * BytesOf(array.dtype))};
     }
     case XLA_FFI_AttrType_STRING: {
       const auto& text = *static_cast<const XLA_FFI_ByteSpan*>(value);
@@ -178,5 +216,13 @@ FfiAttributes FfiAttributes::Copy(const XLA_FFI_Attrs& attributes) {
 }
 
 const XLA_FFI_Attrs& FfiAttributes::attrs() const { return storage_->root->attrs; }
+
+void FfiAttributes::AppendKey(const XLA_FFI_Attrs& attributes, std::string& key) {
+  AppendBytes(attributes.size, key);
+  for (int64_t i = 0; i < attributes.size; ++i) {
+    AppendText(*attributes.names[i], key);
+    AppendValue(attributes.types[i], attributes.attrs[i], key);
+  }
+}
 
 }  // namespace onexpu

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -33,6 +34,9 @@ class FfiAttributes {
   static FfiAttributes Copy(const XLA_FFI_Attrs& attributes);
 
   const XLA_FFI_Attrs& attrs() const;
+
+  // Appends bytes that are the same for the same attributes in the same order, and for no others.
+  static void AppendKey(const XLA_FFI_Attrs& attributes, std::string& key);
 
  private:
   struct Storage;

@@ -13,15 +13,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/runtime/client.h"
+#include "pjrt_core/runtime/ffi_registry.h"
+#include "pjrt_core/runtime/launch.h"
 #include "pjrt_core/runtime/loaded_program.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
 #include "pjrt_core/runtime/weight.h"
 #include "tests/runtime/test_program.h"
+#include "xla/ffi/api/ffi.h"
 
 namespace onexpu {
 namespace {
 
+namespace ffi = ::xla::ffi;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -137,12 +142,45 @@ TEST_F(CallerQueue, WorkThatRestsComesBack) {
     submission.Submit(std::move(options), [](sycl::queue&) { return absl::OkStatus(); });
   };
   EXPECT_EQ(TicketsOf([&] {
-              for (int i = 0; i < 1024; ++i) submit();
+              for (int i = 0; i < 128; ++i) submit();
             }),
-            1024);
+            128);
   EXPECT_TRUE(weight->wants_idle_device());
   EXPECT_TRUE(weight->wants_time());
   ASSERT_TRUE(Device().Synchronize().ok());
+}
+
+ffi::Error Copy(sycl::queue* queue, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
+  queue->memcpy(y->untyped_data(), x.untyped_data(), x.size_bytes());
+  return ffi::Error::Success();
+}
+XLA_FFI_DEFINE_HANDLER(kCopy, Copy,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::PlatformStream<sycl::queue*>>()
+                           .Arg<ffi::AnyBuffer>()
+                           .Ret<ffi::AnyBuffer>());
+
+// Of handlers that promise to use nothing but the queue that they are given.
+TEST_F(CallerQueue, LaunchesAreCompleteOnReturn) {
+  for (const bool follows_queue : {true, false}) {
+    FfiHandler handler;
+    handler.name = follows_queue ? "test.copy" : "test.copy_somewhere";
+    handler.execute = kCopy;
+    handler.traits = follows_queue ? kHandlerFollowsQueue : 0;
+    HandlerRegistry& handlers = Device().client()->handlers();
+    ASSERT_TRUE(handlers.Register(handler).ok());
+    auto x = FromVector(std::vector<float>{1, 2, 3});
+    const LaunchResultType type{x->shape()};
+    EXPECT_EQ(
+        TicketsOf([&] {
+          for (int i = 0; i < 20; ++i) {
+            x = Launch(**handlers.Find(handler.name), &Device(), {x}, {type}, nullptr).value()[0];
+            EXPECT_TRUE(!follows_queue || x->ready()->IsKnown());
+          }
+        }),
+        follows_queue ? 0 : 20);
+    EXPECT_THAT(ToVector<float>(*x).value(), ElementsAre(1, 2, 3));
+  }
 }
 
 TEST_F(CallerQueue, PoisonSpreads) {

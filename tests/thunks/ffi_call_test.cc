@@ -22,6 +22,7 @@ namespace onexpu {
 namespace {
 
 namespace ffi = ::xla::ffi;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -98,15 +99,17 @@ XLA_FFI_DEFINE_HANDLER(kAddOne, AddOne,
 // Leaves its attribute as state; the execute stage fills the result with it.
 struct State {
   static ffi::TypeId id;
-  explicit State(int32_t byte) : byte(byte) { ++alive; }
+  explicit State(int32_t byte) : byte(byte) { ++alive, ++made; }
   ~State() { --alive; }
   int32_t byte;
-  static int alive;
+  static int alive, made;
 };
 ffi::TypeId State::id = {};
 int State::alive = 0;
+int State::made = 0;
 
 ffi::ErrorOr<std::unique_ptr<State>> MakeState(int32_t byte) {
+  if (byte < 0) return ffi::Unexpected(ffi::Error::InvalidArgument("a negative byte"));
   return std::make_unique<State>(byte);
 }
 XLA_FFI_DEFINE_HANDLER(kMakeState, MakeState, ffi::Ffi::BindInstantiate().Attr<int32_t>("byte"));
@@ -323,9 +326,9 @@ class FfiStateTest : public FfiCallTest {
     State::id.type_id = *id;
   }
 
-  void ExpectFills(FfiHandler handler) {
-    const FfiHandler* fill = Register(std::move(handler));
-    int32_t byte = 0x3f;
+  // `size` floats whose bytes are `byte`.
+  absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> LaunchFill(const FfiHandler& fill,
+                                                                  int32_t byte, int64_t size) {
     XLA_FFI_Scalar scalar = {XLA_FFI_DataType_S32, &byte};
     XLA_FFI_ByteSpan name = {"byte", 4};
     XLA_FFI_AttrType type = XLA_FFI_AttrType_SCALAR;
@@ -333,11 +336,22 @@ class FfiStateTest : public FfiCallTest {
     void* values = &scalar;
     const XLA_FFI_Attrs attributes = {
         XLA_FFI_Attrs_STRUCT_SIZE, nullptr, 1, &type, &names, &values};
-    auto results = Launch(*fill, device_, {}, {Floats(2)}, &attributes);
+    return Launch(fill, device_, {}, {Floats(size)}, &attributes);
+  }
+
+  void ExpectFills(FfiHandler handler) {
+    auto results = LaunchFill(*Register(std::move(handler)), 0x3f, 2);
     ASSERT_TRUE(results.ok()) << results.status();
     const float expected = std::bit_cast<float>(0x3f3f3f3f);
     EXPECT_THAT(Download(*results->front()), ElementsAre(expected, expected));
-    EXPECT_EQ(State::alive, 0);
+  }
+
+  // States that `function` makes.
+  template <typename Function>
+  static int MadeBy(Function function) {
+    const int before = State::made;
+    function();
+    return State::made - before;
   }
 };
 
@@ -352,6 +366,78 @@ TEST_F(FfiStateTest, HandlersOfXlaFfi02GetTheOlderLayout) {
   handler.instantiate = MakeState02;
   ExpectFills(std::move(handler));
   EXPECT_EQ(client_->handlers().Find("test.fill_02").value()->api_minor, 2);
+}
+
+TEST_F(FfiStateTest, LaunchesAlikeShareOneState) {
+  FfiHandler handler = Handler("test.fill_alike", kFill);
+  handler.instantiate = kMakeState;
+  const FfiHandler* fill = Register(handler);
+  const auto expect_fill = [&](int32_t byte, int64_t size) {
+    auto results = LaunchFill(*fill, byte, size);
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_THAT(Download(*results->front()),
+                Each(std::bit_cast<float>(static_cast<uint32_t>(byte) * 0x01010101u)));
+  };
+  EXPECT_EQ(MadeBy([&] {
+              for (int i = 0; i < 5; ++i) expect_fill(0x3f, 2);
+            }),
+            1);
+  EXPECT_EQ(MadeBy([&] { expect_fill(0x40, 2); }), 1);  // another attribute
+  EXPECT_EQ(MadeBy([&] { expect_fill(0x3f, 3); }), 1);  // another shape
+  EXPECT_EQ(MadeBy([&] {
+              expect_fill(0x40, 2);
+              expect_fill(0x3f, 2);
+              expect_fill(0x3f, 3);
+            }),
+            0);
+}
+
+TEST_F(FfiStateTest, ThreadsShareStates) {
+  FfiHandler handler = Handler("test.fill_on_threads", kFill);
+  handler.instantiate = kMakeState;
+  const FfiHandler* fill = Register(handler);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const int32_t byte = 0x3c + t % 2;
+      for (int i = 0; i < 100; ++i) {
+        auto results = LaunchFill(*fill, byte, 4);
+        ASSERT_TRUE(results.ok()) << results.status();
+        EXPECT_THAT(Download(*results->front()),
+                    Each(std::bit_cast<float>(static_cast<uint32_t>(byte) * 0x01010101u)));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(FfiStateTest, AStateThatFailedIsNotKept) {
+  FfiHandler handler = Handler("test.fill_refused", kFill);
+  handler.instantiate = kMakeState;
+  const FfiHandler* fill = Register(handler);
+  for (int i = 0; i < 2; ++i) {
+    auto results = LaunchFill(*fill, -1, 2);
+    EXPECT_EQ(results.status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(results.status().message()), HasSubstr("a negative byte"));
+  }
+}
+
+// Shapes may be others every time; what is used all along stays.
+TEST_F(FfiStateTest, NotAllStatesAreKept) {
+  FfiHandler handler = Handler("test.fill_many", kFill);
+  handler.instantiate = kMakeState;
+  const FfiHandler* fill = Register(handler);
+  constexpr int kSizes = 2000;
+  const int made = MadeBy([&] {
+    for (int size = 1; size <= kSizes; ++size) {
+      ASSERT_TRUE(LaunchFill(*fill, 0x3f, size).ok());
+      ASSERT_TRUE(LaunchFill(*fill, 0x40, 1).ok());
+    }
+  });
+  EXPECT_EQ(made, kSizes + 1);
+  ASSERT_TRUE(device_->Synchronize().ok());
+  EXPECT_LE(State::alive, 1024);
+  EXPECT_GT(State::alive, 0);
 }
 
 TEST_F(FfiStateTest, MissingStateIsAnError) {
