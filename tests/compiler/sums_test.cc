@@ -135,6 +135,44 @@ TEST(BatchSumTest, KeepsTheBatchesThatAreNotAddedUp) {
   EXPECT_THAT(numbers.rhs_contracting_dimensions(), ElementsAre(3, 2));
 }
 
+// Of small whole numbers, so that 16 bits hold the products, too.
+constexpr absl::string_view kWeightGradientOf16Bits = R"(ENTRY e {
+  x = f32[3,5,7]{2,1,0} parameter(0)
+  y = f32[3,5,4]{2,1,0} parameter(1)
+  twice_x = f32[3,5,7]{2,1,0} add(x, x)
+  twice_y = f32[3,5,4]{2,1,0} add(y, y)
+  whole_x = f32[3,5,7]{2,1,0} floor(twice_x)
+  whole_y = f32[3,5,4]{2,1,0} floor(twice_y)
+  short_x = bf16[3,5,7]{2,1,0} convert(whole_x)
+  short_y = bf16[3,5,4]{2,1,0} convert(whole_y)
+  product = bf16[3,7,4]{2,1,0} dot(short_x, short_y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  wide = f32[3,7,4]{2,1,0} convert(product)
+  zero = f32[] constant(0)
+  ROOT sum = f32[7,4]{1,0} reduce(wide, zero), dimensions={0}, to_apply=add
+})";
+
+TEST(BatchSumTest, AddsUpInTheBitsOfTheSum) {
+  for (const absl::string_view type : {"bf16", "f16"}) {
+    const auto module = Module(absl::StrReplaceAll(kWeightGradientOf16Bits, {{"bf16", type}}));
+    EXPECT_TRUE(Changes<BatchSum>(*module));
+    const auto* dot = module->entry_computation()->root_instruction();
+    ASSERT_EQ(dot->opcode(), HloOpcode::kDot);
+    EXPECT_EQ(dot->shape().element_type(), xla::F32);
+    EXPECT_EQ(dot->dot_dimension_numbers().lhs_contracting_dimensions_size(), 2);
+  }
+}
+
+TEST(BatchSumTest, LeavesWhatOthersReadIn16Bits) {
+  for (const absl::string_view read : {"product", "wide"}) {
+    EXPECT_FALSE(Changes<BatchSum>(*Module(absl::StrReplaceAll(
+        kWeightGradientOf16Bits,
+        {{"ROOT sum", "sum"},
+         {"to_apply=add\n",
+          absl::StrCat("to_apply=add\n  wanted = f32[3,7,4]{2,1,0} convert(", read,
+                       ")\n  ROOT r = (f32[7,4], f32[3,7,4]) tuple(sum, wanted)\n")}}))));
+  }
+}
+
 TEST(BatchSumTest, LeavesOtherSums) {
   // Over rows of the product.
   EXPECT_FALSE(Changes<BatchSum>(*Module(

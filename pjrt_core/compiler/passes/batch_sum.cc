@@ -18,11 +18,21 @@
 namespace onexpu::compiler {
 namespace {
 
-// The dot whose batches alone, some or all, the instruction adds up; null where there is none.
-const xla::HloDotInstruction* SummedProduct(const xla::HloInstruction& instruction) {
-  if (!IsPlainSum(instruction) || instruction.operand(0)->user_count() != 1) return nullptr;
-  const auto* dot = xla::DynCast<xla::HloDotInstruction>(instruction.operand(0));
-  if (dot == nullptr) return nullptr;
+// Whether it makes 32 bits of floats of 16, which a product adds up in 32.
+bool IsWidening(const xla::HloInstruction& instruction) {
+  if (instruction.opcode() != xla::HloOpcode::kConvert) return false;
+  const xla::PrimitiveType from = instruction.operand(0)->shape().element_type();
+  return instruction.shape().element_type() == xla::F32 && (from == xla::BF16 || from == xla::F16);
+}
+
+// The dot whose batches alone, some or all, the instruction adds up, in more bits than it has them
+// in maybe; null where there is none.
+xla::HloDotInstruction* SummedProduct(xla::HloInstruction& instruction) {
+  if (!IsPlainSum(instruction)) return nullptr;
+  xla::HloInstruction* summed = instruction.mutable_operand(0);
+  if (IsWidening(*summed) && summed->user_count() == 1) summed = summed->mutable_operand(0);
+  auto* dot = xla::DynCast<xla::HloDotInstruction>(summed);
+  if (dot == nullptr || dot->user_count() != 1) return nullptr;
   // The batches are a dot's leading dimensions.
   const int64_t batches = dot->dot_dimension_numbers().lhs_batch_dimensions_size();
   const bool are_batches = absl::c_all_of(instruction.dimensions(),
@@ -54,12 +64,11 @@ absl::StatusOr<bool> BatchSum::RunImpl(
   bool changed = false;
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     for (xla::HloInstruction* sum : computation->MakeInstructionPostOrder()) {
-      const xla::HloDotInstruction* dot = SummedProduct(*sum);
+      xla::HloDotInstruction* const dot = SummedProduct(*sum);
       if (dot == nullptr) continue;
-      xla::HloInstruction* const product = sum->mutable_operand(0);
       ONEXPU_RETURN_IF_ERROR(computation->ReplaceWithNewInstruction(
           sum, xla::HloInstruction::CreateDot(
-                   sum->shape(), product->mutable_operand(0), product->mutable_operand(1),
+                   sum->shape(), dot->mutable_operand(0), dot->mutable_operand(1),
                    Contracted(dot->dot_dimension_numbers(), *sum), dot->precision_config())));
       changed = true;
     }

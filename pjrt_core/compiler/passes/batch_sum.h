@@ -1,5 +1,6 @@
 // Makes one product of a sum over a product's batches: the gradient of weights that all batches
-// share is `sum_b x[b]^T y[b]`, which contracts the batches, too.
+// share is `sum_b x[b]^T y[b]`, which contracts the batches, too. A sum in f32 of products in 16
+// bits becomes a product with a result in f32: what was rounded in between is not.
 //
 // To be run on simplified modules, before the decomposer of dots, which makes one dimension of
 // several that are contracted. Thread-compatible, as every pass.
