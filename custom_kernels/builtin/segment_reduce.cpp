@@ -33,7 +33,8 @@ inline V combine(V a, V b) {
   return a + b;
 }
 
-// How many rows: a CPU's driver calls a function for 64 bits, also where nobody divides.
+// How many rows, as a float. Not from 64 bits at once: for that the CPU driver's compiler calls a
+// function, and moves the call to where nobody divides.
 template <typename S>
 inline S number(std::int64_t count) {
   if constexpr (std::is_integral_v<S>) return S(count);

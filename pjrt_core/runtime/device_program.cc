@@ -299,8 +299,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
-  // What has come to an end before is in nobody's way.
-  if (weight_.wants_idle_device() && !device_.compute().IsIdle()) device_.compute().Poll();
+  Submission::MakeWayFor(weight_, device_);
   return device_.WithPatience([&] {
     // Both go after the lock: what they hold may run callbacks of users.
     Execution execution;

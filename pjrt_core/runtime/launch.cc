@@ -138,6 +138,8 @@ absl::StatusOr<std::shared_ptr<LaunchSite>> MakeSite(
   return site;
 }
 
+constexpr size_t kMostKeyBytes = 4096;
+
 // The site of launches like this one.
 absl::StatusOr<std::shared_ptr<LaunchSite>> FindSite(
     const FfiHandler& handler, SyclDevice& device,
@@ -148,14 +150,17 @@ absl::StatusOr<std::shared_ptr<LaunchSite>> FindSite(
   AppendBytes(&handler, key);
   AppendBytes(operands.size(), key);
   for (const auto& operand : operands) AppendShape(operand->shape(), key);
+  AppendBytes(result_types.size(), key);
   for (const LaunchResultType& type : result_types) AppendShape(type.shape, key);
   if (attributes != nullptr) FfiAttributes::AppendKey(*attributes, key);
   if (std::shared_ptr<LaunchSite> known = device.launch_sites().Find(key)) return known;
+  const std::string own_key = key;  // a handler's instantiate stage may launch something
+  if (key.size() > kMostKeyBytes) key = std::string();
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<LaunchSite> made,
                           MakeSite(handler, device, operands, result_types, attributes));
-  // One that stages its operands keeps the memory for that.
-  if (made->site.blocking()) return made;
-  return device.launch_sites().Add(key, std::move(made));
+  // Not what holds much memory: attributes, or the pinned memory that operands are staged in.
+  if (made->site.blocking() || own_key.size() > kMostKeyBytes) return made;
+  return device.launch_sites().Add(own_key, std::move(made));
 }
 
 // One submission of the call. An error before it leaves everything as it was.
@@ -253,6 +258,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
   auto call = std::make_shared<LaunchCall>();
   ONEXPU_ASSIGN_OR_RETURN(call->site,
                           FindSite(handler, sycl_device, operands, result_types, attributes));
+  Submission::MakeWayFor(call->site->weight, sycl_device);
   ONEXPU_ASSIGN_OR_RETURN(
       std::vector<std::shared_ptr<Buffer>> results,
       sycl_device.WithPatience([&] { return Submit(sycl_device, call, operands, result_types); }));

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/hash/hash.h"
+
 namespace onexpu {
 
 LaunchSites::Generation LaunchSites::Insert(absl::string_view key,
@@ -31,8 +33,21 @@ std::shared_ptr<LaunchSite> LaunchSites::Add(absl::string_view key,
   Generation gone;
   absl::MutexLock lock(&mutex_);
   if (const auto young = young_.find(key); young != young_.end()) return young->second;
-  gone = Insert(key, site);
+  const size_t hash = absl::HashOf(key);
+  size_t& seen = seen_[hash % seen_.size()];
+  if (seen == hash) {
+    gone = Insert(key, site);
+  } else {
+    seen = hash;
+  }
   return site;
+}
+
+void LaunchSites::Clear() {
+  Generation young, old;
+  absl::MutexLock lock(&mutex_);
+  young.swap(young_);
+  old.swap(old_);
 }
 
 }  // namespace onexpu

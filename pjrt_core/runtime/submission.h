@@ -51,6 +51,12 @@ class Submission {
  public:
   explicit Submission(SyclDevice& device) : device_(device) {}
 
+  // Before the lock is taken: completes what has come to an end, where this work would go to the
+  // caller's queue if nothing were before it.
+  static void MakeWayFor(const Weight& weight, SyclDevice& device) {
+    if (weight.wants_idle_device() && !device.compute().IsIdle()) device.compute().Poll();
+  }
+
   // The work reads the buffer: its address. A buffer that is an error poisons the work.
   absl::StatusOr<char*> Read(const DeviceBuffer& buffer);
   char* Read(const DeviceBuffer::Contents& contents);

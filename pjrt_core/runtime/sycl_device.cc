@@ -222,6 +222,7 @@ void SyclDevice::CompleteFinished() {
 
 void SyclDevice::ReleaseUnused() {
   CompleteFinished();
+  launch_sites_.Clear();
   device_pool_->Trim();
   pinned_pool_->Trim();
 }

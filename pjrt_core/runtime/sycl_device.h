@@ -171,7 +171,7 @@ class SyclDevice final : public Device {
   absl::Mutex ordered_mutex_;
   absl::flat_hash_map<void*, MemoryPool::Block*> ordered_ ABSL_GUARDED_BY(ordered_mutex_);
 
-  LaunchSites launch_sites_;  // goes first: handlers' states may hold what is above
+  LaunchSites launch_sites_;
 };
 
 }  // namespace onexpu

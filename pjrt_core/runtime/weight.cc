@@ -38,9 +38,10 @@ constexpr int64_t kLongOnCaller = 50'000;
 }  // namespace
 
 void Weight::ObserveOnDevice(int64_t elapsed) {
-  if (elapsed < kProofNanoseconds) is_proven_.store(true, std::memory_order_relaxed);
+  const bool is_proof = elapsed < kProofNanoseconds;
+  if (is_proof) is_proven_.store(true, std::memory_order_relaxed);
   if (place_.load(std::memory_order_relaxed) != Place::kTryingDevice) return;
-  if (is_proven() && is_tiny_.load(std::memory_order_relaxed)) return TryCaller(kHopNanoseconds);
+  if (is_proof && is_tiny_.load(std::memory_order_relaxed)) return TryCaller(kHopNanoseconds);
   if (!IsTried(elapsed)) return;
   const int64_t median = Median();
   if (median < kCallerNanoseconds) return TryCaller(median);

@@ -1,7 +1,8 @@
-// How long the runs of one Program take, and where they are best run. Thread-safe.
+// How long the runs of one Program take, or of eager launches alike, and where they are best run.
+// Thread-safe.
 //
 // An estimate, and what experience makes of it. Work passes for light only after a run has shown
-// it: a wrong estimate must not make anybody wait who only asked.
+// it, unless its estimate is trusted: a wrong one must not make anybody wait who only asked.
 //
 // Where the device has a caller's queue (caller_queue.h), work that follows any queue may run on
 // the thread that submits it: without a thread hop and with a third of the cost of a command, but

@@ -122,6 +122,18 @@ TEST(Weight, ATrustedEstimateNeedsNoRun) {
   EXPECT_TRUE(weight.is_light());
 }
 
+// Small operands say little of what a kernel does.
+TEST(Weight, TrustSendsNothingLongToTheCaller) {
+  Weight weight(kTinyEstimate);
+  weight.TrustEstimate();
+  weight.AllowCaller(/*always=*/false);
+  for (int i = 0; i < kTrials; ++i) {
+    EXPECT_FALSE(weight.prefers_caller());
+    weight.ObserveOnDevice(50'000 * kMicrosecond);
+  }
+  Rest(weight, 1 << 16);
+}
+
 TEST(Weight, ADeviceWithoutCallersQueueIsNotTried) {
   Weight weight(kEstimate);
   for (int i = 0; i < 1 << 12; ++i) weight.ObserveResting();

@@ -113,6 +113,11 @@ ffi::ErrorOr<std::unique_ptr<State>> MakeState(int32_t byte) {
   return std::make_unique<State>(byte);
 }
 XLA_FFI_DEFINE_HANDLER(kMakeState, MakeState, ffi::Ffi::BindInstantiate().Attr<int32_t>("byte"));
+ffi::ErrorOr<std::unique_ptr<State>> MakeStateFromArray(ffi::Span<const int32_t> bytes) {
+  return std::make_unique<State>(bytes[bytes.size() - 1]);
+}
+XLA_FFI_DEFINE_HANDLER(kMakeStateFromArray, MakeStateFromArray,
+                       ffi::Ffi::BindInstantiate().Attr<ffi::Span<const int32_t>>("bytes"));
 ffi::Error Fill(sycl::queue* queue, State* state, ffi::Result<ffi::AnyBuffer> y) {
   queue->memset(y->untyped_data(), state->byte, y->size_bytes());
   return ffi::Error::Success();
@@ -378,12 +383,13 @@ TEST_F(FfiStateTest, LaunchesAlikeShareOneState) {
     EXPECT_THAT(Download(*results->front()),
                 Each(std::bit_cast<float>(static_cast<uint32_t>(byte) * 0x01010101u)));
   };
-  EXPECT_EQ(MadeBy([&] {
-              for (int i = 0; i < 5; ++i) expect_fill(0x3f, 2);
-            }),
-            1);
-  EXPECT_EQ(MadeBy([&] { expect_fill(0x40, 2); }), 1);  // another attribute
-  EXPECT_EQ(MadeBy([&] { expect_fill(0x3f, 3); }), 1);  // another shape
+  const auto expect_fills = [&](int32_t byte, int64_t size) {
+    for (int i = 0; i < 5; ++i) expect_fill(byte, size);
+  };
+  // What came once may not come again.
+  EXPECT_EQ(MadeBy([&] { expect_fills(0x3f, 2); }), 2);
+  EXPECT_EQ(MadeBy([&] { expect_fills(0x40, 2); }), 2);  // another attribute
+  EXPECT_EQ(MadeBy([&] { expect_fills(0x3f, 3); }), 2);  // another shape
   EXPECT_EQ(MadeBy([&] {
               expect_fill(0x40, 2);
               expect_fill(0x3f, 2);
@@ -430,14 +436,79 @@ TEST_F(FfiStateTest, NotAllStatesAreKept) {
   constexpr int kSizes = 2000;
   const int made = MadeBy([&] {
     for (int size = 1; size <= kSizes; ++size) {
-      ASSERT_TRUE(LaunchFill(*fill, 0x3f, size).ok());
+      for (int i = 0; i < 3; ++i) ASSERT_TRUE(LaunchFill(*fill, 0x3f, size).ok());
       ASSERT_TRUE(LaunchFill(*fill, 0x40, 1).ok());
     }
   });
-  EXPECT_EQ(made, kSizes + 1);
+  EXPECT_EQ(made, 2 * kSizes + 2);
   ASSERT_TRUE(device_->Synchronize().ok());
   EXPECT_LE(State::alive, 1024);
-  EXPECT_GT(State::alive, 0);
+  EXPECT_GT(State::alive, 500);
+}
+
+TEST_F(FfiStateTest, WhatIsLaunchedOnceIsNotKept) {
+  FfiHandler handler = Handler("test.fill_once", kFill);
+  handler.instantiate = kMakeState;
+  const FfiHandler* fill = Register(handler);
+  const int before = State::alive;
+  for (int size = 1; size <= 100; ++size) ASSERT_TRUE(LaunchFill(*fill, 0x3f, size).ok());
+  ASSERT_TRUE(device_->Synchronize().ok());
+  EXPECT_EQ(State::alive, before);
+}
+
+// Launches something itself, as often as to be remembered.
+const FfiHandler* inner_handler = nullptr;
+Device* inner_device = nullptr;
+ffi::ErrorOr<std::unique_ptr<State>> MakeStateWithLaunches(int32_t byte) {
+  for (int i = 0; i < 3; ++i) {
+    const LaunchResultType type{ArrayShape::RowMajor(program::ElementType::F32, {7})};
+    if (!Launch(*inner_handler, inner_device, {}, {type}, nullptr).ok())
+      return ffi::Unexpected(ffi::Error::Internal("no inner launch"));
+  }
+  return std::make_unique<State>(byte);
+}
+XLA_FFI_DEFINE_HANDLER(kMakeStateWithLaunches, MakeStateWithLaunches,
+                       ffi::Ffi::BindInstantiate().Attr<int32_t>("byte"));
+XLA_FFI_DEFINE_HANDLER(
+    kSetToZero,
+    [](sycl::queue* queue, ffi::Result<ffi::AnyBuffer> y) {
+      queue->memset(y->untyped_data(), 0, y->size_bytes());
+      return ffi::Error::Success();
+    },
+    ffi::Ffi::Bind().Ctx<ffi::PlatformStream<sycl::queue*>>().Ret<ffi::AnyBuffer>());
+
+TEST_F(FfiStateTest, AnInstantiateStageMayLaunch) {
+  inner_handler = Register(Handler("test.set_to_zero", kSetToZero));
+  inner_device = device_;
+  FfiHandler handler = Handler("test.fill_after_launches", kFill);
+  handler.instantiate = kMakeStateWithLaunches;
+  const FfiHandler* fill = Register(handler);
+  for (int i = 0; i < 4; ++i) {
+    auto results = LaunchFill(*fill, 0x3f, 2);
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_THAT(Download(*results->front()), Each(std::bit_cast<float>(0x3f3f3f3f)));
+  }
+}
+
+TEST_F(FfiStateTest, LongAttributesAreNotKept) {
+  FfiHandler handler = Handler("test.fill_from_array", kFill);
+  handler.instantiate = kMakeStateFromArray;
+  const FfiHandler* fill = Register(handler);
+  std::vector<int32_t> bytes(4096, 0x3f);
+  XLA_FFI_Array array = {XLA_FFI_DataType_S32, bytes.size(), bytes.data()};
+  XLA_FFI_ByteSpan name = {"bytes", 5};
+  XLA_FFI_AttrType type = XLA_FFI_AttrType_ARRAY;
+  XLA_FFI_ByteSpan* names = &name;
+  void* values = &array;
+  const XLA_FFI_Attrs attributes = {XLA_FFI_Attrs_STRUCT_SIZE, nullptr, 1, &type, &names, &values};
+  const int before = State::alive;
+  for (int i = 0; i < 4; ++i) {
+    auto results = Launch(*fill, device_, {}, {Floats(2)}, &attributes);
+    ASSERT_TRUE(results.ok()) << results.status();
+    EXPECT_THAT(Download(*results->front()), Each(std::bit_cast<float>(0x3f3f3f3f)));
+  }
+  ASSERT_TRUE(device_->Synchronize().ok());
+  EXPECT_EQ(State::alive, before);
 }
 
 TEST_F(FfiStateTest, MissingStateIsAnError) {

@@ -63,12 +63,16 @@ typedef struct OnexpuLaunchArgs {
   PJRT_Buffer** results;            // out, num_results; owned by the caller
 } OnexpuLaunchArgs;
 
-// Allocates the results, calls the handler in the device's order and returns without waiting for
-// the device. Launches alike (device, handler, shapes, attributes) share one call of the handler's
-// instantiate stage, and its state, which lives until some hundreds of others have been launched. A
-// handler's error is returned, and poisons the results when it comes later (launcher thread).
-// Data-dependent sizes: the handler fills an upper bound and a count in pinned host memory; the
-// caller awaits the count and takes a prefix view.
+// Allocates the results, calls the handler in the device's order and returns when it has submitted
+// its work, without waiting for the device; small work of a handler that follows the queue may have
+// run then, on this thread. A handler's error is returned, and poisons the results when it comes
+// later (launcher thread). Data-dependent sizes: the handler fills an upper bound and a count in
+// pinned host memory; the caller awaits the count and takes a prefix view.
+//
+// What a handler's instantiate stage makes follows from the shapes and the attributes' values alone:
+// it may serve later launches on the device that have the same (never with HOST_OPERANDS). It is
+// deleted on any thread, when it has not been used for some hundreds of other launches or the last
+// client goes.
 typedef PJRT_Error* OnexpuLaunchFn(OnexpuLaunchArgs* args);
 
 // A buffer of `dimensions` over the leading bytes of `buffer`'s memory (row-major), sharing
@@ -90,8 +94,7 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //
 // A registered kernel is called through the target "onexpu.kernel" with the attributes
 //   kernel: string            the key given here
-//   global_size, local_size: array<i64>, 1 to 3 dimensions, slowest first; an empty local_size
-//   leaves
+//   global_size, local_size: array<i64>, 1 to 3 dimensions, slowest first; an empty local_size leaves
 //                             it to the device
 //   scalars: array<u8>        packed kernel scalar arguments in order, each as `scalar_sizes` says
 //                             (may be absent)
@@ -99,8 +102,8 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //                             or -1 (may be absent). A result that the caller put elsewhere gets a
 //                             copy of the operand first.
 //   zeroed: array<i64>        results that are set to zero before the kernel runs (may be absent)
-// Arguments of the entry point: every operand pointer, every result pointer but those in place,
-// then the scalars.
+// Arguments of the entry point: every operand pointer, every result pointer but those in place, then
+// the scalars.
 typedef struct OnexpuRegisterKernelArgs {
   size_t struct_size;
   const char*
