@@ -21,12 +21,11 @@
 #include "pjrt_core/runtime/sycl_device.h"
 #include "pjrt_core/runtime/weight.h"
 #include "tests/runtime/test_program.h"
-#include "xla/ffi/api/ffi.h"
+#include "tests/thunks/ffi_fixture.h"
 
 namespace onexpu {
 namespace {
 
-namespace ffi = ::xla::ffi;
 using ::testing::Each;
 using ::testing::ElementsAre;
 
@@ -149,16 +148,6 @@ TEST_F(CallerQueue, WorkThatRestsComesBack) {
   EXPECT_TRUE(weight->wants_time());
   ASSERT_TRUE(Device().Synchronize().ok());
 }
-
-ffi::Error Copy(sycl::queue* queue, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> y) {
-  queue->memcpy(y->untyped_data(), x.untyped_data(), x.size_bytes());
-  return ffi::Error::Success();
-}
-XLA_FFI_DEFINE_HANDLER(kCopy, Copy,
-                       ffi::Ffi::Bind()
-                           .Ctx<ffi::PlatformStream<sycl::queue*>>()
-                           .Arg<ffi::AnyBuffer>()
-                           .Ret<ffi::AnyBuffer>());
 
 // Of handlers that promise to use nothing but the queue that they are given.
 TEST_F(CallerQueue, LaunchesAreCompleteOnReturn) {
