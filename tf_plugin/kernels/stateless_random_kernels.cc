@@ -164,10 +164,10 @@ class StatelessRandomKernel final : public OpKernel {
             xla::Reshape(xla::SliceInDim(bounds, place, place + 1, 1, 0), {}), type);
       };
       const auto sizes = shape.dim_sizes();
-      const xla::XlaOp numbers = ThreeFryNumbers(
+      const xla::RngOutput numbers = ThreeFryNumbers(
           op_.distribution, first, second, is_bounded ? bound(0) : xla::XlaOp(),
           is_bounded ? bound(1) : xla::XlaOp(), xla::ShapeUtil::MakeShape(type, sizes));
-      return builder.Build(numbers);
+      return builder.Build(numbers.value);
     };
     const std::string name =
         absl::StrCat("threefry ", op_.distribution, " ", xla::PrimitiveType_Name(type), " ",

@@ -29,6 +29,7 @@ void RegisterTranslations() {
   RegisterSingularValues();
   RegisterSparseSegments();
   RegisterSpecialFunctions();
+  RegisterStatefulRandom();
   RegisterStatelessRandom();
   RegisterStridedSliceUpdates();
   RegisterTopK();

@@ -6,20 +6,18 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/framework/rng_alg.h"
+#include "tf_plugin/translations/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
-#include "tf_plugin/translations/threefry.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/dynamic_shaped_ops.h"
 #include "xla/hlo/builder/xla_builder.h"
-#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -44,13 +42,8 @@ XlaOp Joined(XlaOp low, XlaOp high) {
   return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
 }
 
-struct Stream {
-  XlaOp key;      // u64[1]
-  XlaOp counter;  // u64[2]
-};
-
 // The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
-Stream StreamOf(XlaOp seed) {
+RandomStream StreamOf(XlaOp seed) {
   constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
   xla::XlaBuilder* const builder = seed.builder();
   const XlaOp state =
@@ -70,7 +63,7 @@ Stream StreamOf(XlaOp seed) {
 }
 
 // The stream of the seed that is the input of this number.
-absl::StatusOr<Stream> StreamOfInput(XlaOpKernelContext* context, int input) {
+absl::StatusOr<RandomStream> StreamOfInput(XlaOpKernelContext* context, int input) {
   const TensorShape shape = context->InputShape(input);
   if (shape == TensorShape({2})) return StreamOf(context->Input(input));
   return absl::InvalidArgumentError(
@@ -84,7 +77,7 @@ class SeedTranslation final : public XlaOpKernel {
 
   void Compile(XlaOpKernelContext* context) override {
     if (context->num_inputs() == 1) {
-      const absl::StatusOr<Stream> stream = StreamOfInput(context, 0);
+      const absl::StatusOr<RandomStream> stream = StreamOfInput(context, 0);
       OP_REQUIRES_OK(context, stream.status());
       context->SetOutput(0, stream->key);
       context->SetOutput(1, stream->counter);
@@ -123,7 +116,8 @@ class NumbersTranslation final : public XlaOpKernel {
             std::find_if(std::begin(kDistributions), std::end(kDistributions),
                          [&](const Distribution& entry) { return type_string() == entry.op; })
                 ->name),
-        is_seeded_(!absl::EndsWith(type_string(), "V2")) {
+        is_seeded_(!absl::EndsWith(type_string(), "V2")),
+        is_bounded_(absl::string_view(distribution_) == "integers") {
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
   }
 
@@ -139,20 +133,15 @@ class NumbersTranslation final : public XlaOpKernel {
         context->ConstantInputAsShape(0, &bound, xla::ValueInferenceMode::kUpperBound));
     int64_t algorithm = tensorflow::RNG_ALG_PHILOX;
     if (!is_seeded_) TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(3, &algorithm));
-    TF_ASSIGN_OR_RETURN(const Stream stream, StreamFor(context, algorithm));
+    TF_ASSIGN_OR_RETURN(const RandomStream stream, StreamFor(context, algorithm));
     xla::Shape shape;
     TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(type_, bound, &shape));
-    XlaOp numbers;
-    if (bound.num_elements() == 0) {
-      numbers = xla::Zeros(context->builder(), shape);
-    } else if (algorithm == tensorflow::RNG_ALG_THREEFRY) {
-      const bool is_bounded = context->num_inputs() > kFirstBound;
-      numbers = ThreeFryNumbers(distribution_, stream.key, stream.counter,
-                                is_bounded ? context->Input(kFirstBound) : XlaOp(),
-                                is_bounded ? context->Input(kFirstBound + 1) : XlaOp(), shape);
-    } else {
-      TF_ASSIGN_OR_RETURN(numbers, PhiloxNumbers(context, stream, shape));
+    std::optional<RandomBounds> bounds;
+    // TensorFlow takes any bounds where there is nothing to draw.
+    if (is_bounded_ && bound.num_elements() > 0) {
+      TF_ASSIGN_OR_RETURN(bounds, BoundsOf(context, is_seeded_ ? 2 : 4));
     }
+    XlaOp numbers = RandomNumbers(distribution_, algorithm, stream, bounds, shape).value;
     if (!context->ConstantInputAsShape(0, &exact).ok()) {
       TF_ASSIGN_OR_RETURN(numbers, xla::SetAllDimensionSizes(&context->value_inference(), numbers,
                                                              context->Input(0)));
@@ -161,72 +150,22 @@ class NumbersTranslation final : public XlaOpKernel {
     return absl::OkStatus();
   }
 
-  absl::StatusOr<Stream> StreamFor(XlaOpKernelContext* context, int64_t algorithm) const {
+  absl::StatusOr<RandomStream> StreamFor(XlaOpKernelContext* context, int64_t algorithm) const {
     if (is_seeded_) return StreamOfInput(context, 1);
-    if (algorithm < tensorflow::RNG_ALG_PHILOX || algorithm > tensorflow::RNG_ALG_AUTO_SELECT) {
-      return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", algorithm));
-    }
+    TF_ASSIGN_OR_RETURN(const int64_t words, CounterWords(algorithm));
     const TensorShape key = context->InputShape(1), counter = context->InputShape(2);
-    const int64_t words = algorithm == tensorflow::RNG_ALG_THREEFRY ? 1 : 2;
     if (key != TensorShape({1}) || counter.dims() != 1 || counter.dim_size(0) < words) {
       return absl::InvalidArgumentError(
           absl::StrCat("key must have shape [1] and counter at least [", words, "], not ",
                        key.DebugString(), " and ", counter.DebugString()));
     }
-    return Stream{xla::BitcastConvertType(context->Input(1), xla::U64),
-                  xla::BitcastConvertType(context->Input(2), xla::U64)};
+    return RandomStream{xla::BitcastConvertType(context->Input(1), xla::U64),
+                        xla::BitcastConvertType(context->Input(2), xla::U64)};
   }
-
-  // Numbers in [low, high) of the bounds: a remainder, as everywhere in TensorFlow.
-  absl::StatusOr<XlaOp> Bounded(XlaOpKernelContext* context, XlaOp bits) const {
-    const int first = is_seeded_ ? 2 : kFirstBound;
-    for (const int input : {first, first + 1}) {
-      if (context->InputShape(input).dims() == 0) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("minval and maxval must be scalars, got shape ",
-                       context->InputShape(input).DebugString()));
-    }
-    int64_t lowest = 0, end = 0;
-    if (context->ConstantInputAsIntScalar(first, &lowest).ok() &&
-        context->ConstantInputAsIntScalar(first + 1, &end).ok() && lowest >= end) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
-    }
-    TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->builder()->GetShape(bits));
-    const XlaOp low = xla::BitcastConvertType(context->Input(first), shape.element_type());
-    const XlaOp high = xla::BitcastConvertType(context->Input(first + 1), shape.element_type());
-    return xla::Add(xla::Rem(bits, high - low), low);
-  }
-
-  absl::StatusOr<XlaOp> PhiloxNumbers(XlaOpKernelContext* context, const Stream& stream,
-                                      const xla::Shape& shape) const {
-    const bool is_bounded = absl::string_view(distribution_) == "integers";
-    if (!is_bounded) return Call(stream, distribution_, shape);
-    xla::Shape unsigned_shape = shape;
-    unsigned_shape.set_element_type(xla::primitive_util::UnsignedIntegralTypeForBitWidth(
-        xla::primitive_util::BitWidth(shape.element_type())));
-    TF_ASSIGN_OR_RETURN(const XlaOp numbers,
-                        Bounded(context, Call(stream, "bits", unsigned_shape)));
-    return xla::BitcastConvertType(numbers, shape.element_type());
-  }
-
-  static XlaOp Call(const Stream& stream, absl::string_view distribution, const xla::Shape& shape) {
-    const std::string attributes = absl::StrCat(
-        "{distribution = \"", distribution,
-        "\", key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64, low = 0 : i64, "
-        "high = 0 : i64}");
-    return xla::CustomCall(stream.key.builder(), "onexpu.random", {stream.key, stream.counter},
-                           shape, attributes, /*has_side_effect=*/false,
-                           /*output_operand_aliasing=*/{},
-                           /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
-                           xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
-  }
-
-  // Of the ops that have key, counter and algorithm.
-  static constexpr int kFirstBound = 4;
 
   const char* const distribution_;
   const bool is_seeded_;
+  const bool is_bounded_;
   DataType type_;
 };
 

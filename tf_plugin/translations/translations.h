@@ -31,6 +31,7 @@ void RegisterSecondPoolingGradients();
 void RegisterSingularValues();
 void RegisterSparseSegments();
 void RegisterSpecialFunctions();
+void RegisterStatefulRandom();
 void RegisterStatelessRandom();
 void RegisterStridedSliceUpdates();
 void RegisterTopK();

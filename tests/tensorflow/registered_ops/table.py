@@ -65,9 +65,7 @@ UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 # Numbers that differ from call to call, or come from another generator than the CPU's: shapes and types are compared.
 RANDOM = {
     "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
-    "StatefulStandardNormalV2", "StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt",
-    "StatefulUniformInt", "StatelessMultinomial", "StatelessParameterizedTruncatedNormal",
-    "StochasticCastToInt", "TruncatedNormal",
+    "StatelessMultinomial", "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
 }  # fmt: skip
 
 # Programs of TensorFlow's choose another generator, on every device, and their lists keep all of their places.
@@ -91,6 +89,7 @@ WITHOUT_REFERENCE = {
         ),
         _ALL,
     ),
+    "StatefulUniformInt": _UNSIGNED,
     "Where": {tf.float16},
     "_TensorToHashBucketFast": _UNSIGNED,
 }  # fmt: skip
@@ -132,10 +131,7 @@ ODD_TYPES["Round"] = {tf.int8, tf.int16, tf.int32, tf.int64}
 ODD_TYPES["Svd"] = {tf.float16}
 ODD_TYPES["XlaSelfAdjointEig"] = ODD_TYPES["XlaSvd"] = {*_COMPLEX, tf.float16, tf.float64}
 
-# Types that are not there yet: UNIMPLEMENTED. tf.random.Generator calls the stateless ops, which have them.
-TYPE_GAPS = {"StatefulTruncatedNormal": {tf.float16}, "StatefulUniform": {tf.float16}}
-
-# The same of an op and a mode, and why.
+# What is not there in a mode, and why: UNIMPLEMENTED.
 _DYNAMIC = "a program's results have fixed shapes"
 GAPS = {
     ("Bitcast", "eager"): "XLA has no Bitcast of complex numbers",

@@ -1,0 +1,100 @@
+#include "tf_plugin/translations/random_numbers.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tensorflow/core/framework/rng_alg.h"
+#include "tensorflow/core/framework/tensor_shape.h"
+#include "tf_plugin/translations/threefry.h"
+#include "xla/hlo/builder/lib/arithmetic.h"
+#include "xla/hlo/builder/lib/constants.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::XlaOpKernelContext;
+using ::xla::XlaOp;
+
+constexpr uint64_t kBlocksPerElement = 256;
+
+XlaOp Call(const RandomStream& stream, absl::string_view distribution, const xla::Shape& shape) {
+  const std::string attributes =
+      absl::StrCat("{distribution = \"", distribution,
+                   "\", key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64, "
+                   "low = 0 : i64, high = 0 : i64}");
+  return xla::CustomCall(stream.key.builder(), "onexpu.random", {stream.key, stream.counter}, shape,
+                         attributes, /*has_side_effect=*/false,
+                         /*output_operand_aliasing=*/{},
+                         /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
+                         xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+}
+
+// Numbers in [low, high): a remainder, as everywhere in TensorFlow.
+XlaOp PhiloxIntegers(const RandomStream& stream, const RandomBounds& bounds,
+                     const xla::Shape& shape) {
+  const xla::PrimitiveType type = shape.element_type();
+  const xla::PrimitiveType unsigned_type =
+      xla::primitive_util::UnsignedIntegralTypeForBitWidth(xla::primitive_util::BitWidth(type));
+  const XlaOp bits = Call(stream, "bits", xla::ShapeUtil::ChangeElementType(shape, unsigned_type));
+  const XlaOp low = xla::BitcastConvertType(bounds.low, unsigned_type);
+  const XlaOp high = xla::BitcastConvertType(bounds.high, unsigned_type);
+  return xla::BitcastConvertType(xla::Add(xla::Rem(bits, high - low), low), type);
+}
+
+// The counter, u64[2], after numbers for so many elements: a sum of 128 bits.
+XlaOp CounterAfter(XlaOp counter, int64_t elements) {
+  const XlaOp low = xla::SliceInDim(counter, 0, 1, 1, 0);
+  const XlaOp high = xla::SliceInDim(counter, 1, 2, 1, 0);
+  const XlaOp sum = low + xla::ScalarLike(low, static_cast<uint64_t>(elements) * kBlocksPerElement);
+  const XlaOp carry = xla::ConvertElementType(xla::Lt(sum, low), xla::U64);
+  return xla::ConcatInDim(counter.builder(), {sum, high + carry}, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> CounterWords(int64_t algorithm) {
+  switch (algorithm) {
+    case tensorflow::RNG_ALG_THREEFRY:
+      return 1;
+    case tensorflow::RNG_ALG_PHILOX:
+    case tensorflow::RNG_ALG_AUTO_SELECT:
+      return 2;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat("Unsupported algorithm id: ", algorithm));
+  }
+}
+
+absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {
+  for (const int input : {low, low + 1}) {
+    const tensorflow::TensorShape shape = context->InputShape(input);
+    if (shape.dims() == 0) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("minval and maxval must be scalars, got shape ", shape.DebugString()));
+  }
+  int64_t lowest = 0, end = 0;
+  if (context->ConstantInputAsIntScalar(low, &lowest).ok() &&
+      context->ConstantInputAsIntScalar(low + 1, &end).ok() && lowest >= end) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
+  }
+  return RandomBounds{context->Input(low), context->Input(low + 1)};
+}
+
+xla::RngOutput RandomNumbers(absl::string_view distribution, int64_t algorithm,
+                             const RandomStream& stream, const std::optional<RandomBounds>& bounds,
+                             const xla::Shape& shape) {
+  const bool is_threefry = algorithm == tensorflow::RNG_ALG_THREEFRY;
+  const XlaOp counter = xla::SliceInDim(stream.counter, 0, is_threefry ? 1 : 2, 1, 0);
+  const int64_t elements = xla::ShapeUtil::ElementsIn(shape);
+  if (elements == 0) return {xla::Zeros(stream.key.builder(), shape), counter};
+  if (is_threefry) {
+    return ThreeFryNumbers(distribution, stream.key, counter, bounds ? bounds->low : XlaOp(),
+                           bounds ? bounds->high : XlaOp(), shape);
+  }
+  return {bounds ? PhiloxIntegers(stream, *bounds, shape) : Call(stream, distribution, shape),
+          CounterAfter(counter, elements)};
+}
+
+}  // namespace onexpu::tf_plugin

@@ -1,0 +1,45 @@
+// Random numbers inside of programs, of a place in a stream: what the translations of the stateless
+// ops and of those with a generator's state share.
+#ifndef TF_PLUGIN_TRANSLATIONS_RANDOM_NUMBERS_H_
+#define TF_PLUGIN_TRANSLATIONS_RANDOM_NUMBERS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
+#include "xla/hlo/builder/lib/prng.h"
+#include "xla/hlo/builder/xla_builder.h"
+#include "xla/shape.h"
+
+namespace onexpu::tf_plugin {
+
+// Where in a stream numbers begin.
+struct RandomStream {
+  xla::XlaOp key;      // u64[1]
+  xla::XlaOp counter;  // u64[2] or more, lowest word first; of ThreeFry one is enough.
+};
+
+// The words of ThreeFry's or Philox's counter; a choice left to the device is Philox.
+// INVALID_ARGUMENT of a number that is no tensorflow::Algorithm.
+absl::StatusOr<int64_t> CounterWords(int64_t algorithm);
+
+// Elements `low` and one more of the inputs, scalars of the result's type. INVALID_ARGUMENT if they
+// are no scalars, or known and without a number between them.
+struct RandomBounds {
+  xla::XlaOp low, high;
+};
+absl::StatusOr<RandomBounds> BoundsOf(tensorflow::XlaOpKernelContext* context, int low);
+
+// The numbers, and the counter behind them, as many words as the algorithm's has. Those of Philox
+// are the ones of TensorFlow's CPU kernels, which count 256 blocks for each element, whatever they
+// take. `distribution` is one of the custom call "onexpu.random"; 'integers' needs bounds.
+xla::RngOutput RandomNumbers(absl::string_view distribution, int64_t algorithm,
+                             const RandomStream& stream, const std::optional<RandomBounds>& bounds,
+                             const xla::Shape& shape);
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_TRANSLATIONS_RANDOM_NUMBERS_H_
