@@ -48,7 +48,7 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        "nms_threshold: f32, min_size: f32, pre_nms_topn: i64",
        "The proposals of a region proposal network."},
       {"onexpu.categorical",
-       "Multinomial",
+       "Multinomial, StatelessMultinomial",
        {nullptr, nullptr, nullptr, CategoricalHandler},
        CategoricalTypes(),
        "key: i64, counter_low: i64, counter_high: i64",

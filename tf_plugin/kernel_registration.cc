@@ -23,7 +23,7 @@ void RegisterKernels() {
   RegisterTensorArrayKernels();
   RegisterCheckNumericsKernel();
   RegisterRandomKernels();
-  RegisterMultinomialKernel();
+  RegisterMultinomialKernels();
   RegisterRandomGammaKernels();
   RegisterBoundedNormalKernels();
   RegisterStatelessRandomKernels();

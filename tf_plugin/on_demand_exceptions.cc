@@ -38,6 +38,7 @@ constexpr Exception kExceptions[] = {
     {"FakeParam", kOwnKernel},
     {"Snapshot", kOwnKernel},
     {"CheckNumerics", kOwnKernel},
+    {"StatelessMultinomial", kOwnKernel},
     {"StatelessRandomUniform", kOwnKernel},
     {"StatelessRandomNormal", kOwnKernel},
     {"StatelessTruncatedNormal", kOwnKernel},

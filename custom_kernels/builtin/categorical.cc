@@ -43,7 +43,8 @@ const Kernels& All() {
 }
 
 absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& logits,
-                  const ffi::AnyBuffer& samples, const PhiloxStream& stream) {
+                  const ffi::RemainingArgs& arguments, const ffi::AnyBuffer& samples,
+                  const PhiloxStream& stream) {
   const auto of_logits = logits.dimensions(), of_samples = samples.dimensions();
   const bool fits = of_logits.size() == 2 && of_samples.size() == 2 &&
                     of_logits[0] == of_samples[0] && of_logits[1] > 0 &&
@@ -58,6 +59,8 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(logits)));
   }
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments);
+  if (!operands.ok()) return operands.status();
   const int64_t drawn = static_cast<int64_t>(samples.element_count());
   if (drawn == 0) return absl::OkStatus();
   CategoricalSizes sizes = {of_logits[0], of_logits[1], of_samples[1], kChunk};
@@ -66,8 +69,8 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
   // So that the sum of all classes stays below 2^63.
   sizes.scale = std::ldexp(1.0f, absl::countl_zero(static_cast<uint64_t>(sizes.classes)) - 1);
 
-  absl::StatusOr<void*> uniform = AllocateScratch(scratch, 2 * drawn * sizeof(float), kName);
-  if (!uniform.ok()) return uniform.status();
+  absl::StatusOr<void*> words = AllocateScratch(scratch, 2 * drawn * sizeof(uint32_t), kName);
+  if (!words.ok()) return words.status();
   absl::StatusOr<void*> sums = AllocateScratch(
       scratch, sizes.rows * sizes.chunks * (kChunk / kGroup) * sizeof(uint64_t), kName);
   if (!sums.ok()) return sums.status();
@@ -78,7 +81,8 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
       AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(uint64_t), kName);
   if (!totals.ok()) return totals.status();
 
-  absl::Status status = FillUniform(queue, stream, static_cast<float*>(*uniform), 2 * drawn);
+  absl::Status status =
+      FillWords(queue, *operands, stream, static_cast<uint32_t*>(*words), 2 * drawn);
   if (!status.ok()) return status;
   const KernelRange each_chunk = ChunksOf(queue, sizes.rows * sizes.chunks, 1).range;
   status = LaunchKernel(queue, *maximum, each_chunk, logits.untyped_data(), *maxima, sizes);
@@ -91,7 +95,7 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
   if (!status.ok()) return status;
   const Chunks walks = WalksOf(queue, drawn, /*size_on_gpu=*/1);
   sizes.walk = walks.size;
-  return LaunchKernel(queue, *All().draw.Find(logits.element_type()), walks.range, *uniform,
+  return LaunchKernel(queue, *All().draw.Find(logits.element_type()), walks.range, *words,
                       logits.untyped_data(), *maxima, *sums, *totals, samples.untyped_data(),
                       sizes);
 }
@@ -104,15 +108,16 @@ XLA_FFI_Error* CategoricalHandler(XLA_FFI_CallFrame* frame) {
           .Ctx<ffi::PlatformStream<sycl::queue*>>()
           .Ctx<ffi::ScratchAllocator>()
           .Arg<ffi::AnyBuffer>()
+          .RemainingArgs()
           .Ret<ffi::AnyBuffer>()
           .Attr<int64_t>("key")
           .Attr<int64_t>("counter_low")
           .Attr<int64_t>("counter_high")
           .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer logits,
-                 ffi::Result<ffi::AnyBuffer> samples, int64_t key, int64_t counter_low,
-                 int64_t counter_high) {
+                 ffi::RemainingArgs stream, ffi::Result<ffi::AnyBuffer> samples, int64_t key,
+                 int64_t counter_low, int64_t counter_high) {
             return ToFfiError(
-                Draw(*queue, scratch, logits, *samples, {key, counter_low, counter_high}));
+                Draw(*queue, scratch, logits, stream, *samples, {key, counter_low, counter_high}));
           })
           .release();
   return handler->Call(frame);

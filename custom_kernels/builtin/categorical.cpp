@@ -68,8 +68,10 @@ inline onexpu::vector<std::int64_t, kGroup> weigh_group(const T* logits, int cou
   return weights;
 }
 
-// The 23 random bits of a number in [0, 1).
-inline std::uint64_t bits(float uniform) { return std::uint64_t(uniform * float(1 << 23)); }
+// A number in [0, 1) of two words, in parts of 2^-64: the 52 bits of TensorFlow's double.
+inline std::uint64_t fraction(const std::uint32_t* words) {
+  return std::uint64_t(words[0]) << 44 | std::uint64_t(words[1]) << 12;
+}
 
 }  // namespace
 
@@ -130,11 +132,12 @@ ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, float* maxima,
   maxima[first] = maximum;
 }
 
-// A work-item per walk over samples, each with two uniform numbers.
+// A work-item per walk over samples, each with two random words.
 template <typename T>
-ONEXPU_KERNEL void categorical_draw(const float* uniform, const T* logits, const float* maxima,
-                                    const std::uint64_t* sums, const std::uint64_t* totals,
-                                    void* samples, CategoricalSizes sizes) {
+ONEXPU_KERNEL void categorical_draw(const std::uint32_t* words, const T* logits,
+                                    const float* maxima, const std::uint64_t* sums,
+                                    const std::uint64_t* totals, void* samples,
+                                    CategoricalSizes sizes) {
   const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
   const std::int64_t end = sycl::min(begin + sizes.walk, sizes.rows * sizes.samples);
   const std::int64_t groups = sizes.chunk / kGroup;
@@ -144,8 +147,7 @@ ONEXPU_KERNEL void categorical_draw(const float* uniform, const T* logits, const
     const std::uint64_t all = chunk_ends[sizes.chunks - 1];
     std::int64_t drawn = sizes.classes;
     if (all > 0) {
-      const std::uint64_t random = bits(uniform[2 * id]) << 41 | bits(uniform[2 * id + 1]) << 18;
-      std::uint64_t number = sycl::mul_hi(random, all);  // below `all`
+      std::uint64_t number = sycl::mul_hi(fraction(words + 2 * id), all);  // below `all`
       const std::int64_t chunk = not_above(chunk_ends, sizes.chunks, number);
       if (chunk > 0) number -= chunk_ends[chunk - 1];
       const std::uint64_t* const group_ends = sums + (row * sizes.chunks + chunk) * groups;

@@ -48,26 +48,6 @@ RandomState StateOf(const PhiloxStream& stream, int64_t elements) {
           elements};
 }
 
-// A stream that operands name: key u64[1] and counter u64[2 or more]; nulls without operands.
-struct StreamOperands {
-  const void* key = nullptr;
-  const void* counter = nullptr;
-};
-
-absl::StatusOr<StreamOperands> StreamFrom(const ffi::RemainingArgs& arguments) {
-  if (arguments.size() == 0) return StreamOperands();
-  if (arguments.size() == 2) {
-    const auto key = arguments.get<ffi::AnyBuffer>(0), counter = arguments.get<ffi::AnyBuffer>(1);
-    if (key.has_value() && counter.has_value() && key->element_type() == ffi::U64 &&
-        counter->element_type() == ffi::U64 && key->element_count() == 1 &&
-        counter->element_count() >= 2) {
-      return StreamOperands{key->untyped_data(), counter->untyped_data()};
-    }
-  }
-  return absl::InvalidArgumentError(
-      "onexpu: random: a stream is a key, uint64[1], and a counter, uint64[2 or more]");
-}
-
 absl::Status Fill(sycl::queue& queue, const ffi::RemainingArgs& arguments,
                   const ffi::AnyBuffer& result, std::string_view distribution,
                   const PhiloxStream& stream, int64_t low, int64_t high) {
@@ -83,7 +63,7 @@ absl::Status Fill(sycl::queue& queue, const ffi::RemainingArgs& arguments,
                                                  DescribeBuffer(result), " of the distribution '",
                                                  name, "'"));
   }
-  absl::StatusOr<StreamOperands> operands = StreamFrom(arguments);
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments);
   if (!operands.ok()) return operands.status();
   if (distribution == "integers" && low == high) {
     return absl::InvalidArgumentError(
@@ -120,7 +100,7 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
             : ": they are made in 64-bit floats, which this device has not; put the op under "
               "tf.device('/CPU:0')"));
   }
-  absl::StatusOr<StreamOperands> operands = StreamFrom(stream);
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(stream);
   if (!operands.ok()) return operands.status();
   if (alphas.element_type() != result.element_type() || count == 0 || elements % count != 0) {
     return absl::InvalidArgumentError(absl::StrCat("onexpu: random: gamma numbers of ",
@@ -200,13 +180,26 @@ absl::Status FillBetween(sycl::queue& queue, const std::array<ffi::AnyBuffer, 4>
 
 }  // namespace
 
-absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
-                         int64_t elements) {
+absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands) {
+  if (operands.size() == 0) return PhiloxOperands();
+  if (operands.size() == 2) {
+    const auto key = operands.get<ffi::AnyBuffer>(0), counter = operands.get<ffi::AnyBuffer>(1);
+    if (key.has_value() && counter.has_value() && key->element_type() == ffi::U64 &&
+        counter->element_type() == ffi::U64 && key->element_count() == 1 &&
+        counter->element_count() >= 2) {
+      return PhiloxOperands{key->untyped_data(), counter->untyped_data()};
+    }
+  }
+  return absl::InvalidArgumentError(
+      "onexpu: random: a stream is a key, uint64[1], and a counter, uint64[2 or more]");
+}
+
+absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,
+                       const PhiloxStream& stream, uint32_t* words, int64_t count) {
   constexpr int64_t kInBlock = 4;
-  return LaunchKernel(queue, *KernelsOf("uniform")->Find(ffi::F32),
-                      {.global = static_cast<size_t>((elements + kInBlock - 1) / kInBlock)},
-                      static_cast<const void*>(nullptr), static_cast<const void*>(nullptr), result,
-                      StateOf(stream, elements));
+  return LaunchKernel(queue, *KernelsOf("bits")->Find(ffi::U32),
+                      {.global = static_cast<size_t>((count + kInBlock - 1) / kInBlock)},
+                      operands.key, operands.counter, words, StateOf(stream, count));
 }
 
 XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame) {

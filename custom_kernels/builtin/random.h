@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "sycl/sycl.hpp"
 #include "xla/ffi/api/c_api.h"
+#include "xla/ffi/api/ffi.h"
 
 namespace onexpu {
 
@@ -17,9 +19,18 @@ struct PhiloxStream {
   int64_t key, counter_low, counter_high;
 };
 
-// Uniform numbers in [0, 1), multiples of 2^-23, four from each block of the stream.
-absl::Status FillUniform(sycl::queue& queue, const PhiloxStream& stream, float* result,
-                         int64_t elements);
+// A stream that operands name instead: key u64[1] and counter u64[2 or more]; nulls without.
+struct PhiloxOperands {
+  const void* key = nullptr;
+  const void* counter = nullptr;
+};
+
+// The stream of operands, none or two. INVALID_ARGUMENT if they are something else.
+absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands);
+
+// Words of 32 random bits, four from each block of the stream.
+absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,
+                       const PhiloxStream& stream, uint32_t* words, int64_t count);
 
 // Operands: key u64[1] and counter u64[2 or more] of Philox 4x32-10, or none, for those of the
 // attributes key, and counter_low and counter_high. Attributes: distribution, 'uniform' in [0, 1),

@@ -20,7 +20,7 @@ void RegisterCropAndResizeKernels();
 void RegisterCheckNumericsKernel();
 void RegisterRandomKernels();
 void RegisterRemoteCallKernel();
-void RegisterMultinomialKernel();
+void RegisterMultinomialKernels();
 void RegisterRandomGammaKernels();
 void RegisterBoundedNormalKernels();
 void RegisterStatelessRandomKernels();

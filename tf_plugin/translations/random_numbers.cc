@@ -1,6 +1,8 @@
 #include "tf_plugin/translations/random_numbers.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/rng_alg.h"
@@ -19,16 +21,40 @@ using ::xla::XlaOp;
 
 constexpr uint64_t kBlocksPerElement = 256;
 
+// Element `index` of a vector, as a scalar.
+XlaOp Element(XlaOp vector, int64_t index) {
+  return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
+}
+
+XlaOp Joined(XlaOp low, XlaOp high) {
+  const XlaOp wide = xla::ConvertElementType(high, xla::U64);
+  return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
+}
+
+// The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
+RandomStream StreamOf(XlaOp seed) {
+  constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
+  xla::XlaBuilder* const builder = seed.builder();
+  const XlaOp state =
+      xla::ConcatInDim(builder,
+                       {xla::ConstantR1<uint64_t>(builder, {kMixingKey}),
+                        // Narrow seeds keep their sign, as in TensorFlow.
+                        xla::BitcastConvertType(xla::ConvertElementType(seed, xla::S64), xla::U64)},
+                       0);
+  const XlaOp mixed =
+      xla::GetTupleElement(xla::RngBitGenerator(xla::RandomAlgorithm::RNG_PHILOX, state,
+                                                xla::ShapeUtil::MakeShape(xla::U32, {4})),
+                           1);
+  const XlaOp high = Joined(Element(mixed, 2), Element(mixed, 3));
+  return {xla::Reshape(Joined(Element(mixed, 0), Element(mixed, 1)), {1}),
+          xla::ConcatInDim(builder,
+                           {xla::ConstantR1<uint64_t>(builder, {0}), xla::Reshape(high, {1})}, 0)};
+}
+
 XlaOp Call(const RandomStream& stream, absl::string_view distribution, const xla::Shape& shape) {
-  const std::string attributes =
-      absl::StrCat("{distribution = \"", distribution,
-                   "\", key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64, "
-                   "low = 0 : i64, high = 0 : i64}");
-  return xla::CustomCall(stream.key.builder(), "onexpu.random", {stream.key, stream.counter}, shape,
-                         attributes, /*has_side_effect=*/false,
-                         /*output_operand_aliasing=*/{},
-                         /*literal=*/nullptr, xla::CustomCallSchedule::SCHEDULE_NONE,
-                         xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
+  return CallOnStream(
+      "onexpu.random", /*operands=*/{}, stream, shape,
+      absl::StrCat("distribution = \"", distribution, "\", low = 0 : i64, high = 0 : i64, "));
 }
 
 // Numbers in [low, high): a remainder, as everywhere in TensorFlow.
@@ -66,6 +92,13 @@ absl::StatusOr<int64_t> CounterWords(int64_t algorithm) {
   }
 }
 
+absl::StatusOr<RandomStream> StreamOfSeed(XlaOpKernelContext* context, int input) {
+  const tensorflow::TensorShape shape = context->InputShape(input);
+  if (shape == tensorflow::TensorShape({2})) return StreamOf(context->Input(input));
+  return absl::InvalidArgumentError(
+      absl::StrCat("seed must have shape [2], not ", shape.DebugString()));
+}
+
 absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {
   for (const int input : {low, low + 1}) {
     const tensorflow::TensorShape shape = context->InputShape(input);
@@ -80,6 +113,19 @@ absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {
         absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
   }
   return RandomBounds{context->Input(low), context->Input(low + 1)};
+}
+
+XlaOp CallOnStream(const std::string& kernel, std::vector<XlaOp> operands,
+                   const RandomStream& stream, const xla::Shape& shape,
+                   absl::string_view attributes) {
+  operands.push_back(stream.key);
+  operands.push_back(stream.counter);
+  return xla::CustomCall(
+      stream.key.builder(), kernel, operands, shape,
+      absl::StrCat("{", attributes,
+                   "key = 0 : i64, counter_low = 0 : i64, counter_high = 0 : i64}"),
+      /*has_side_effect=*/false, /*output_operand_aliasing=*/{}, /*literal=*/nullptr,
+      xla::CustomCallSchedule::SCHEDULE_NONE, xla::CustomCallApiVersion::API_VERSION_TYPED_FFI);
 }
 
 xla::RngOutput RandomNumbers(absl::string_view distribution, int64_t algorithm,

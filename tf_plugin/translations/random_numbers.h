@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +23,17 @@ struct RandomStream {
   xla::XlaOp key;      // u64[1]
   xla::XlaOp counter;  // u64[2] or more, lowest word first; of ThreeFry one is enough.
 };
+
+// The stream of Philox of the seed that is the input of this number, an integer vector of two.
+// INVALID_ARGUMENT of another shape.
+absl::StatusOr<RandomStream> StreamOfSeed(tensorflow::XlaOpKernelContext* context, int input);
+
+// A custom call of a built-in kernel that takes a stream of Philox behind its operands.
+// `attributes` are those that it has beside the stream's, as MLIR writes them, with a comma at the
+// end of each.
+xla::XlaOp CallOnStream(const std::string& kernel, std::vector<xla::XlaOp> operands,
+                        const RandomStream& stream, const xla::Shape& shape,
+                        absl::string_view attributes = "");
 
 // The words of ThreeFry's or Philox's counter; a choice left to the device is Philox.
 // INVALID_ARGUMENT of a number that is no tensorflow::Algorithm.

@@ -9,6 +9,7 @@ void RegisterTranslations() {
   RegisterAliases();
   RegisterAmsgrad();
   RegisterArgmaxPooling();
+  RegisterCategorical();
   RegisterComplexNumbers();
   RegisterConv3DGradients();
   RegisterConvInputGradients();

@@ -32,44 +32,6 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-// Element `index` of a vector, as a scalar.
-XlaOp Element(XlaOp vector, int64_t index) {
-  return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
-}
-
-XlaOp Joined(XlaOp low, XlaOp high) {
-  const XlaOp wide = xla::ConvertElementType(high, xla::U64);
-  return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
-}
-
-// The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
-RandomStream StreamOf(XlaOp seed) {
-  constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
-  xla::XlaBuilder* const builder = seed.builder();
-  const XlaOp state =
-      xla::ConcatInDim(builder,
-                       {xla::ConstantR1<uint64_t>(builder, {kMixingKey}),
-                        // Narrow seeds keep their sign, as in TensorFlow.
-                        xla::BitcastConvertType(xla::ConvertElementType(seed, xla::S64), xla::U64)},
-                       0);
-  const XlaOp mixed =
-      xla::GetTupleElement(xla::RngBitGenerator(xla::RandomAlgorithm::RNG_PHILOX, state,
-                                                xla::ShapeUtil::MakeShape(xla::U32, {4})),
-                           1);
-  const XlaOp high = Joined(Element(mixed, 2), Element(mixed, 3));
-  return {xla::Reshape(Joined(Element(mixed, 0), Element(mixed, 1)), {1}),
-          xla::ConcatInDim(builder,
-                           {xla::ConstantR1<uint64_t>(builder, {0}), xla::Reshape(high, {1})}, 0)};
-}
-
-// The stream of the seed that is the input of this number.
-absl::StatusOr<RandomStream> StreamOfInput(XlaOpKernelContext* context, int input) {
-  const TensorShape shape = context->InputShape(input);
-  if (shape == TensorShape({2})) return StreamOf(context->Input(input));
-  return absl::InvalidArgumentError(
-      absl::StrCat("seed must have shape [2], not ", shape.DebugString()));
-}
-
 // Keys, counters and the number of the algorithm that all of them are for.
 class SeedTranslation final : public XlaOpKernel {
  public:
@@ -77,7 +39,7 @@ class SeedTranslation final : public XlaOpKernel {
 
   void Compile(XlaOpKernelContext* context) override {
     if (context->num_inputs() == 1) {
-      const absl::StatusOr<RandomStream> stream = StreamOfInput(context, 0);
+      const absl::StatusOr<RandomStream> stream = StreamOfSeed(context, 0);
       OP_REQUIRES_OK(context, stream.status());
       context->SetOutput(0, stream->key);
       context->SetOutput(1, stream->counter);
@@ -151,7 +113,7 @@ class NumbersTranslation final : public XlaOpKernel {
   }
 
   absl::StatusOr<RandomStream> StreamFor(XlaOpKernelContext* context, int64_t algorithm) const {
-    if (is_seeded_) return StreamOfInput(context, 1);
+    if (is_seeded_) return StreamOfSeed(context, 1);
     TF_ASSIGN_OR_RETURN(const int64_t words, CounterWords(algorithm));
     const TensorShape key = context->InputShape(1), counter = context->InputShape(2);
     if (key != TensorShape({1}) || counter.dims() != 1 || counter.dim_size(0) < words) {

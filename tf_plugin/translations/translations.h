@@ -11,6 +11,7 @@ void RegisterOnexpuKernelTranslation();
 void RegisterAliases();
 void RegisterAmsgrad();
 void RegisterArgmaxPooling();
+void RegisterCategorical();
 void RegisterComplexNumbers();
 void RegisterConv3DGradients();
 void RegisterConvInputGradients();

@@ -1,10 +1,14 @@
-"""Multinomial, which tf.random.categorical calls: its frequencies, its seeds and what is never drawn."""
+"""Multinomial and StatelessMultinomial, which tf.random.categorical and stateless_categorical call.
+
+Their frequencies, their seeds, the CPU's samples, and what is never drawn.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import both
+import compare
 import ml_dtypes
 import numpy as np
 import pytest
@@ -100,6 +104,63 @@ def test_seeds() -> None:
     assert not np.array_equal(one[0], two[0])
 
 
+# [rows, classes] and samples for which TensorFlow's CPU kernel takes one thread, whatever the machine has: one row, or few
+# samples.
+SMALL = [(1, 7, 1000), (1, 5000, 1000), (1, 1, 3), (3, 7, 5), (5, 16, 1)]
+
+
+def assert_nearly_all_same(actual: Any, expected: Any) -> None:
+    """The CPU adds weights in double precision: a sample differs if it is within 1e-7 or so of where two classes meet."""
+    for a, e in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
+        assert (a.dtype, a.shape) == (e.dtype, e.shape)
+        assert np.count_nonzero(a.numpy() != e.numpy()) <= 1e-3 * a.numpy().size
+
+
+@pytest.mark.parametrize("out", [tf.int32, tf.int64])
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize(("rows", "classes", "count"), SMALL)
+def test_the_cpus_samples(rows: int, classes: int, count: int, dtype: Any, out: tf.DType) -> None:
+    logits = 2 * np.random.RandomState(2).randn(rows, classes).astype(dtype)
+
+    def draws() -> list[tf.Tensor]:
+        tf.random.set_seed(0)  # forgets the state of kernels
+        # The state behind samples is the CPU's, too.
+        return [
+            tf.raw_ops.Multinomial(logits=logits, num_samples=count, seed=3, seed2=5, output_dtype=out) for _ in range(3)
+        ]
+
+    assert_nearly_all_same(compare.on("/XPU:0", draws), compare.on("/CPU:0", draws))
+
+
+@pytest.mark.parametrize("seed", [tf.constant([1, 2]), tf.constant([-(2**40), 7], tf.int64)], ids=["int32", "int64"])
+@pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize(("rows", "classes", "count"), SMALL)
+def test_the_cpus_samples_of_a_seed(rows: int, classes: int, count: int, dtype: Any, seed: tf.Tensor) -> None:
+    logits = 2 * np.random.RandomState(2).randn(rows, classes).astype(dtype)
+
+    def draws() -> list[tf.Tensor]:
+        return [tf.random.stateless_categorical(logits, count, seed, out) for out in (tf.int32, tf.int64)]
+
+    expected = compare.on("/CPU:0", draws)
+    alone = compare.on("/XPU:0", draws)
+    assert all("XPU" in samples.device for samples in alone)
+    assert_nearly_all_same(alone, expected)
+    for mode in ("graph", "jit"):
+        for a, e in zip(compare.on("/XPU:0", draws, mode), alone, strict=True):
+            np.testing.assert_array_equal(a, e)
+
+
+def test_a_compiled_function_draws_anew() -> None:
+    logits = np.random.RandomState(0).randn(3, 7).astype(np.float32)
+    with tf.device("/XPU:0"):
+        function = tf.function(lambda: tf.random.categorical(logits, DRAWN), jit_compile=True)
+        first, second = function().numpy(), function().numpy()
+    assert_frequencies(first, softmax(logits.astype(np.float64)))
+    assert_frequencies(second, softmax(logits.astype(np.float64)))
+    assert not np.array_equal(first, second)
+    assert not np.array_equal(*first[:2])
+
+
 def test_nothing() -> None:
     assert draw(np.zeros([0, 3], np.float32), 4).shape == (0, 4)
     assert draw(np.zeros([2, 3], np.float32), 0).shape == (2, 0)
@@ -109,3 +170,6 @@ def test_refused() -> None:
     for logits, count in ((np.zeros([3], np.float32), 1), (np.zeros([2, 3], np.float32), -1),
                           (np.zeros([2, 0], np.float32), 1), (np.zeros([2, 3], np.float32), [1])):
         both.check_refused(lambda: tf.raw_ops.Multinomial(logits=logits, num_samples=count))
+        both.check_refused(lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=count, seed=[1, 2]))
+    logits = np.zeros([2, 3], np.float32)
+    both.check_refused(lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=1, seed=[1, 2, 3]))

@@ -65,7 +65,7 @@ UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 # Numbers that differ from call to call, or come from another generator than the CPU's: shapes and types are compared.
 RANDOM = {
     "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
-    "StatelessMultinomial", "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
+    "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
 }  # fmt: skip
 
 # Programs of TensorFlow's choose another generator, on every device, and their lists keep all of their places.
