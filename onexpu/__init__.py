@@ -25,7 +25,7 @@ from onexpu._lowered import LoweredKernel, lowered
 from onexpu._placement import placement_report
 from onexpu._shapes import Operand, array, like
 from onexpu._spirv_kernel import spirv_kernel
-from onexpu._statistics import memory_info, reset_statistics, transfer_statistics
+from onexpu._statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 
 __all__ = [
     "DLPackArray",
@@ -50,6 +50,7 @@ __all__ = [
     "lowered",
     "memory_info",
     "placement_report",
+    "reset_memory_peaks",
     "reset_statistics",
     "spirv_kernel",
     "sycl_kernel",

@@ -160,6 +160,10 @@ def memory_info(device: int = 0) -> dict[str, int]:
     dict
         ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_limit``, ``pool_bytes``, …
 
+    See Also
+    --------
+    reset_memory_peaks : Starts the peak over.
+
     Raises
     ------
     IndexError
@@ -174,3 +178,32 @@ def memory_info(device: int = 0) -> dict[str, int]:
     from onexpu import _native
 
     return _native.memory_stats(device)
+
+
+def reset_memory_peaks(device: int = 0) -> None:
+    """Starts the peak of `memory_info`, its largest allocation and its number of allocations over.
+
+    What is in use then is the peak. TensorFlow's
+    ``tf.config.experimental.reset_memory_stats("XPU:0")`` does the same.
+
+    Parameters
+    ----------
+    device : int
+        Number of the device.
+
+    Raises
+    ------
+    IndexError
+        There is no such device.
+
+    Examples
+    --------
+    >>> import onexpu
+    >>> onexpu.reset_memory_peaks()
+    >>> info = onexpu.memory_info()
+    >>> info["peak_bytes_in_use"] == info["bytes_in_use"]
+    True
+    """
+    from onexpu import _native
+
+    _native.reset_memory_peaks(device)

@@ -60,6 +60,13 @@ class HandleAllocator final : public Allocator {
     return stats;
   }
 
+  bool ClearStats() override {
+    const absl::StatusOr<const OnexpuLaunchExtension*> extension = LaunchExtension();
+    const absl::StatusOr<PJRT_Device*> device = AddressableDevice(ordinal_);
+    return extension.ok() && device.ok() &&
+           ToStatus((*extension)->reset_memory_peaks(*device)).ok();
+  }
+
  private:
   Allocator* const handles_;
   const int ordinal_;

@@ -75,12 +75,13 @@ const PJRT_Extension_Base* FindExtension(const PJRT_Api& api, int type) {
 
 const OnexpuLaunchExtension& LaunchExtension() {
   const PJRT_Extension_Base* base = FindExtension(Core(), ONEXPU_LAUNCH_EXTENSION_TYPE);
-  if (base == nullptr) {
+  const auto* const extension = reinterpret_cast<const OnexpuLaunchExtension*>(base);
+  if (extension == nullptr || extension->version < ONEXPU_LAUNCH_EXTENSION_VERSION) {
     throw std::runtime_error(
-        "onexpu: the core offers no launch extension: onexpu/lib/pjrt_plugin_xpu.so belongs to "
-        "another version; reinstall onexpu");
+        "onexpu: the core does not offer this version of the launch extension: "
+        "onexpu/lib/pjrt_plugin_xpu.so belongs to another version; reinstall onexpu");
   }
-  return *reinterpret_cast<const OnexpuLaunchExtension*>(base);
+  return *extension;
 }
 
 PJRT_Client* CoreClient() {

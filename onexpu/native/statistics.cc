@@ -111,6 +111,10 @@ py::dict MemoryStats(int index) {
   return result;
 }
 
+void ResetMemoryPeaks(int index) {
+  ThrowIfError(LaunchExtension().reset_memory_peaks(DeviceAt(index)));
+}
+
 }  // namespace
 
 void BindStatistics(py::module_& module) {
@@ -118,6 +122,8 @@ void BindStatistics(py::module_& module) {
              "Transfers as (direction, origin, function, count, bytes), and what was run.");
   module.def("devices", &DescribeDevices, "The devices: kind and attributes.");
   module.def("memory_stats", &MemoryStats, py::arg("device"), "The pool of a device, in bytes.");
+  module.def("reset_memory_peaks", &ResetMemoryPeaks, py::arg("device"),
+             "The peaks of memory_stats start over.");
   module.def(
       "cancel_export",
       [](uint64_t address) {

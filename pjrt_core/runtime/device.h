@@ -67,6 +67,8 @@ class Device {
 
   virtual MemorySpace* memory(MemoryKind kind) const = 0;
   virtual MemoryStatistics memory_statistics() const = 0;
+  // The peaks and counts of memory_statistics() start over.
+  virtual void ResetMemoryPeaks() = 0;
 
   // A FlatBuffer whose root is program.TargetDescription, as the compiler takes it.
   virtual absl::Span<const uint8_t> target_description() const = 0;

@@ -273,4 +273,12 @@ MemoryStatistics MemoryPool::statistics() const {
   return result;
 }
 
+void MemoryPool::ResetPeaks() {
+  absl::MutexLock lock(&mutex_);
+  statistics_.peak_bytes_in_use = statistics_.bytes_in_use;
+  statistics_.peak_bytes_reserved = statistics_.bytes_reserved;
+  statistics_.largest_allocation = 0;
+  statistics_.num_allocations = 0;
+}
+
 }  // namespace onexpu

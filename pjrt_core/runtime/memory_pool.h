@@ -75,6 +75,8 @@ class MemoryPool {
 
   absl::Status OutOfMemory(size_t bytes) const;
   MemoryStatistics statistics() const;
+  // Peaks, the largest allocation and the number of allocations start over.
+  void ResetPeaks();
 
  private:
   static constexpr int kSubclassBits = 3;

@@ -206,6 +206,8 @@ void SyclDevice::FreeOrdered(void* memory, size_t bytes) {
 
 MemoryStatistics SyclDevice::memory_statistics() const { return device_pool_->statistics(); }
 
+void SyclDevice::ResetMemoryPeaks() { device_pool_->ResetPeaks(); }
+
 absl::Status SyclDevice::Synchronize() {
   if (!launcher_.IsThisThread()) launcher_.Drain();
   for (Timeline* timeline : {compute_.get(), host_to_device_.get(), device_to_host_.get()}) {

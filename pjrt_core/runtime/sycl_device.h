@@ -60,6 +60,7 @@ class SyclDevice final : public Device {
     return kind == MemoryKind::kDevice ? device_space_.get() : pinned_space_.get();
   }
   MemoryStatistics memory_statistics() const override;
+  void ResetMemoryPeaks() override;
   absl::Span<const uint8_t> target_description() const override { return target_; }
   absl::StatusOr<void*> AllocateOrdered(size_t bytes) override;
   void FreeOrdered(void* memory, size_t bytes) override;

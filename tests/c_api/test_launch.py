@@ -27,8 +27,13 @@ class Launch:
         return self.call("export_buffer", "OnexpuExportBufferArgs", buffer=buffer).device_address
 
     def cancel(self, address: int) -> None:
-        entry = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(self.table.cancel_export)
-        error = entry(address)
+        self._call(self.table.cancel_export, address)
+
+    def reset_memory_peaks(self, device: int | None) -> None:
+        self._call(self.table.reset_memory_peaks, device)
+
+    def _call(self, function: int, argument: int | None) -> None:
+        error = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(function)(argument)
         if error:
             raise self.api.take(error)
 
@@ -59,7 +64,7 @@ def _address(api: Api, buffer: int) -> int:
 
 
 def test_the_extension_is_there(launch: Launch) -> None:
-    assert launch.table.version == 1
+    assert launch.table.version == 2
     assert launch.table.base.struct_size == ctypes.sizeof(launch.table)
     assert all(getattr(launch.table, name) for name, _ in launch.table._fields_ if name != "base")
 
@@ -181,6 +186,22 @@ def test_transfers_are_counted(client: Client, launch: Launch) -> None:
     for key in ((b"host_to_device", b"BufferFromHostBuffer"), (b"device_to_host", b"ToHostBuffer")):
         times, size = before.get(key, (0, 0))
         assert after[key] == (times + 1, size + 4000)
+
+
+def test_memory_peaks_start_over(client: Client, launch: Launch) -> None:
+    def stats():
+        return client.api.call("PJRT_Device_MemoryStats", device=client.device)
+
+    kept, gone = (client.put(np.zeros(1 << 18, np.float32)) for _ in range(2))
+    client.destroy(gone)
+    assert stats().peak_bytes_in_use > stats().bytes_in_use
+    launch.reset_memory_peaks(client.device)
+    after = stats()
+    assert after.peak_bytes_in_use == after.bytes_in_use >= 1 << 20
+    assert after.num_allocs == 0 and after.largest_alloc_size == 0
+    client.destroy(kept)
+    with pytest.raises(PjrtError, match="device is null"):
+        launch.reset_memory_peaks(None)
 
 
 def test_a_source_with_a_syntax_error_gives_the_compilers_log(launch: Launch) -> None:

@@ -42,6 +42,15 @@ def test_memory_follows_allocations(xpu) -> None:
         onexpu.memory_info(99)
 
 
+def test_memory_peaks_start_over(xpu) -> None:
+    jax.device_put(np.ones(1 << 20, np.float32), xpu).block_until_ready()
+    onexpu.reset_memory_peaks()
+    info = onexpu.memory_info()
+    assert info["peak_bytes_in_use"] == info["bytes_in_use"]
+    with pytest.raises(IndexError, match="no xpu device 99"):
+        onexpu.reset_memory_peaks(99)
+
+
 def test_placement_names_the_routes() -> None:
     onexpu.reset_statistics()
     with tf.device("/XPU:0"):

@@ -75,6 +75,26 @@ TEST(MemoryPool, TrimGivesBackWhatIsUnused) {
   EXPECT_GE(f.pool.statistics().peak_bytes_in_use, static_cast<int64_t>(100 * kMiB));
 }
 
+TEST(MemoryPool, PeaksStartOver) {
+  Fixture f(256 * kMiB);
+  MemoryPool::Block* kept = f.pool.Allocate(kMiB, {}).value();
+  f.pool.Free(f.pool.Allocate(100 * kMiB, {}).value(), {});
+  f.pool.Trim();
+  f.pool.ResetPeaks();
+  MemoryStatistics statistics = f.pool.statistics();
+  EXPECT_EQ(statistics.peak_bytes_in_use, statistics.bytes_in_use);
+  EXPECT_EQ(statistics.bytes_in_use, static_cast<int64_t>(kMiB));
+  EXPECT_EQ(statistics.peak_bytes_reserved, statistics.bytes_reserved);
+  EXPECT_EQ(statistics.num_allocations, 0);
+  EXPECT_EQ(statistics.largest_allocation, 0);
+  f.pool.Free(f.pool.Allocate(2 * kMiB, {}).value(), {});
+  f.pool.Free(kept, {});
+  statistics = f.pool.statistics();
+  EXPECT_EQ(statistics.peak_bytes_in_use, static_cast<int64_t>(3 * kMiB));
+  EXPECT_EQ(statistics.num_allocations, 1);
+  EXPECT_EQ(statistics.largest_allocation, static_cast<int64_t>(2 * kMiB));
+}
+
 TEST(MemoryPool, TrimsUnderPressure) {
   Fixture f(100 * kMiB);
   MemoryPool::Block* block = f.pool.Allocate(60 * kMiB, {}).value();

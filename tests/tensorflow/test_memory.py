@@ -46,12 +46,25 @@ def test_training_with_changing_batches_leaves_live_bytes_where_they_were(way: s
 
 def test_memory_info_is_the_pools() -> None:
     with tf.device("/XPU:0"):
+        tf.zeros([1 << 20])  # the first one brings scalars along that stay
         before = live_bytes()
         kept = tf.zeros([1 << 20])
         assert live_bytes() - before == kept.dtype.size << 20
     reported = tf.config.experimental.get_memory_info("XPU:0")
     pool = onexpu.memory_info()
     assert reported == {"current": pool["bytes_in_use"], "peak": pool["peak_bytes_in_use"]}
+
+
+def test_the_peak_starts_over() -> None:
+    with tf.device("/XPU:0"):
+        tf.zeros([1 << 20])  # and gone
+        tf.config.experimental.reset_memory_stats("XPU:0")
+        start = tf.config.experimental.get_memory_info("XPU:0")
+        assert start["peak"] == start["current"]
+        tf.reduce_sum(tf.zeros([1 << 22])).numpy()
+    used = tf.config.experimental.get_memory_info("XPU:0")
+    assert used["peak"] - start["current"] >= 4 << 22
+    assert used["current"] - start["current"] < 4 << 20
 
 
 @pytest.fixture(scope="module")

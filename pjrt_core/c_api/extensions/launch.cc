@@ -184,6 +184,14 @@ PJRT_Error* Synchronize(PJRT_Device* device) {
   return ToError(WithoutExceptions([&] { return device->device->Synchronize(); }));
 }
 
+PJRT_Error* ResetMemoryPeaks(PJRT_Device* device) {
+  if (device == nullptr) return ToError(absl::InvalidArgumentError("onexpu: device is null"));
+  return ToError(WithoutExceptions([&] {
+    device->device->ResetMemoryPeaks();
+    return absl::OkStatus();
+  }));
+}
+
 }  // namespace
 
 PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
@@ -203,6 +211,7 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       Entry<ImportBuffer>::Call,
       Entry<ReadStatistics>::Call,
       Synchronize,
+      ResetMemoryPeaks,
   };
   return &extension.base;
 }

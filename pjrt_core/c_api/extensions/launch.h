@@ -20,7 +20,7 @@ extern "C" {
 
 // "OX": outside the range that openxla numbers.
 #define ONEXPU_LAUNCH_EXTENSION_TYPE 0x4F58
-#define ONEXPU_LAUNCH_EXTENSION_VERSION 1
+#define ONEXPU_LAUNCH_EXTENSION_VERSION 2
 
 // Trait of a handler: operands and results are pinned host memory. The core stages them before and
 // after the call, which then runs on the device's launcher thread (Python callbacks).
@@ -196,6 +196,10 @@ typedef struct OnexpuStatisticsArgs {
 } OnexpuStatisticsArgs;
 typedef PJRT_Error* OnexpuStatisticsFn(OnexpuStatisticsArgs* args);
 
+// What PJRT_Device_MemoryStats gives starts over: its peaks are what is in use now; the largest
+// allocation and the number of allocations are zero.
+typedef PJRT_Error* OnexpuResetMemoryPeaksFn(PJRT_Device* device);
+
 // ---- Waiting ----
 
 // Returns when everything that was submitted to the device before is done, with the device's
@@ -217,6 +221,8 @@ typedef struct OnexpuLaunchExtension {
   OnexpuImportBufferFn* import_buffer;
   OnexpuStatisticsFn* statistics;
   OnexpuSynchronizeFn* synchronize;
+  // Since version 2:
+  OnexpuResetMemoryPeaksFn* reset_memory_peaks;
 } OnexpuLaunchExtension;
 
 #ifdef __cplusplus
