@@ -1,10 +1,14 @@
 #include "custom_kernels/builtin/categorical.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "absl/numeric/bits.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "custom_kernels/builtin/chunks.h"
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/builtin/random.h"
@@ -33,8 +37,8 @@ constexpr char kName[] = "categorical";
 struct Kernels {
   KernelTable maximum{CategoricalKernels(), "categorical_maximum"};
   KernelTable sums{CategoricalKernels(), "categorical_sums"};
+  KernelTable totals{CategoricalKernels(), "categorical_totals"};
   KernelTable draw{CategoricalKernels(), "categorical_draw"};
-  std::unique_ptr<SpirvModule> totals = MakeModule(CategoricalKernels(), "categorical_totals");
 };
 
 const Kernels& All() {
@@ -54,50 +58,52 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
                                                    DescribeBuffer(logits), " are not ",
                                                    DescribeBuffer(samples)));
   }
-  SpirvModule* const maximum = All().maximum.Find(logits.element_type());
+  const ffi::DataType type = logits.element_type();
+  SpirvModule* const maximum = All().maximum.Find(type);
   if (maximum == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(logits)));
   }
-  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments);
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments, kName);
   if (!operands.ok()) return operands.status();
   const int64_t drawn = static_cast<int64_t>(samples.element_count());
   if (drawn == 0) return absl::OkStatus();
-  CategoricalSizes sizes = {of_logits[0], of_logits[1], of_samples[1], kChunk};
-  sizes.chunks = (sizes.classes + kChunk - 1) / kChunk;
+  CategoricalSizes sizes = {of_logits[0], of_logits[1], of_samples[1]};
+  // No more than the classes of a row need.
+  const int64_t groups = (std::min(sizes.classes, kChunk) + kGroup - 1) / kGroup;
+  sizes.chunk = groups * kGroup;
+  sizes.chunks = (sizes.classes + sizes.chunk - 1) / sizes.chunk;
   sizes.samples_are_wide = samples.element_type() == ffi::S64;
   // So that the sum of all classes stays below 2^63.
   sizes.scale = std::ldexp(1.0f, absl::countl_zero(static_cast<uint64_t>(sizes.classes)) - 1);
+  const size_t of_maximum = type == ffi::F64 ? sizeof(double) : sizeof(float);
+  const int64_t chunks = sizes.rows * sizes.chunks;
 
   absl::StatusOr<void*> words = AllocateScratch(scratch, 2 * drawn * sizeof(uint32_t), kName);
   if (!words.ok()) return words.status();
-  absl::StatusOr<void*> sums = AllocateScratch(
-      scratch, sizes.rows * sizes.chunks * (kChunk / kGroup) * sizeof(uint64_t), kName);
+  absl::StatusOr<void*> sums = AllocateScratch(scratch, chunks * groups * sizeof(uint64_t), kName);
   if (!sums.ok()) return sums.status();
-  absl::StatusOr<void*> maxima =
-      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(float), kName);
+  absl::StatusOr<void*> maxima = AllocateScratch(scratch, chunks * of_maximum, kName);
   if (!maxima.ok()) return maxima.status();
-  absl::StatusOr<void*> totals =
-      AllocateScratch(scratch, sizes.rows * sizes.chunks * sizeof(uint64_t), kName);
+  absl::StatusOr<void*> totals = AllocateScratch(scratch, chunks * sizeof(uint64_t), kName);
   if (!totals.ok()) return totals.status();
 
   absl::Status status =
       FillWords(queue, *operands, stream, static_cast<uint32_t*>(*words), 2 * drawn);
   if (!status.ok()) return status;
-  const KernelRange each_chunk = ChunksOf(queue, sizes.rows * sizes.chunks, 1).range;
+  const KernelRange each_chunk = ChunksOf(queue, chunks, 1).range;
   status = LaunchKernel(queue, *maximum, each_chunk, logits.untyped_data(), *maxima, sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *All().sums.Find(logits.element_type()), each_chunk,
-                        logits.untyped_data(), *maxima, *sums, *totals, sizes);
+  status = LaunchKernel(queue, *All().sums.Find(type), each_chunk, logits.untyped_data(), *maxima,
+                        *sums, *totals, sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *All().totals, {.global = static_cast<size_t>(sizes.rows)}, *totals,
-                        *maxima, sizes);
+  status = LaunchKernel(queue, *All().totals.Find(type),
+                        {.global = static_cast<size_t>(sizes.rows)}, *totals, *maxima, sizes);
   if (!status.ok()) return status;
   const Chunks walks = WalksOf(queue, drawn, /*size_on_gpu=*/1);
   sizes.walk = walks.size;
-  return LaunchKernel(queue, *All().draw.Find(logits.element_type()), walks.range, *words,
-                      logits.untyped_data(), *maxima, *sums, *totals, samples.untyped_data(),
-                      sizes);
+  return LaunchKernel(queue, *All().draw.Find(type), walks.range, *words, logits.untyped_data(),
+                      *maxima, *sums, *totals, samples.untyped_data(), sizes);
 }
 
 }  // namespace

@@ -3,22 +3,28 @@
 //
 // A sample is where a uniform number falls among the sums of the classes' weights. The weights are
 // whole numbers of 64 bits, as devices may have no double: sums in float would lose a class that
-// has less than 1e-7 of the whole. Rows are cut into chunks of classes, with sums of their own, and
-// these into groups: what is kept are sums up to the ends of groups, which fit into a cache where
-// those of all classes would not, and the weights of the group that a sample falls into are
-// computed again.
+// has less than 1e-7 of the whole. Logits in double are weighed in double. Rows are cut into chunks
+// of classes, with sums of their own, and these into groups: what is kept are sums up to the ends
+// of groups, which fit into a cache where those of all classes would not, and the weights of the
+// group that a sample falls into are computed again.
 
 struct CategoricalSizes {
   std::int64_t rows, classes, samples;
   std::int64_t chunk, chunks;     // classes of a chunk, whole groups; chunks of a row
   std::int64_t walk;              // samples of a work-item
   std::int32_t samples_are_wide;  // s64, else s32
-  float scale;                    // of the greatest weight
+  float scale;                    // of the greatest weight, a power of two
 };
 
 namespace {
 
-constexpr float kNone = -std::numeric_limits<float>::infinity();
+// What logits of a type are weighed in.
+template <typename T>
+using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
+
+// Less than all logits.
+template <typename T>
+constexpr Real<T> kNone = -std::numeric_limits<Real<T>>::infinity();
 constexpr int kGroup = 16;
 
 // In how many of the ascending `sums` the number is not yet reached.
@@ -36,32 +42,33 @@ inline std::int64_t not_above(const std::uint64_t* sums, std::int64_t count, std
 // Logits side by side; infinities and what is not a number become kNone.
 template <int width, typename T>
 inline auto finite(const T* logits) {
-  using Vector = onexpu::vector<float, width>;
-  const Vector some = onexpu::load<float, width>(logits), none = kNone;
-  const Vector size = some < 0.0f ? -some : some;
-  return size <= std::numeric_limits<float>::max() ? some : none;
+  using Vector = onexpu::vector<Real<T>, width>;
+  const Vector some = onexpu::load<Real<T>, width>(logits), none = kNone<T>;
+  const Vector size = some < Real<T>(0) ? -some : some;
+  return size <= std::numeric_limits<Real<T>>::max() ? some : none;
 }
 
 // exp(logit - maximum), scaled, in whole numbers that are less than 2^63.
 template <int width, typename T>
-inline auto weigh(const T* logits, float maximum, float scale) {
-  const onexpu::vector<float, width> exponents = finite<width>(logits) - maximum;
+inline auto weigh(const T* logits, Real<T> maximum, Real<T> scale) {
+  using Vector = onexpu::vector<Real<T>, width>;
+  constexpr Real<T> zero = 0;
+  const Vector exponents = finite<width>(logits) - maximum;
   // Where no logit is finite they are NaN, and weigh nothing.
   if constexpr (width == 1) {
-    return std::int64_t(exponents <= 0.0f ? sycl::exp(exponents) * scale : 0.0f);
+    return std::int64_t(exponents <= zero ? sycl::exp(exponents) * scale : zero);
   } else {
-    using Vector = onexpu::vector<float, width>;
     const auto exponentials =
-        sycl::bit_cast<Vector>(sycl::exp(sycl::bit_cast<sycl::vec<float, width>>(exponents)));
-    const Vector weights = exponents <= 0.0f ? exponentials * scale : 0.0f;
+        sycl::bit_cast<Vector>(sycl::exp(sycl::bit_cast<sycl::vec<Real<T>, width>>(exponents)));
+    const Vector weights = exponents <= zero ? exponentials * scale : zero;
     return __builtin_convertvector(weights, onexpu::vector<std::int64_t, width>);
   }
 }
 
 // The weights of the `count` classes of a group, and zeros.
 template <typename T>
-inline onexpu::vector<std::int64_t, kGroup> weigh_group(const T* logits, int count, float maximum,
-                                                        float scale) {
+inline onexpu::vector<std::int64_t, kGroup> weigh_group(const T* logits, int count, Real<T> maximum,
+                                                        Real<T> scale) {
   if (count == kGroup) return weigh<kGroup>(logits, maximum, scale);
   onexpu::vector<std::int64_t, kGroup> weights = 0;
   for (int i = 0; i < count; ++i) weights[i] = weigh<1>(logits + i, maximum, scale);
@@ -77,18 +84,18 @@ inline std::uint64_t fraction(const std::uint32_t* words) {
 
 // A work-item per row and chunk, in all but the last.
 template <typename T>
-ONEXPU_KERNEL void categorical_maximum(const T* logits, float* maxima, CategoricalSizes sizes) {
+ONEXPU_KERNEL void categorical_maximum(const T* logits, Real<T>* maxima, CategoricalSizes sizes) {
   const std::int64_t row = std::int64_t(onexpu::global_id()) / sizes.chunks;
   const std::int64_t first = std::int64_t(onexpu::global_id()) % sizes.chunks * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.classes);
   const T* const own = logits + row * sizes.classes;
   std::int64_t i = first;
-  onexpu::vector<float, 8> maximums = kNone;
+  onexpu::vector<Real<T>, 8> maximums = kNone<T>;
   for (; i + 8 <= last; i += 8) {
     const auto some = finite<8>(own + i);
     maximums = maximums < some ? some : maximums;
   }
-  float maximum = kNone;
+  Real<T> maximum = kNone<T>;
   for (int c = 0; c < 8; ++c) maximum = sycl::fmax(maximum, maximums[c]);
   for (; i < last; ++i) maximum = sycl::fmax(maximum, finite<1>(own + i));
   maxima[onexpu::global_id()] = maximum;
@@ -97,12 +104,12 @@ ONEXPU_KERNEL void categorical_maximum(const T* logits, float* maxima, Categoric
 // Sums of the weights within a chunk, up to the ends of its groups: [rows, chunks, groups of a
 // chunk]. `totals` are those of whole chunks.
 template <typename T>
-ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::uint64_t* sums,
+ONEXPU_KERNEL void categorical_sums(const T* logits, const Real<T>* maxima, std::uint64_t* sums,
                                     std::uint64_t* totals, CategoricalSizes sizes) {
   const std::int64_t row = std::int64_t(onexpu::global_id()) / sizes.chunks;
   const std::int64_t first = std::int64_t(onexpu::global_id()) % sizes.chunks * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.classes);
-  float maximum = kNone;
+  Real<T> maximum = kNone<T>;
   for (std::int64_t i = 0; i < sizes.chunks; ++i)
     maximum = sycl::fmax(maximum, maxima[row * sizes.chunks + i]);
   const T* const own = logits + row * sizes.classes;
@@ -120,11 +127,12 @@ ONEXPU_KERNEL void categorical_sums(const T* logits, const float* maxima, std::u
 
 // A work-item per row: totals become the sums up to the ends of the chunks, and the row's maximum
 // is the first of its maxima.
-ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, float* maxima,
+template <typename T>
+ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, Real<T>* maxima,
                                       CategoricalSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunks;
   std::uint64_t sum = 0;
-  float maximum = kNone;
+  Real<T> maximum = kNone<T>;
   for (std::int64_t i = first; i < first + sizes.chunks; ++i) {
     totals[i] = sum += totals[i];
     maximum = sycl::fmax(maximum, maxima[i]);
@@ -135,7 +143,7 @@ ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, float* maxima,
 // A work-item per walk over samples, each with two random words.
 template <typename T>
 ONEXPU_KERNEL void categorical_draw(const std::uint32_t* words, const T* logits,
-                                    const float* maxima, const std::uint64_t* sums,
+                                    const Real<T>* maxima, const std::uint64_t* sums,
                                     const std::uint64_t* totals, void* samples,
                                     CategoricalSizes sizes) {
   const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;

@@ -63,7 +63,7 @@ absl::Status Fill(sycl::queue& queue, const ffi::RemainingArgs& arguments,
                                                  DescribeBuffer(result), " of the distribution '",
                                                  name, "'"));
   }
-  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments);
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(arguments, "random");
   if (!operands.ok()) return operands.status();
   if (distribution == "integers" && low == high) {
     return absl::InvalidArgumentError(
@@ -100,7 +100,7 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
             : ": they are made in 64-bit floats, which this device has not; put the op under "
               "tf.device('/CPU:0')"));
   }
-  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(stream);
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(stream, "random");
   if (!operands.ok()) return operands.status();
   if (alphas.element_type() != result.element_type() || count == 0 || elements % count != 0) {
     return absl::InvalidArgumentError(absl::StrCat("onexpu: random: gamma numbers of ",
@@ -180,7 +180,8 @@ absl::Status FillBetween(sycl::queue& queue, const std::array<ffi::AnyBuffer, 4>
 
 }  // namespace
 
-absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands) {
+absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands,
+                                          absl::string_view who) {
   if (operands.size() == 0) return PhiloxOperands();
   if (operands.size() == 2) {
     const auto key = operands.get<ffi::AnyBuffer>(0), counter = operands.get<ffi::AnyBuffer>(1);
@@ -190,8 +191,8 @@ absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands) {
       return PhiloxOperands{key->untyped_data(), counter->untyped_data()};
     }
   }
-  return absl::InvalidArgumentError(
-      "onexpu: random: a stream is a key, uint64[1], and a counter, uint64[2 or more]");
+  return absl::InvalidArgumentError(absl::StrCat(
+      "onexpu: ", who, ": a stream is a key, uint64[1], and a counter, uint64[2 or more]"));
 }
 
 absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "sycl/sycl.hpp"
 #include "xla/ffi/api/c_api.h"
 #include "xla/ffi/api/ffi.h"
@@ -25,8 +26,9 @@ struct PhiloxOperands {
   const void* counter = nullptr;
 };
 
-// The stream of operands, none or two. INVALID_ARGUMENT if they are something else.
-absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands);
+// The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `who` wants it.
+absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands,
+                                          absl::string_view who);
 
 // Words of 32 random bits, four from each block of the stream.
 absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,

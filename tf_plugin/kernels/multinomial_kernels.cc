@@ -7,8 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "tensorflow/core/lib/random/philox_random.h"
 #include "tensorflow/core/util/guarded_philox_random.h"
+#include "tf_plugin/categorical_shape.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/philox_attributes.h"
@@ -28,27 +32,6 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::random::PhiloxRandom;
 
-// The shape of the samples, [rows, samples].
-absl::StatusOr<TensorShape> SamplesOf(const Tensor& logits, const Tensor& count) {
-  if (logits.dims() != 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("logits should be a matrix, got shape ", logits.shape().DebugString()));
-  }
-  if (count.dims() != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_samples should be a scalar, got shape ", count.shape().DebugString()));
-  }
-  const int64_t samples = count.scalar<int32_t>()();
-  if (samples < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("num_samples should be non-negative, got ", samples));
-  }
-  if (logits.dim_size(1) == 0) {
-    return absl::InvalidArgumentError("num_classes should be positive, got 0");
-  }
-  return TensorShape({logits.dim_size(0), samples});
-}
-
 // Inputs: logits, and on the host how many samples and the stateless op's seed. The other's state
 // of the random numbers stays there, too.
 class MultinomialKernel final : public OpKernel {
@@ -67,7 +50,13 @@ class MultinomialKernel final : public OpKernel {
     const Tensor& logits = context->input(0);
     PhiloxRandom stream;
     if (has_seed_) TF_RETURN_IF_ERROR(StreamOfSeed(context->input(2), stream));
-    TF_ASSIGN_OR_RETURN(const TensorShape shape, SamplesOf(logits, context->input(1)));
+    const Tensor& count = context->input(1);
+    if (count.dims() != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("num_samples should be a scalar, got shape ", count.shape().DebugString()));
+    }
+    TF_ASSIGN_OR_RETURN(const TensorShape shape,
+                        CategoricalShape(logits.shape(), count.scalar<int32_t>()()));
     if (shape.num_elements() == 0) {
       return OutputUninitialized(context, 0, shape);
     }

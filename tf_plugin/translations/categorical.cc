@@ -2,21 +2,23 @@
 //
 // TensorFlow's own translations draw a number for every class of every sample; these look samples
 // up in the sums of a row's weights, as the kernels do that run outside of programs
-// (kernels/multinomial_kernels.cc), and draw the same of the same seed.
+// (kernels/multinomial_kernels.cc), and draw the same of a stateless op's seed. The seeds of
+// Multinomial, like those of all ops with a state, are ignored inside of programs.
 #include <cstdint>
 #include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tf_plugin/categorical_shape.h"
 #include "tf_plugin/translations/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
+#include "xla/shape.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -40,6 +42,29 @@ RandomStream AnyStream(xla::XlaBuilder* builder) {
   return {xla::SliceInDim(words, 0, 1, 1, 0), xla::SliceInDim(words, 1, 3, 1, 0)};
 }
 
+struct Logits {
+  XlaOp values;
+  XlaOp rows;  // how many, where only the program will know, else nothing
+};
+
+// Logits of known sizes. Classes beyond a number that only the program will know are never drawn.
+absl::StatusOr<Logits> LogitsOf(XlaOpKernelContext* context) {
+  XlaOp values = context->Input(0);
+  TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->builder()->GetShape(values));
+  if (shape.is_static()) return Logits{values};
+  XlaOp rows;
+  if (shape.is_dynamic_dimension(0)) rows = xla::GetDimensionSize(values, 0);
+  const XlaOp classes = xla::GetDimensionSize(values, 1);
+  for (const int64_t dimension : {0, 1}) values = xla::RemoveDynamicDimension(values, dimension);
+  const auto sizes = shape.dimensions();
+  const XlaOp number =
+      xla::Iota(values.builder(), xla::ShapeUtil::MakeShape(xla::S32, sizes), /*dimension=*/1);
+  const XlaOp none = xla::MinValue(values.builder(), shape.element_type());
+  return Logits{xla::Select(xla::Lt(number, xla::Broadcast(classes, sizes)), values,
+                            xla::Broadcast(none, sizes)),
+                rows};
+}
+
 // Inputs: logits [rows, classes]; how many samples; the stateless op's seed.
 class CategoricalTranslation final : public XlaOpKernel {
  public:
@@ -53,33 +78,28 @@ class CategoricalTranslation final : public XlaOpKernel {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
-    const TensorShape logits = context->InputShape(0);
-    if (logits.dims() != 2) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("logits should be a matrix, got shape ", logits.DebugString()));
-    }
+    // Where only a bound of their number is known, the samples are those of the bound.
     int64_t samples = 0;
-    TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(1, &samples));
-    if (samples < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("num_samples should be non-negative, got ", samples));
-    }
-    if (logits.dim_size(1) == 0) {
-      return absl::InvalidArgumentError("num_classes should be positive, got 0");
-    }
+    TF_RETURN_IF_ERROR(
+        context->ConstantInputAsIntScalar(1, &samples, xla::ValueInferenceMode::kUpperBound));
+    bool is_bound = false;
+    TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPred(1, &is_bound));
+    TF_ASSIGN_OR_RETURN(const TensorShape drawn, CategoricalShape(context->InputShape(0), samples));
     RandomStream stream;
     if (context->num_inputs() > kSeed) {
       TF_ASSIGN_OR_RETURN(stream, StreamOfSeed(context, kSeed));
     } else {
       stream = AnyStream(context->builder());
     }
-    const TensorShape drawn({logits.dim_size(0), samples});
+    TF_ASSIGN_OR_RETURN(const Logits logits, LogitsOf(context));
     xla::Shape shape;
     TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(type_, drawn, &shape));
-    context->SetOutput(
-        0, drawn.num_elements() == 0
-               ? xla::Zeros(context->builder(), shape)
-               : CallOnStream("onexpu.categorical", {context->Input(0)}, stream, shape));
+    XlaOp result = drawn.num_elements() == 0
+                       ? xla::Zeros(context->builder(), shape)
+                       : CallOnStream("onexpu.categorical", {logits.values}, stream, shape);
+    if (logits.rows.valid()) result = xla::SetDimensionSize(result, logits.rows, 0);
+    if (is_bound) result = xla::SetDimensionSize(result, context->Input(1), 1);
+    context->SetOutput(0, result);
     return absl::OkStatus();
   }
 

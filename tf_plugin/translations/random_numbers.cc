@@ -4,14 +4,17 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/rng_alg.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/threefry.h"
-#include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
+#include "xla/literal.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/xla_data.pb.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -69,6 +72,26 @@ XlaOp PhiloxIntegers(const RandomStream& stream, const RandomBounds& bounds,
   return xla::BitcastConvertType(xla::Add(xla::Rem(bits, high - low), low), type);
 }
 
+template <typename T>
+absl::Status CheckBoundsAs(const xla::Literal& low, const xla::Literal& high) {
+  const T least = low.GetFirstElement<T>(), end = high.GetFirstElement<T>();
+  if (least < end) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("Need minval < maxval, got ", least, " >= ", end));
+}
+
+absl::Status CheckBounds(const xla::Literal& low, const xla::Literal& high) {
+  switch (low.shape().element_type()) {
+    case xla::S32:
+      return CheckBoundsAs<int32_t>(low, high);
+    case xla::S64:
+      return CheckBoundsAs<int64_t>(low, high);
+    case xla::U32:
+      return CheckBoundsAs<uint32_t>(low, high);
+    default:
+      return CheckBoundsAs<uint64_t>(low, high);
+  }
+}
+
 // The counter, u64[2], after numbers for so many elements: a sum of 128 bits.
 XlaOp CounterAfter(XlaOp counter, int64_t elements) {
   const XlaOp low = xla::SliceInDim(counter, 0, 1, 1, 0);
@@ -106,11 +129,9 @@ absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {
     return absl::InvalidArgumentError(
         absl::StrCat("minval and maxval must be scalars, got shape ", shape.DebugString()));
   }
-  int64_t lowest = 0, end = 0;
-  if (context->ConstantInputAsIntScalar(low, &lowest).ok() &&
-      context->ConstantInputAsIntScalar(low + 1, &end).ok() && lowest >= end) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Need minval < maxval, got ", lowest, " >= ", end));
+  xla::Literal least, end;
+  if (context->ConstantInput(low, &least).ok() && context->ConstantInput(low + 1, &end).ok()) {
+    TF_RETURN_IF_ERROR(CheckBounds(least, end));
   }
   return RandomBounds{context->Input(low), context->Input(low + 1)};
 }

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
@@ -39,8 +38,8 @@ xla::XlaOp CallOnStream(const std::string& kernel, std::vector<xla::XlaOp> opera
 // INVALID_ARGUMENT of a number that is no tensorflow::Algorithm.
 absl::StatusOr<int64_t> CounterWords(int64_t algorithm);
 
-// Elements `low` and one more of the inputs, scalars of the result's type. INVALID_ARGUMENT if they
-// are no scalars, or known and without a number between them.
+// The inputs of the numbers `low` and `low` + 1, scalars of the result's type. INVALID_ARGUMENT if
+// they are no scalars, or known when the program is compiled and without a number between them.
 struct RandomBounds {
   xla::XlaOp low, high;
 };

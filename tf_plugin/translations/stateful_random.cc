@@ -3,7 +3,7 @@
 //
 // The tf.random.Generator of TensorFlow's earlier releases drew with these ops, and functions that
 // were saved with it still do. TensorFlow's own translations make other numbers of the same state,
-// and none in half precision.
+// and no uniform or truncated normal ones in float16.
 #include <cstdint>
 #include <optional>
 #include <utility>
@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
-#include "tensorflow/core/framework/rng_alg.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
+#include "xla/shape.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 

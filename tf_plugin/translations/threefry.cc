@@ -7,9 +7,8 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::xla::XlaOp;
-
 using ::xla::RngOutput;
+using ::xla::XlaOp;
 
 // A block of numbers: key and the first element of the counter are its state.
 RngOutput ThreeFryBits(XlaOp key, XlaOp counter, const xla::Shape& shape) {

@@ -136,7 +136,7 @@ def test_the_cpus_samples(rows: int, classes: int, count: int, dtype: Any, out: 
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize(("rows", "classes", "count"), SMALL)
 def test_the_cpus_samples_of_a_seed(rows: int, classes: int, count: int, dtype: Any, seed: tf.Tensor) -> None:
-    logits = 2 * np.random.RandomState(2).randn(rows, classes).astype(dtype)
+    logits = tf.constant(2 * np.random.RandomState(2).randn(rows, classes).astype(dtype))
 
     def draws() -> list[tf.Tensor]:
         return [tf.random.stateless_categorical(logits, count, seed, out) for out in (tf.int32, tf.int64)]
@@ -148,6 +148,50 @@ def test_the_cpus_samples_of_a_seed(rows: int, classes: int, count: int, dtype: 
     for mode in ("graph", "jit"):
         for a, e in zip(compare.on("/XPU:0", draws, mode), alone, strict=True):
             np.testing.assert_array_equal(a, e)
+
+
+FAR = [[1e8, 1e8 + 1], [1e300, 0.0], [-1e39, -1e39], [0.0, -700.0]]
+
+
+@pytest.mark.parametrize("mode", compare.MODES)
+@pytest.mark.parametrize("row", FAR, ids=str)
+def test_float64_is_not_float32(row: list[float], mode: str) -> None:
+    logits = tf.constant([row], tf.float64)  # a graph's own constants would be folded on the host
+
+    def draws() -> tf.Tensor:
+        return tf.random.stateless_categorical(logits, 1000, [1, 2])
+
+    assert_nearly_all_same([compare.on("/XPU:0", draws, mode)], [compare.on("/CPU:0", draws)])
+
+
+@pytest.mark.parametrize("mode", compare.MODES)
+def test_rows_of_few_finite_logits(mode: str) -> None:
+    logits = tf.constant([[0.0, -np.inf, np.nan, 0.0, np.inf], [-np.inf] * 5])
+
+    def draws() -> tf.Tensor:
+        return tf.random.stateless_categorical(logits, 20, [1, 2], tf.int32)
+
+    assert_nearly_all_same([compare.on("/XPU:0", draws, mode)], [compare.on("/CPU:0", draws)])
+
+
+def test_sizes_that_only_the_program_knows() -> None:
+    """Rows, classes, samples: as many as a compiled function finds out. Its own results have sizes that are known."""
+    logits = tf.constant(2 * np.random.RandomState(3).randn(4, 9).astype(np.float32))
+    rows = tf.constant([True, False, True, True])
+    classes = tf.constant([True, True, False, True, False, True, True, True, False])
+    some = tf.constant([5, 0, 7, 0])
+
+    def draws() -> list[tf.Tensor]:
+        return [
+            tf.reduce_sum(tf.random.stateless_categorical(tf.boolean_mask(logits, rows), 6, [1, 2]), 0),
+            tf.random.stateless_categorical(tf.boolean_mask(logits, classes, axis=1), 6, [1, 2]),
+        ]
+
+    def of_a_bound() -> tf.Tensor:
+        return tf.reduce_sum(tf.random.stateless_categorical(logits[:1], tf.size(tf.where(some > 0)), [1, 2]), 1)
+
+    assert_nearly_all_same(compare.on("/XPU:0", draws, "jit"), compare.on("/CPU:0", draws))
+    assert_nearly_all_same([compare.on("/XPU:0", of_a_bound, "jit")], [compare.on("/CPU:0", of_a_bound)])
 
 
 def test_a_compiled_function_draws_anew() -> None:
@@ -164,12 +208,46 @@ def test_a_compiled_function_draws_anew() -> None:
 def test_nothing() -> None:
     assert draw(np.zeros([0, 3], np.float32), 4).shape == (0, 4)
     assert draw(np.zeros([2, 3], np.float32), 0).shape == (2, 0)
+    for shape, count in (([0, 3], 4), ([2, 3], 0)):
+        for mode in compare.MODES:
+            for function in (tf.random.categorical, lambda *a: tf.random.stateless_categorical(*a, seed=[1, 2])):
+                drawn = compare.on("/XPU:0", lambda: function(tf.zeros(shape), count), mode)  # noqa: B023
+                assert drawn.shape == (shape[0], count) and drawn.dtype == tf.int64
 
 
-def test_refused() -> None:
-    for logits, count in ((np.zeros([3], np.float32), 1), (np.zeros([2, 3], np.float32), -1),
-                          (np.zeros([2, 0], np.float32), 1), (np.zeros([2, 3], np.float32), [1])):
-        both.check_refused(lambda: tf.raw_ops.Multinomial(logits=logits, num_samples=count))
-        both.check_refused(lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=count, seed=[1, 2]))
+@pytest.mark.parametrize(
+    ("shape", "count", "message"),
+    [
+        ([3], 1, "logits should be a matrix"), ([2, 3], -1, "num_samples should be non-negative"),
+        ([2, 0], 1, "num_classes should be positive"), ([2, 3], [1], None),
+    ],
+)
+def test_refused(shape: list[int], count: Any, message: str | None) -> None:
+    logits = np.zeros(shape, np.float32)
+    for function in (
+        lambda: tf.raw_ops.Multinomial(logits=logits, num_samples=count),
+        lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=count, seed=[1, 2]),
+    ):
+        both.check_refused(function)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message), tf.device("/XPU:0"):
+            function()
+
+
+def test_refused_seed() -> None:
     logits = np.zeros([2, 3], np.float32)
     both.check_refused(lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=1, seed=[1, 2, 3]))
+
+
+def test_refused_in_a_compiled_function() -> None:
+    """Of shapes that the graph does not know."""
+    with tf.device("/XPU:0"):
+        draw_from = tf.function(
+            lambda logits, seed: tf.random.stateless_categorical(logits, 1, seed),
+            jit_compile=True, autograph=False,
+            input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec(None, tf.int32)],
+        )
+        for shape, seed, message in (
+            ([3], [1, 2], "matrix|rank 2"), ([2, 0], [1, 2], "num_classes should be positive"), ([2, 3], [1], "seed"),
+        ):  # fmt: skip
+            with pytest.raises((tf.errors.InvalidArgumentError, ValueError), match=message):
+                draw_from(tf.zeros(shape), tf.constant(seed))

@@ -54,9 +54,16 @@ def test_bounds_that_are_computed() -> None:
     check(lambda: tf.random.stateless_uniform([63], [1, 2], 0, tf.reduce_sum(bound), tf.int64))
 
 
-def test_no_integer_is_between_the_bounds() -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Need minval < maxval"):
-        compare.on("/XPU:0", lambda: tf.random.stateless_uniform([3], [1, 2], 5, 5, tf.int32), "jit")
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.uint32, tf.uint64])
+def test_no_integer_is_between_the_bounds(dtype: tf.DType) -> None:
+    def draw() -> tf.Tensor:
+        key, counter = tf.constant([77], tf.uint64), tf.constant([5, 0], tf.uint64)
+        bounds = {"minval": tf.constant(dtype.max, dtype), "maxval": tf.constant(dtype.max, dtype)}
+        return R.StatelessRandomUniformIntV2(shape=[3], key=key, counter=counter, alg=1, **bounds)
+
+    for mode in ("eager", "jit"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=f"Need minval < maxval, got {dtype.max} >= {dtype.max}"):
+            compare.on("/XPU:0", draw, mode)
 
 
 def test_no_elements() -> None:
