@@ -160,14 +160,14 @@ def memory_info(device: int = 0) -> dict[str, int]:
     dict
         ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_limit``, ``pool_bytes``, …
 
-    See Also
-    --------
-    reset_memory_peaks : Starts the peak over.
-
     Raises
     ------
     IndexError
         There is no such device.
+
+    See Also
+    --------
+    reset_memory_peaks : Starts the peak over.
 
     Examples
     --------

@@ -22,7 +22,7 @@ namespace {
 template <typename T>
 using Real = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-// Less than all logits.
+// Less than all finite logits.
 template <typename T>
 constexpr Real<T> kNone = -std::numeric_limits<Real<T>>::infinity();
 constexpr int kGroup = 16;

@@ -26,7 +26,8 @@ struct PhiloxOperands {
   const void* counter = nullptr;
 };
 
-// The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `who` wants it.
+// The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `who` begins
+// the error.
 absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands,
                                           absl::string_view who);
 

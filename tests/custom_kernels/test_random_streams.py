@@ -48,5 +48,7 @@ def test_both_name_the_same_stream(name: str) -> None:
     ids=["no counter", "three", "narrow key", "two keys", "short counter"],
 )
 def test_refused(name: str, stream: tuple[np.ndarray, ...]) -> None:
-    with pytest.raises(jax.errors.JaxRuntimeError, match="a stream is a key, uint64.1., and a counter, uint64.2 or more"):
+    who = "categorical" if name == "onexpu.categorical" else "random"
+    message = f"onexpu: {who}: a stream is a key, uint64.1., and a counter, uint64.2 or more"
+    with pytest.raises(jax.errors.JaxRuntimeError, match=message):
         call(name, *stream)

@@ -20,6 +20,7 @@
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/placement_counters.h"
+#include "tf_plugin/random_arguments.h"
 #include "tf_plugin/translations/threefry.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
@@ -55,40 +56,6 @@ constexpr StatelessOp kOps[] = {
     {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2", "bits", Types::kIntegers},
 };
 
-// A bound, as the 64 bits that the handler takes, and whether `low` is below `high` in its type.
-template <typename T>
-absl::Status ReadBounds(const Tensor& low_tensor, const Tensor& high_tensor, int64_t& low,
-                        int64_t& high) {
-  const T low_value = low_tensor.scalar<T>()(), high_value = high_tensor.scalar<T>()();
-  if (low_value >= high_value) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Need minval < maxval, got ", low_value, " >= ", high_value));
-  }
-  low = static_cast<int64_t>(low_value);
-  high = static_cast<int64_t>(high_value);
-  return absl::OkStatus();
-}
-
-absl::Status BoundsOf(const Tensor& low_tensor, const Tensor& high_tensor, int64_t& low,
-                      int64_t& high) {
-  for (const Tensor* const bound : {&low_tensor, &high_tensor}) {
-    if (bound->dims() != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "minval and maxval must be scalars, got shape ", bound->shape().DebugString()));
-    }
-  }
-  switch (low_tensor.dtype()) {
-    case tensorflow::DT_INT32:
-      return ReadBounds<int32_t>(low_tensor, high_tensor, low, high);
-    case tensorflow::DT_INT64:
-      return ReadBounds<int64_t>(low_tensor, high_tensor, low, high);
-    case tensorflow::DT_UINT32:
-      return ReadBounds<uint32_t>(low_tensor, high_tensor, low, high);
-    default:
-      return ReadBounds<uint64_t>(low_tensor, high_tensor, low, high);
-  }
-}
-
 // Inputs, on the host but for keys and counters: the shape; a seed, or a key, a counter and the
 // algorithm's number; the bounds of integers.
 class StatelessRandomKernel final : public OpKernel {
@@ -113,15 +80,16 @@ class StatelessRandomKernel final : public OpKernel {
     FfiAttributes attributes;
     TF_ASSIGN_OR_RETURN(const std::vector<PJRT_Buffer*> stream,
                         StatelessStream(context, has_seed_, attributes));
-    int64_t low = 0, high = 0;
-    if (op_.types == Types::kBounded) {
-      const int bound = has_seed_ ? 2 : 4;
-      TF_RETURN_IF_ERROR(BoundsOf(context->input(bound), context->input(bound + 1), low, high));
-    }
+    // TensorFlow takes any bounds where there is nothing to draw.
     if (shape.num_elements() == 0) {
       return OutputUninitialized(context, 0, shape);
     }
-    attributes.Add("distribution", op_.distribution).Add("low", low).Add("high", high);
+    IntegerRange range{};
+    if (op_.types == Types::kBounded) {
+      const int bound = has_seed_ ? 2 : 4;
+      TF_ASSIGN_OR_RETURN(range, IntegerRangeOf(context->input(bound), context->input(bound + 1)));
+    }
+    attributes.Add("distribution", op_.distribution).Add("low", range.low).Add("high", range.high);
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
                         Launch(*context, "onexpu.random", stream,
                                {ResultType{output_type(0), shape}}, attributes.Build()));
@@ -142,12 +110,15 @@ class StatelessRandomKernel final : public OpKernel {
           absl::StrCat("key must have shape [1] and counter at least [1], not ",
                        key.shape().DebugString(), " and ", counter.shape().DebugString()));
     }
+    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
     const bool is_bounded = op_.types == Types::kBounded;
     int64_t bounds[2] = {0, 0};
     if (is_bounded) {
-      TF_RETURN_IF_ERROR(BoundsOf(context->input(4), context->input(5), bounds[0], bounds[1]));
+      TF_ASSIGN_OR_RETURN(const IntegerRange range,
+                          IntegerRangeOf(context->input(4), context->input(5)));
+      bounds[0] = range.low;
+      bounds[1] = range.high;
     }
-    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
     xla::PrimitiveType type;
     TF_RETURN_IF_ERROR(tensorflow::DataTypeToPrimitiveType(output_type(0), &type));
     const auto build = [&]() -> absl::StatusOr<xla::XlaComputation> {

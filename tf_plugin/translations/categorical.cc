@@ -2,7 +2,8 @@
 //
 // TensorFlow's own translations draw a number for every class of every sample; these look samples
 // up in the sums of a row's weights, as the kernels do that run outside of programs
-// (kernels/multinomial_kernels.cc), and draw the same of a stateless op's seed. The seeds of
+// (kernels/multinomial_kernels.cc), and draw the same of a stateless op's seed; of how many samples
+// only the program will know, those of the most that there may be, row after row. The seeds of
 // Multinomial, like those of all ops with a state, are ignored inside of programs.
 #include <cstdint>
 #include <limits>
@@ -12,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/framework/tensor_shape.h"
-#include "tf_plugin/categorical_shape.h"
+#include "tf_plugin/random_arguments.h"
 #include "tf_plugin/translations/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
@@ -42,27 +43,28 @@ RandomStream AnyStream(xla::XlaBuilder* builder) {
   return {xla::SliceInDim(words, 0, 1, 1, 0), xla::SliceInDim(words, 1, 3, 1, 0)};
 }
 
+// Logits of known sizes, and what of them only the program will know, else nothing.
 struct Logits {
-  XlaOp values;
-  XlaOp rows;  // how many, where only the program will know, else nothing
+  XlaOp values;  // of classes that there are not, less than what is ever drawn
+  XlaOp rows, classes;
 };
 
-// Logits of known sizes. Classes beyond a number that only the program will know are never drawn.
 absl::StatusOr<Logits> LogitsOf(XlaOpKernelContext* context) {
-  XlaOp values = context->Input(0);
+  Logits logits = {context->Input(0)};
+  XlaOp& values = logits.values;
   TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->builder()->GetShape(values));
-  if (shape.is_static()) return Logits{values};
-  XlaOp rows;
-  if (shape.is_dynamic_dimension(0)) rows = xla::GetDimensionSize(values, 0);
-  const XlaOp classes = xla::GetDimensionSize(values, 1);
-  for (const int64_t dimension : {0, 1}) values = xla::RemoveDynamicDimension(values, dimension);
+  if (shape.is_dynamic_dimension(0)) logits.rows = xla::GetDimensionSize(values, 0);
+  if (shape.is_dynamic_dimension(1)) logits.classes = xla::GetDimensionSize(values, 1);
+  if (logits.rows.valid()) values = xla::RemoveDynamicDimension(values, 0);
+  if (!logits.classes.valid()) return logits;
+  values = xla::RemoveDynamicDimension(values, 1);
   const auto sizes = shape.dimensions();
   const XlaOp number =
       xla::Iota(values.builder(), xla::ShapeUtil::MakeShape(xla::S32, sizes), /*dimension=*/1);
   const XlaOp none = xla::MinValue(values.builder(), shape.element_type());
-  return Logits{xla::Select(xla::Lt(number, xla::Broadcast(classes, sizes)), values,
-                            xla::Broadcast(none, sizes)),
-                rows};
+  values = xla::Select(xla::Lt(number, xla::Broadcast(logits.classes, sizes)), values,
+                       xla::Broadcast(none, sizes));
+  return logits;
 }
 
 // Inputs: logits [rows, classes]; how many samples; the stateless op's seed.
@@ -78,7 +80,6 @@ class CategoricalTranslation final : public XlaOpKernel {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
-    // Where only a bound of their number is known, the samples are those of the bound.
     int64_t samples = 0;
     TF_RETURN_IF_ERROR(
         context->ConstantInputAsIntScalar(1, &samples, xla::ValueInferenceMode::kUpperBound));
@@ -97,6 +98,11 @@ class CategoricalTranslation final : public XlaOpKernel {
     XlaOp result = drawn.num_elements() == 0
                        ? xla::Zeros(context->builder(), shape)
                        : CallOnStream("onexpu.categorical", {logits.values}, stream, shape);
+    if (logits.classes.valid()) {
+      // What is drawn of a row without a finite logit. No classes at all cannot be refused here.
+      const XlaOp classes = xla::ConvertElementType(logits.classes, shape.element_type());
+      result = xla::Min(result, xla::Broadcast(classes, shape.dimensions()));
+    }
     if (logits.rows.valid()) result = xla::SetDimensionSize(result, logits.rows, 0);
     if (is_bound) result = xla::SetDimensionSize(result, context->Input(1), 1);
     context->SetOutput(0, result);

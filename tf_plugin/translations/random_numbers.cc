@@ -6,8 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "tensorflow/compiler/tf2xla/literal_util.h"
 #include "tensorflow/core/framework/rng_alg.h"
+#include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tf_plugin/random_arguments.h"
 #include "tf_plugin/translations/threefry.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/literal.h"
@@ -19,6 +22,7 @@
 namespace onexpu::tf_plugin {
 namespace {
 
+using ::tensorflow::Tensor;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -72,24 +76,15 @@ XlaOp PhiloxIntegers(const RandomStream& stream, const RandomBounds& bounds,
   return xla::BitcastConvertType(xla::Add(xla::Rem(bits, high - low), low), type);
 }
 
-template <typename T>
-absl::Status CheckBoundsAs(const xla::Literal& low, const xla::Literal& high) {
-  const T least = low.GetFirstElement<T>(), end = high.GetFirstElement<T>();
-  if (least < end) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("Need minval < maxval, got ", least, " >= ", end));
-}
-
-absl::Status CheckBounds(const xla::Literal& low, const xla::Literal& high) {
-  switch (low.shape().element_type()) {
-    case xla::S32:
-      return CheckBoundsAs<int32_t>(low, high);
-    case xla::S64:
-      return CheckBoundsAs<int64_t>(low, high);
-    case xla::U32:
-      return CheckBoundsAs<uint32_t>(low, high);
-    default:
-      return CheckBoundsAs<uint64_t>(low, high);
+// The input, if it is known when the program is compiled.
+std::optional<Tensor> KnownInput(XlaOpKernelContext* context, int input) {
+  xla::Literal literal;
+  Tensor tensor;
+  if (!context->ConstantInput(input, &literal).ok()) return std::nullopt;
+  if (!tensorflow::LiteralToHostTensor(literal, context->input_type(input), &tensor).ok()) {
+    return std::nullopt;
   }
+  return tensor;
 }
 
 // The counter, u64[2], after numbers for so many elements: a sum of 128 bits.
@@ -123,15 +118,10 @@ absl::StatusOr<RandomStream> StreamOfSeed(XlaOpKernelContext* context, int input
 }
 
 absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {
-  for (const int input : {low, low + 1}) {
-    const tensorflow::TensorShape shape = context->InputShape(input);
-    if (shape.dims() == 0) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("minval and maxval must be scalars, got shape ", shape.DebugString()));
-  }
-  xla::Literal least, end;
-  if (context->ConstantInput(low, &least).ok() && context->ConstantInput(low + 1, &end).ok()) {
-    TF_RETURN_IF_ERROR(CheckBounds(least, end));
+  TF_RETURN_IF_ERROR(CheckBoundShapes(context->InputShape(low), context->InputShape(low + 1)));
+  const std::optional<Tensor> least = KnownInput(context, low), end = KnownInput(context, low + 1);
+  if (least.has_value() && end.has_value()) {
+    TF_RETURN_IF_ERROR(IntegerRangeOf(*least, *end).status());
   }
   return RandomBounds{context->Input(low), context->Input(low + 1)};
 }

@@ -1,5 +1,5 @@
-// Translations to XLA of ops that TensorFlow has none for, or others than are wanted: how they are
-// registered.
+// Translations to XLA of ops that TensorFlow has none for, or one that does something else than is
+// wanted: how they are registered.
 //
 // An op with a translation is a compiled program when it runs alone, part of one in
 // tf.function(jit_compile=True) and in automatic clusters. They are registered for this plugin's

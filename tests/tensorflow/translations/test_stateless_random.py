@@ -70,6 +70,16 @@ def test_no_elements() -> None:
     check(lambda: tf.random.stateless_uniform([0, 3], [1, 2]))
 
 
+@pytest.mark.parametrize("algorithm", [1, 2])
+def test_any_bounds_where_there_is_nothing_to_draw(algorithm: int) -> None:
+    def draw() -> tf.Tensor:
+        key, counter = tf.constant([77], tf.uint64), tf.constant([5, 0], tf.uint64)
+        return R.StatelessRandomUniformIntV2(shape=[0, 3], key=key, counter=counter, alg=algorithm, minval=5, maxval=5)
+
+    for mode in ("eager", "jit"):
+        assert compare.on("/XPU:0", draw, mode).shape == (0, 3)
+
+
 def test_seeds_from_seeds() -> None:
     check(lambda: [tf.random.split([1, 2], 3), tf.random.fold_in([1, 2], 3)])
 
