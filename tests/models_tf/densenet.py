@@ -21,7 +21,7 @@ def build(size: Size) -> Training:
         model = keras.applications.DenseNet121(**arguments)
     else:
         model = densenet.DenseNet(blocks=[2, 2, 1, 1], **arguments)
-    optimizer = keras.optimizers.SGD(1e-4, momentum=0.9, nesterov=True)
+    optimizer = keras.optimizers.SGD(3e-5, momentum=0.9, nesterov=True)
     return image_classifier.training(
         model, optimizer, preprocess=keras.applications.densenet.preprocess_input
     )

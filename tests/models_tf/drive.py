@@ -43,18 +43,22 @@ class Record:
 _DROPOUT = tf.nn.experimental.stateless_dropout
 
 
-def _dropout_of_float32(x: tf.Tensor, rate: float, seed: tf.Tensor, noise_shape: Any = None) -> tf.Tensor:
-    """Leaves out of float64 what `tf.nn.experimental.stateless_dropout` leaves out of float32."""
-    kept = _DROPOUT(tf.ones_like(x, tf.float32), rate=rate, seed=seed, noise_shape=noise_shape) > 0
+def _dropout_as_in(
+    dtype: str, x: tf.Tensor, rate: float, seed: tf.Tensor, noise_shape: Any = None
+) -> tf.Tensor:
+    """Leaves out of `x` what `tf.nn.experimental.stateless_dropout` leaves out of an array of `dtype`."""
+    kept = _DROPOUT(tf.ones_like(x, dtype), rate=rate, seed=seed, noise_shape=noise_shape) > 0
     return x * tf.cast(kept, x.dtype) / (1 - rate)
 
 
 @contextlib.contextmanager
-def _precision(name: str) -> Iterator[None]:
+def _precision(name: str, reference_of: str | None) -> Iterator[None]:
     floatx, policy = keras.config.floatx(), keras.config.dtype_policy()
     keras.config.set_floatx("float64" if name == "float64" else "float32")
     keras.config.set_dtype_policy(name)
-    dropout = _dropout_of_float32 if name == "float64" else _DROPOUT
+    dropout = _DROPOUT
+    if reference_of is not None:
+        dropout = functools.partial(_dropout_as_in, keras.DTypePolicy(reference_of).compute_dtype)
     try:
         with mock.patch.object(tf.nn.experimental, "stateless_dropout", dropout):
             yield
@@ -75,7 +79,13 @@ def _all_variables(training: Training) -> dict[str, Any]:
     """Path -> variable. Before the path stands what its array is measured with; see `agreement`."""
     found = {f"weight, {i}, {_name(v)}": v for i, v in enumerate(training.variables)}
     for i, optimizer in enumerate(training.optimizers):
-        for j, slot in enumerate(optimizer.variables):
+        slots = optimizer.variables
+        if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
+            # Those of the optimiser inside come last, and are called as where no loss is scaled.
+            slots = optimizer.inner_optimizer.variables
+            own = optimizer.variables[: -len(slots)]
+            found |= {f"scaling, {i}.{j}, {v.path}": v for j, v in enumerate(own)}
+        for j, slot in enumerate(slots):
             kind = slot.path.rpartition("_")[2]
             found[f"slot {kind}, {i}.{j}, {slot.path}"] = slot
     return found
@@ -83,7 +93,7 @@ def _all_variables(training: Training) -> dict[str, Any]:
 
 @functools.cache
 def _initial_values(model: str, size: Size, precision: str) -> list[np.ndarray]:
-    with _precision(precision), tf.device("/CPU:0"):
+    with _precision(precision, None), tf.device("/CPU:0"):
         return [v.numpy() for v in _all_variables(_build(model, size)).values()]
 
 
@@ -99,12 +109,20 @@ def _flat(prefix: str, nest: Any) -> dict[str, np.ndarray]:
 
 
 def train(
-    model: str, device: str, mode: str, precision: str = "float32", size: Size = Size.SMALL
+    model: str,
+    device: str,
+    mode: str,
+    precision: str = "float32",
+    size: Size = Size.SMALL,
+    reference_of: str | None = None,
 ) -> Record:
-    """Takes three steps from the initial values that the CPU drew, then infers."""
-    # In float64, too, training starts from numbers that float32 has (and leaves out the same, see above).
+    """Takes three steps from the initial values that the CPU drew, then infers.
+
+    With `reference_of`, the name of a less exact precision, dropout leaves out what it leaves out there.
+    """
+    # In float64, too, training starts from numbers that float32 has.
     values = _initial_values(model, size, "float32" if precision == "float64" else precision)
-    with _precision(precision), tf.device(device):
+    with _precision(precision, reference_of), tf.device(device):
         training = _build(model, size)
         for variable, value in zip(_all_variables(training).values(), values, strict=True):
             variable.assign(value)

@@ -19,5 +19,5 @@ def build(size: Size) -> Training:
         classes=image_classifier.CLASSES,
         classifier_activation=None,
     )
-    optimizer = keras.optimizers.RMSprop(1e-3, momentum=0.9, epsilon=1e-3)
+    optimizer = keras.optimizers.RMSprop(1e-5, momentum=0.9, epsilon=1e-3)
     return image_classifier.training(model, optimizer)

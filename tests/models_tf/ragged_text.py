@@ -111,7 +111,7 @@ def build(size: Size) -> Training:
     del size  # there is one
     batches, words = _batches()
     model = Classifier(words)
-    optimizer = scaled(keras.optimizers.Adamax(5e-3, epsilon=1e-4))
+    optimizer = scaled(keras.optimizers.Adamax(5e-3, epsilon=1e-3))
     optimizer.build(model.trainable_variables)
     loss_of = keras.losses.BinaryFocalCrossentropy(from_logits=True)
 

@@ -36,7 +36,7 @@ def build(size: Size) -> Training:
     """Makes the model with Nadam, clipped by norm."""
     del size  # there is one
     model = _model()
-    optimizer = scaled(keras.optimizers.Nadam(5e-3, epsilon=1e-4, clipnorm=1.0))
+    optimizer = scaled(keras.optimizers.Nadam(5e-3, epsilon=1e-3, clipnorm=1.0))
     optimizer.build(model.trainable_variables)
     loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction=None)
 

@@ -35,6 +35,8 @@ def _batches(count: int) -> list[Batch]:
 
 
 class Recommender(keras.Model):
+    """Has smooth activations: at a kink, a rounding error decides which of two slopes a gradient takes."""
+
     def __init__(self) -> None:
         super().__init__()
         self.tables = [keras.layers.Embedding(rows, _WIDTH) for rows in _ROWS]
@@ -42,14 +44,14 @@ class Recommender(keras.Model):
         self.bottom = keras.Sequential(
             [
                 keras.Input((_DENSE,)),
-                keras.layers.Dense(16, activation="selu"),
+                keras.layers.Dense(16, activation="mish"),
                 keras.layers.Dense(_WIDTH),
             ]
         )
         self.top = keras.Sequential(
             [
                 keras.Input((_WIDTH + 10,)),
-                keras.layers.Dense(16, activation="selu"),
+                keras.layers.Dense(16, activation="mish"),
                 keras.layers.Dense(1, dtype=keras.config.floatx()),
             ]
         )

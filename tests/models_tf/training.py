@@ -34,7 +34,8 @@ class Training:
     variables : list
         Of Keras or TensorFlow: all that a step reads and changes, but for the optimisers'.
     optimizers : list
-        Of Keras.
+        Of Keras. Those that divide by a gradient's size add an epsilon above half precision's rounding errors to it, or
+        weights whose gradient is nearly zero would take whole steps of these.
     batches : list
         Of tuples of host arrays, one a step.
     inputs : tuple

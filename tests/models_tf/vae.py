@@ -50,7 +50,7 @@ def build(size: Size) -> Training:
     del size  # there is one
     model = VariationalAutoencoder()
     model.build((None, 8, 8, 1))
-    optimizer = scaled(keras.optimizers.Adam(3e-3, epsilon=1e-4, amsgrad=True))
+    optimizer = scaled(keras.optimizers.Adam(3e-3, epsilon=1e-3, amsgrad=True))
     optimizer.build(model.trainable_variables)
 
     def step(pictures: tf.Tensor) -> dict[str, tf.Tensor]:
