@@ -118,10 +118,10 @@ def train(
 ) -> Record:
     """Takes three steps from the initial values that the CPU drew, then infers.
 
-    With `reference_of`, the name of a less exact precision, dropout leaves out what it leaves out there.
+    With `reference_of`, the name of a less exact precision, it starts from the same numbers, which are of float32 in any,
+    and dropout leaves out what it leaves out there.
     """
-    # In float64, too, training starts from numbers that float32 has.
-    values = _initial_values(model, size, "float32" if precision == "float64" else precision)
+    values = _initial_values(model, size, precision if reference_of is None else "float32")
     with _precision(precision, reference_of), tf.device(device):
         training = _build(model, size)
         for variable, value in zip(_all_variables(training).values(), values, strict=True):
