@@ -10,31 +10,47 @@ import numpy as np
 # an element's own magnitude says nothing about its rounding error. bfloat16 has 8 bits (a rounding error of 4e-3) and
 # float16 has 11 where float32 has 24.
 TOLERANCES = {"float32": 1e-4, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-2}
-# Times the tolerance: a gradient has gone through the roundings of the way there and of the way back.
-GRADIENTS = 2
+# Times the tolerance: a gradient has gone through the roundings of the way there and of the way back, and optimisers keep
+# its square, or divide by its size.
+GRADIENTS = 3
 
 
 # What is zero in exact arithmetic, such as the gradient of a bias before a batch normalisation or of an attention's
 # bias of keys, is rounding errors of terms as large as other arrays of its kind. It is measured by a hundredth of the
 # largest of these.
 _SHARE = 1e-2
+_KINDS = ("weight", "update", "slot", "scaling")
 _MARGIN = ", margin"
+ROUNDINGS = ", roundings"
 
 
 def _kind(name: str) -> str:
-    return name.partition(",")[0]
+    """What stands before the first comma; of a result its name, for what one is says nothing of another's magnitude."""
+    return name.partition(",")[0] if name.startswith(_KINDS) else name
 
 
 def _magnitude(array: np.ndarray) -> float:
     return float(np.abs(array.astype(np.float64)).max(initial=0.0))
 
 
+def _floors(expected: dict[str, np.ndarray]) -> dict[str, float]:
+    """The least that arrays of a kind are measured with."""
+    largest: dict[str, float] = {}
+    for name, e in expected.items():
+        if e.dtype.kind not in "biu":
+            assert np.isfinite(e.astype(np.float64)).all(), f"{name} is not finite on the CPU"
+            largest[_kind(name)] = max(largest.get(_kind(name), 0.0), _magnitude(e))
+    return {kind: _SHARE * magnitude for kind, magnitude in largest.items()}
+
+
 def errors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> dict[str, float]:
     """Returns the largest difference in each array of floats, over the array's largest magnitude.
 
-    Names begin with the kind of the array, up to a comma. Whole numbers NAME that are the best of some scores come
-    with an array "NAME, margin" of how much better than the second best they are: a rounding error decides between
-    equal scores. Their error is the largest margin where they differ, over the largest of all; the margins are no result.
+    Names of variables, and of what is kept or computed for each, begin with the kind of the array, up to a comma. Whole
+    numbers NAME that are the best of some scores come with an array "NAME, margin" of how much better than the second
+    best they are: a rounding error decides between equal scores. Their error is the largest margin where they differ,
+    over the largest of all; the margins are no result. Floats NAME that come with "NAME, roundings" may be as far from
+    what they are in exact arithmetic, on either device: so far is no difference.
 
     Raises
     ------
@@ -42,14 +58,10 @@ def errors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> di
         Where names, shapes, types or other whole numbers differ, and where a number is not finite.
     """
     assert actual.keys() == expected.keys()
-    largest: dict[str, float] = {}
-    for name, e in expected.items():
-        if e.dtype.kind not in "biu":
-            assert np.isfinite(e.astype(np.float64)).all(), f"{name} is not finite on the CPU"
-            largest[_kind(name)] = max(largest.get(_kind(name), 0.0), _magnitude(e))
+    floors = _floors(expected)
     found = {}
     for name, e in expected.items():
-        if name.endswith(_MARGIN):
+        if name.endswith((_MARGIN, ROUNDINGS)):
             continue
         a = actual[name]
         assert (a.shape, a.dtype) == (e.shape, e.dtype), name
@@ -62,8 +74,11 @@ def errors(actual: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> di
             continue
         # A NaN is no error that a comparison would find.
         assert np.isfinite(a.astype(np.float64)).all(), f"{name} is not finite on the device"
-        difference = _magnitude(a.astype(np.float64) - e.astype(np.float64))
-        scale = max(_magnitude(e), _SHARE * largest[_kind(name)])
+        difference = np.abs(a.astype(np.float64) - e.astype(np.float64))
+        if (roundings := f"{name}{ROUNDINGS}") in expected:
+            difference = np.maximum(difference - actual[roundings] - expected[roundings], 0.0)
+        difference = _magnitude(difference)
+        scale = max(_magnitude(e), floors[_kind(name)])
         found[name] = difference / scale if scale else float(np.sign(difference))
     return found
 
@@ -78,13 +93,19 @@ def _as_float64(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {name: a if a.dtype.kind in "biu" else a.astype(np.float64) for name, a in arrays.items()}
 
 
+def _distance(a: np.ndarray, e: np.ndarray, floor: float) -> float:
+    """Euclidean, over the size of `e`."""
+    size = max(np.linalg.norm(e), np.sqrt(e.size) * floor)
+    return float(np.linalg.norm(a - e) / size) if size else float((a != e).any())
+
+
 def less_exact(
     actual: dict[str, np.ndarray],
     cpu: dict[str, np.ndarray],
     exact: dict[str, np.ndarray],
     tolerance: float,
 ) -> dict[str, tuple[float, float]]:
-    """Returns the kinds of arrays in which the device is less exact than the CPU, and both errors.
+    """Returns the kinds, or the arrays, in which the device is less exact than the CPU, and both errors.
 
     For numbers that no device keeps within the tolerance of the same training in a more exact precision, `exact`. Each
     batch normalisation of a network that has just been initialised makes a gradient larger (Yang et al. 2019,
@@ -93,13 +114,20 @@ def less_exact(
 
     Of a kind in which all of the CPU's arrays are within the tolerance, all of the device's have to be, and the errors
     are the largest. Of another kind the median over arrays may be no more than twice the CPU's, nor the largest four times.
+    Those are errors of single numbers, which are large where a rounding decides on which side of a kink one is. As a whole,
+    each array is to be nearer to the exact one than halfway from the CPU's to zeros, in the Euclidean norm.
     """
-    exact = _as_float64(exact)
+    actual, cpu, exact = map(_as_float64, (actual, cpu, exact))
+    floors = _floors(exact)
     of_kind: dict[str, list[tuple[float, float]]] = collections.defaultdict(list)
-    device, host = (errors(_as_float64(x), exact) for x in (actual, cpu))
+    device, host = (errors(x, exact) for x in (actual, cpu))
+    found = {}
     for name, error in device.items():
         of_kind[_kind(name)].append((error, host[name]))
-    found = {}
+        if exact[name].dtype.kind == "f":
+            distance, of_cpu = (_distance(x[name], exact[name], floors[_kind(name)]) for x in (actual, cpu))
+            if not distance <= (1 + of_cpu) / 2:
+                found[name] = (distance, of_cpu)
     for kind, pairs in of_kind.items():
         largest, median = np.max(pairs, axis=0), np.median(pairs, axis=0)
         compared = [(largest, 1.0)]

@@ -22,23 +22,18 @@ class _StochasticDepth(convnext.StochasticDepth):
 
 def build(size: Size) -> Training:
     """Makes the network with AdamW, as it was published."""
-    arguments = {
-        "weights": None,
-        "input_shape": (image_classifier.IMAGE, image_classifier.IMAGE, 3),
-        "classes": image_classifier.CLASSES,
-        "classifier_activation": None,
-    }
-    if size is Size.FULL:
-        model = keras.applications.ConvNeXtTiny(**arguments)
-    else:
-        # The published layer scale of 1e-6 would all but remove the blocks from what is compared.
-        with mock.patch.object(convnext, "StochasticDepth", _StochasticDepth):
-            model = convnext.ConvNeXt(
-                depths=[1, 1, 2, 1],
-                projection_dims=[16, 24, 32, 40],
-                drop_path_rate=0.2,
-                layer_scale_init_value=0.1,
-                **arguments,
-            )
+    published = convnext.MODEL_CONFIGS["tiny"]
+    # The published layer scale of 1e-6 would all but remove the blocks from what is compared.
+    with mock.patch.object(convnext, "StochasticDepth", _StochasticDepth):
+        model = convnext.ConvNeXt(
+            depths=published["depths"] if size is Size.FULL else [1, 1, 2, 1],
+            projection_dims=published["projection_dims"] if size is Size.FULL else [16, 24, 32, 40],
+            drop_path_rate=0.0 if size is Size.FULL else 0.2,
+            layer_scale_init_value=0.1,
+            weights=None,
+            input_shape=(image_classifier.IMAGE, image_classifier.IMAGE, 3),
+            classes=image_classifier.CLASSES,
+            classifier_activation=None,
+        )
     optimizer = keras.optimizers.AdamW(1e-3, weight_decay=0.05, epsilon=1e-3)
     return image_classifier.training(model, optimizer)

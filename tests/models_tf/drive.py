@@ -14,6 +14,7 @@ import numpy as np
 import onexpu
 import tensorflow as tf
 
+from tests.models_tf import agreement
 from tests.models_tf.catalogue import MODELS
 from tests.models_tf.training import Size, Training
 
@@ -31,13 +32,24 @@ class Record:
     Attributes
     ----------
     numbers : dict
-        Path -> array: metrics of every step, outputs of the inference, variables at the end.
+        Path -> array: metrics of every step, outputs of the inference, variables at the end, and what the steps added to
+        those that are trained.
     report : onexpu.PlacementReport
-        Of one more step and inference, whose inputs are on the device and whose results nobody reads.
+        Of a step and inference after these, whose inputs are on the device and whose results nobody reads.
+    report_from_host : onexpu.PlacementReport
+        Of the next, whose inputs are on the host, where all of their results are read.
+    report_uncompiled : onexpu.PlacementReport, optional
+        Of `Training.infer_uncompiled`, as `report`.
+    read, written : int
+        Bytes of all results, and of all inputs.
     """
 
     numbers: dict[str, np.ndarray]
     report: onexpu.PlacementReport
+    report_from_host: onexpu.PlacementReport
+    report_uncompiled: onexpu.PlacementReport | None
+    read: int
+    written: int
 
 
 _DROPOUT = tf.nn.experimental.stateless_dropout
@@ -129,17 +141,57 @@ def train(
         return _train(training, mode)
 
 
+def _updates(training: Training, initial: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What the steps added to the variables that are trained; see `agreement` for the roundings."""
+    found = {}
+    for i, variable in enumerate(training.variables):
+        array = variable.numpy()
+        if variable.trainable and array.dtype.kind == "f":
+            name = f"update, {i}, {_name(variable)}"
+            before = initial[name]
+            found[name] = array.astype(np.float64) - before
+            # Each step stores a sum, half a unit in the last place off.
+            largest = np.maximum(np.abs(array), np.abs(before.astype(array.dtype)))
+            found[f"{name}{agreement.ROUNDINGS}"] = len(training.batches) / 2 * np.spacing(largest)
+    return found
+
+
 def _train(training: Training, mode: str) -> Record:
     step, infer = MODES[mode](training.step), MODES[mode](training.infer)
     batches = [tuple(map(tf.constant, batch)) for batch in training.batches]
     inputs = tuple(map(tf.constant, training.inputs))
+    initial = {
+        f"update, {i}, {_name(v)}": v.numpy() for i, v in enumerate(training.variables) if v.trainable
+    }
     numbers = {}
     for number, batch in enumerate(batches, 1):
         numbers |= _flat(f"step {number}", step(*batch))
     numbers |= _flat("output", infer(*inputs))
+    report_uncompiled = None
     if training.infer_uncompiled is not None:
         uncompiled = MODES["graph" if mode == "jit" else mode](training.infer_uncompiled)
         numbers |= _flat("output, not compiled", uncompiled(*inputs))
+        report_uncompiled = onexpu.placement_report(uncompiled, *inputs)
     for path, variable in _all_variables(training).items():
         numbers[path] = variable.numpy()
-    return Record(numbers, onexpu.placement_report(lambda: (step(*batches[-1]), infer(*inputs))))
+    numbers |= _updates(training, initial)
+    report = onexpu.placement_report(lambda: (step(*batches[-1]), infer(*inputs)))
+    results = []
+
+    def run_from_host() -> None:
+        constants = [tuple(map(tf.constant, arrays)) for arrays in (training.batches[-1], training.inputs)]
+        results[:] = [
+            array
+            for result in (step(*constants[0]), infer(*constants[1]))
+            for array in _flat("", result).values()
+        ]
+
+    report_from_host = onexpu.placement_report(run_from_host)
+    return Record(
+        numbers,
+        report,
+        report_from_host,
+        report_uncompiled,
+        read=sum(array.nbytes for array in results),
+        written=sum(array.nbytes for array in (*training.batches[-1], *training.inputs)),
+    )

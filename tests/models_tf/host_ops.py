@@ -10,7 +10,7 @@ REASONS = {
         "TensorFlow has integers of 32 bits in host memory on every accelerator, with the arithmetic on them and the "
         "conditions of loops: on the device each iteration would wait for its counter."
     ),
-    "what it works on is on the host": (
-        "The op has a kernel on XPU; eager TensorFlow runs it where its small integers are."
-    ),
 }
+
+# Of inferences that are not compiled: TensorFlow's CUDA build has no GPU kernel for them, either.
+ON_NO_ACCELERATOR = {"RaggedGather", "RaggedRange", "RaggedTensorToTensor"}

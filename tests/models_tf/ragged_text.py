@@ -123,12 +123,17 @@ def build(size: Size) -> Training:
         return {"loss": loss}
 
     def statistics(values: tf.Tensor, splits: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Ragged tensors cut, joined, reduced and padded."""
+        """Ragged tensors cut, joined, reduced and padded, and a gradient through them."""
         texts = tf.RaggedTensor.from_row_splits(values, splits)
         pairs = texts[:, :-1] * 31 + texts[:, 1:]
-        vectors = texts.with_values(model.words(texts.values))
+        table = model.words.embeddings.value
+        with tf.GradientTape() as tape:
+            vectors = tf.ragged.map_flat_values(tf.nn.embedding_lookup, table, texts)
+            mean = tf.reduce_mean(vectors, axis=1)
+            size = tf.nn.l2_loss(tf.reduce_max(vectors, axis=1)) + tf.nn.l2_loss(mean)
         return {
-            "mean": tf.reduce_mean(vectors, axis=1),
+            "mean": mean,
+            "gradient": tf.convert_to_tensor(tape.gradient(size, table)),
             "largest": tf.reduce_max(tf.cast(pairs, tf.float32), axis=1),
             "words": tf.concat([pairs, texts], axis=1).to_tensor(-1),
             "lengths": tf.ragged.boolean_mask(texts, texts > 3).row_lengths(),

@@ -89,11 +89,14 @@ def build(size: Size) -> Training:
         loss, _ = minimise(optimizer, model.trainable_variables, compute_loss)
         return {"loss": loss}
 
-    def look_up(dense: tf.Tensor, ids: tf.Tensor, indices: tf.Tensor, bag: tf.Tensor) -> tf.Tensor:
-        """The same bags by TensorFlow's lookups, whose programs depend on how many ids differ."""
+    def look_up(dense: tf.Tensor, ids: tf.Tensor, indices: tf.Tensor, bag: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The same bags by TensorFlow's lookups, whose programs depend on how many ids differ, and their gradient."""
         del dense, ids
-        bags = tf.SparseTensor(indices, bag, [_BATCH, _BAG_IDS])
-        return tf.nn.safe_embedding_lookup_sparse(model.bag.embeddings.value, bags, combiner="sqrtn")
+        bags, table = tf.SparseTensor(indices, bag, [_BATCH, _BAG_IDS]), model.bag.embeddings.value
+        with tf.GradientTape() as tape:
+            found = tf.nn.safe_embedding_lookup_sparse(table, bags, combiner="sqrtn")
+            size = tf.nn.l2_loss(found)
+        return {"bags": found, "gradient": tf.convert_to_tensor(tape.gradient(size, table))}
 
     *batches, last = _batches(4)
     return Training(

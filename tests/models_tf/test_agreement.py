@@ -31,6 +31,18 @@ def test_what_is_nearly_zero_is_measured_by_its_kind() -> None:
     assert agreement.errors(actual, expected)["weight, 1, bias"] == pytest.approx(1e-7)
 
 
+def test_results_are_measured_each_by_itself() -> None:
+    expected = {"output, boxes": np.full(3, 64.0), "output, scores": np.full(3, 0.01)}
+    actual = {"output, boxes": np.full(3, 64.0), "output, scores": np.zeros(3)}
+    assert agreement.errors(actual, expected)["output, scores"] == 1.0
+
+
+def test_what_storing_rounds_is_no_error() -> None:
+    expected = {"update, 0, kernel": np.full(3, 1e-3), "update, 0, kernel, roundings": np.full(3, 1e-5)}
+    actual = {"update, 0, kernel": np.full(3, 1.03e-3), "update, 0, kernel, roundings": np.full(3, 1e-5)}
+    assert agreement.errors(actual, expected) == {"update, 0, kernel": pytest.approx(1e-2)}
+
+
 @pytest.mark.parametrize("wrong", [np.nan, np.inf])
 def test_what_is_not_finite_is_an_error(wrong: float) -> None:
     with pytest.raises(AssertionError, match="slot momentum, 0.2 is not finite on the device"):
@@ -64,3 +76,11 @@ def test_arrays_are_as_wrong_as_the_cpus_where_those_are_not_exact() -> None:
     one = _with_errors(0.0, 0.0, 0.0, 0.0, 0.5)
     found = agreement.less_exact(one, on_cpu, _EXACT, _TOLERANCE)
     assert found == {"slot momentum": pytest.approx((0.5, 0.1))}
+
+
+def test_an_array_that_is_lost_is_wrong_however_wrong_the_cpus_is() -> None:
+    on_cpu = {name: 0.7 * array for name, array in _EXACT.items()}
+    assert agreement.less_exact(on_cpu, on_cpu, _EXACT, _TOLERANCE) == {}
+    actual = {**on_cpu, "slot momentum, 0.3": np.zeros(8)}
+    found = agreement.less_exact(actual, on_cpu, _EXACT, _TOLERANCE)
+    assert found == {"slot momentum, 0.3": pytest.approx((1.0, 0.3))}
