@@ -31,7 +31,9 @@ check-schedules: setup-tests
 
 # Against the kernels of TensorFlow's CPU device as users have them, oneDNN's where there are some.
 check-models-tf: setup-tests
-	TF_ENABLE_ONEDNN_OPTS=1 ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf $(PARALLEL) --dist load
+	TF_ENABLE_ONEDNN_OPTS=1 ONEXPU_TF_MODELS=all .venv/bin/pytest tests/models_tf -k "not published" $(PARALLEL) --dist load
+	@# In processes of their own, which take gigabytes.
+	TF_ENABLE_ONEDNN_OPTS=1 .venv/bin/pytest tests/models_tf -k published $(PARALLEL) --dist load
 
 sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full

@@ -103,7 +103,7 @@ def _all_variables(training: Training) -> dict[str, Any]:
     return found
 
 
-@functools.cache
+@functools.lru_cache(maxsize=2)
 def _initial_values(model: str, size: Size, precision: str) -> list[np.ndarray]:
     with _precision(precision, None), tf.device("/CPU:0"):
         return [v.numpy() for v in _all_variables(_build(model, size)).values()]
@@ -149,10 +149,10 @@ def _updates(training: Training, initial: dict[str, np.ndarray]) -> dict[str, np
         if variable.trainable and array.dtype.kind == "f":
             name = f"update, {i}, {_name(variable)}"
             before = initial[name]
-            found[name] = array.astype(np.float64) - before
+            found[name] = array - before
             # Each step stores a sum, half a unit in the last place off.
-            largest = np.maximum(np.abs(array), np.abs(before.astype(array.dtype)))
-            found[f"{name}{agreement.ROUNDINGS}"] = len(training.batches) / 2 * np.spacing(largest)
+            unit = np.spacing(np.maximum(np.abs(array), np.abs(before)))
+            found[f"{name}{agreement.ROUNDINGS}"] = len(training.batches) / 2 * unit
     return found
 
 

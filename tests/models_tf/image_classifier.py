@@ -34,8 +34,8 @@ def training(
 ) -> Training:
     """Trains a network that gives logits.
 
-    `preprocess` is what the network's module in keras.applications does to pictures. Where it centres them, what is left
-    out shows: in the first layer's gradient the pictures' mean cancels out, and leaves a hundred rounding errors.
+    `preprocess` is what the network's module in keras.applications does to pictures. Where that centres them, it is needed:
+    otherwise the first layer's gradient is a small difference of large sums, in proportion to the pictures' mean.
 
     The learning rates of those with ReLU and batch normalisation are small: at 1e-2 three steps make a percent of a
     rounding error of float32, at 1e-3 tens of percents of one of bfloat16, on the CPU alone.

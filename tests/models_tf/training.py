@@ -34,8 +34,8 @@ class Training:
     variables : list
         Of Keras or TensorFlow: all that a step reads and changes, but for the optimisers'.
     optimizers : list
-        Of Keras. Those that divide by a gradient's size add an epsilon above half precision's rounding errors to it, or
-        weights whose gradient is nearly zero would take whole steps of these.
+        Of Keras. Those that divide by a gradient's size add an epsilon above its rounding errors to it, or weights whose
+        gradient is nearly zero would take whole steps of these; Keras' own is 1e-7. (Adagrad's sums begin with 0.1.)
     batches : list
         Of tuples of host arrays, one a step.
     inputs : tuple
