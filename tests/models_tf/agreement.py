@@ -10,9 +10,11 @@ import numpy as np
 # an element's own magnitude says nothing about its rounding error. bfloat16 has 8 bits (a rounding error of 4e-3) and
 # float16 has 11 where float32 has 24.
 TOLERANCES = {"float32": 1e-4, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-2}
-# Times the tolerance: a gradient has gone through the roundings of the way there and of the way back, and optimisers keep
-# its square, or divide by its size.
-GRADIENTS = 3
+# Times the tolerance: a gradient has gone through the roundings of the way there and of the way back, and where a program
+# does not keep them in float32, of what lies between its ops. What a step adds to a weight is, of most optimisers, a
+# gradient's quotient with its size.
+GRADIENTS = {"jit": 2, "graph": 3, "eager": 3}
+UPDATES = 3
 
 
 # What is zero in exact arithmetic, such as the gradient of a bias before a batch normalisation or of an attention's

@@ -101,7 +101,7 @@ def build(size: Size) -> Training:
     del size  # there is one
     model = _model()
     rate = keras.optimizers.schedules.CosineDecay(
-        2e-4, decay_steps=10, warmup_target=1e-3, warmup_steps=2
+        0.0, decay_steps=10, warmup_target=2e-3, warmup_steps=2
     )
     optimizer = scaled(
         keras.optimizers.AdamW(rate, weight_decay=0.01, epsilon=1e-4, global_clipnorm=1.0)
