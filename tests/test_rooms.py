@@ -46,6 +46,7 @@ _GRANTS = {
     "LLVM 22": {"LLVM"},
     "PJRT C API": {"PJRT C API"},
     "SYCL": {"SYCL"},
+    "TensorFlow": set(),  # Python only
     # TensorFlow's wheel holds one XLA, and TensorFlow's compiler headers are written in its terms.
     "TensorFlow C++": {"TensorFlow", "XLA"},
     "XLA FFI C API": set(),  # free for every room
@@ -54,6 +55,7 @@ _GRANTS = {
     "oneMKL": {"oneMKL"},
     "the PJRT C API table": {"PJRT C API"},
     "the compiler's C entry point": {"compiler's C entry point"},
+    "the installed package": {"onexpu"},  # whose headers lie in `include/onexpu/`
 }
 _ROOM = re.compile(r"^(pjrt_core/\w+|tf_plugin|custom_kernels|onexpu)/")
 _INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]', re.MULTILINE)
