@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import importlib.metadata
 import os
 import pathlib
@@ -46,6 +47,8 @@ _VARIABLES = (
     "ONEXPU_CACHE_DIR",
     "ONEXPU_MEMORY_LIMIT",
     "ONEXPU_COMPILE",
+    "ONEXPU_PLACEMENT",
+    "ONEXPU_VERIFY_SPIRV",
     "ONEAPI_DEVICE_SELECTOR",
     "ZE_AFFINITY_MASK",
     "OCL_ICD_FILENAMES",
@@ -53,6 +56,8 @@ _VARIABLES = (
     "JAX_PLATFORMS",
     "PJRT_NAMES_AND_LIBRARY_PATHS",
 )
+# What variables take whose other values do nothing, without a word from those that read them.
+_VALUES = {"ONEXPU_PLACEMENT": "strict", "ONEXPU_VERIFY_SPIRV": "1"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +160,9 @@ def _libraries() -> list[Finding]:
     ours = library_directory()
     plugins = ours.parent.parent / "tensorflow-plugins"
     oneapi = library_directory("oneapi")
-    names = ("pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv", "onexpu-build")
+    names = (
+        "pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv", "onexpu-compile", "onexpu-build"
+    )
     wheels = {
         "libsycl.so.9": "intel-sycl-rt",
         "libintelocl.so": "intel-opencl-rt",
@@ -189,10 +196,30 @@ def _devices() -> list[Finding]:
     return findings
 
 
+def _misspelt() -> list[Finding]:
+    """Variables that nothing reads, and whose names are nearly those of ones that are read."""
+    prefix = "ONEXPU_"
+    ours = [name.removeprefix(prefix) for name in _VARIABLES if name.startswith(prefix)]
+    findings = []
+    for name, value in sorted(os.environ.items()):
+        if name.startswith(prefix) and name not in _VARIABLES:
+            near = difflib.get_close_matches(name.removeprefix(prefix), ours, 1, cutoff=0.7)
+            findings += [
+                Finding("Environment", name, value, f"nothing reads it: {prefix}{match} is meant?")
+                for match in near
+            ]
+    return findings
+
+
 def _environment() -> list[Finding]:
-    findings = [
-        Finding("Environment", name, os.environ[name]) for name in _VARIABLES if name in os.environ
-    ]
+    findings = []
+    for name in _VARIABLES:
+        if (value := os.environ.get(name)) is not None:
+            taken = _VALUES.get(name)
+            does_nothing = taken is not None and value not in (taken, "", "0")
+            advice = f"does nothing: {name}={taken}, or unset it" if does_nothing else ""
+            findings.append(Finding("Environment", name, value, advice))
+    findings += _misspelt()
     user_cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
     cache = pathlib.Path(os.environ.get("ONEXPU_CACHE_DIR") or user_cache / "onexpu")
     size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())

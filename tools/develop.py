@@ -1,6 +1,6 @@
 """Installs this tree into its .venv for development: `make develop`, or
 
-    python tools/develop.py [--build] [--output-base PATH] [--only compiler,core,tf,kernels,python]
+    python tools/develop.py [--build] [--output-base PATH] [--only PART,...]
 
 With --build, what is laid is built first. What is not in the tree yet is named and skipped.
 """

@@ -72,6 +72,34 @@ def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:
     report = onexpu.doctor()
     assert not report.ok
     assert "pip install intel-opencl-rt==2026.1.2" in str(report)
+    programs = ("onexpu-spirv", "onexpu-compile", "onexpu-build")
+    assert {name: _advice_for(name) for name in programs} == {name: ["reinstall onexpu"] for name in programs}
+
+
+def _advice_for(name: str) -> list[str]:
+    return [finding.advice for finding in onexpu.doctor().findings if finding.name == name]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "advice"),
+    [
+        ("ONEXPU_DEVICES", "cpu", "nothing reads it: ONEXPU_DEVICE is meant?"),
+        ("ONEXPU_CACHE", "cache", "nothing reads it: ONEXPU_CACHE_DIR is meant?"),
+        ("ONEXPU_PLACEMENT", "Strict", "does nothing: ONEXPU_PLACEMENT=strict, or unset it"),
+        ("ONEXPU_VERIFY_SPIRV", "true", "does nothing: ONEXPU_VERIFY_SPIRV=1, or unset it"),
+        ("ONEXPU_PLACEMENT", "strict", ""),
+        ("ONEXPU_VERIFY_SPIRV", "0", ""),
+        ("ONEXPU_COMPILE", "inline", ""),
+    ],
+)
+def test_doctor_names_variables_that_do_nothing(monkeypatch, name: str, value: str, advice: str) -> None:
+    monkeypatch.setenv(name, value)
+    assert _advice_for(name) == [advice]
+
+
+def test_doctor_leaves_other_peoples_variables_alone(monkeypatch) -> None:
+    monkeypatch.setenv("ONEXPU_OUTPUT_BASE", "somewhere")  # of the build
+    assert not _advice_for("ONEXPU_OUTPUT_BASE")
 
 
 def test_importing_is_light() -> None:
