@@ -4,8 +4,8 @@
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
 Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py), "kernels"
-(kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py), "kernel_call_overhead" (overhead_cases.py) and "compilation"
-(compile_cases.py); without a name, all cases run.
+(kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py), "kernel_call_overhead"
+(overhead_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
 what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
@@ -14,12 +14,14 @@ what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where
 from __future__ import annotations
 
 import argparse
+import difflib
 import gc
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import textwrap
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -99,6 +101,14 @@ def _time(seconds: float) -> str:
     return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.2f} us"
 
 
+def _names(groups: dict[str, dict]) -> str:
+    """The groups with their cases, for people."""
+    lines = ["cases:"]
+    for group, cases in groups.items():
+        lines.append(textwrap.fill(" ".join(cases), 118, initial_indent=f"  {group}: ", subsequent_indent="    "))
+    return "\n".join(lines)
+
+
 def main() -> None:
     from attention_cases import ATTENTION_CASES
     from cases import CASES
@@ -121,11 +131,18 @@ def main() -> None:
     }
     cases = {name: case for group in groups.values() for name, case in group.items()}
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", choices=[*groups, *cases, []], help="default: all")
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=_names(groups), formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("case", nargs="*", metavar="NAME", help="of a case or group; default: all")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--limits", type=pathlib.Path, help="the built //benchmarks:limits")
     arguments = parser.parse_args()
+    for name in arguments.case:
+        if name not in groups and name not in cases:
+            near = difflib.get_close_matches(name, [*groups, *cases], 1)
+            meant = f"; is {near[0]} meant?" if near else ";"
+            parser.error(f"{name} is no case or group{meant} --help has their names")
 
     limits = Limits(arguments.limits or bazel.bin_directory() / "benchmarks" / "limits")
     table = rich.table.Table(title="onexpu: medians of alternating runs")

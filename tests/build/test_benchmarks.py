@@ -10,13 +10,20 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_cases_are_measured_and_drawn(tmp_path: pathlib.Path) -> None:
-    process = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "run.py", "--output", tmp_path, "tiny", "matmul_f32", "custom_kernel"],
-        capture_output=True,
-        text=True,
-        timeout=600,
+def _run(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "run.py", *arguments], capture_output=True, text=True, timeout=600
     )
+
+
+def test_a_name_of_nothing_is_refused() -> None:
+    process = _run("tiny", "kernel")
+    assert process.returncode == 2
+    assert "kernel is no case or group; is kernels meant?" in process.stderr
+
+
+def test_cases_are_measured_and_drawn(tmp_path: pathlib.Path) -> None:
+    process = _run("--output", tmp_path, "tiny", "matmul_f32", "custom_kernel")
     assert process.returncode == 0, process.stderr[-4000:]
     rows = {row["case"]: row for row in json.loads((tmp_path / "benchmarks.json").read_text())}
     assert {"XLA:CPU", "TF CPU"} <= rows["tiny"]["ratios"].keys()
