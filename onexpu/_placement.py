@@ -27,10 +27,22 @@ _ROUTE_REASONS = {
     "on_demand": "compiled alone",
     "sycl_kernel": "a kernel of its own on the device",
 }
-_COUNT_VISITOR = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
+_VISITOR = ctypes.CFUNCTYPE(
+    None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
 )
-_REASON_VISITOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+_Table = Mapping[str, Mapping[str, int]]
+
+
+def _since(table: _Table, earlier: _Table) -> dict[str, dict[str, int]]:
+    """Returns what was added to each count, without those to which nothing was."""
+    added = {}
+    for row, counts in table.items():
+        before = earlier.get(row, {})
+        since = {name: count - before.get(name, 0) for name, count in counts.items()}
+        added[row] = {name: count for name, count in since.items() if count}
+    return added
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,13 +55,13 @@ class PlacementReport:
         From route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to
         executions.
     reasons : mapping
-        From each op on the host to the reason of the last one.
+        From each op on the host to a mapping from reason to executions.
     transfers : TransferStatistics or None
         What the reported call copied; None for a report since `reset_statistics`.
     """
 
-    counts: Mapping[str, Mapping[str, int]]
-    reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    counts: _Table
+    reasons: _Table = dataclasses.field(default_factory=dict)
     transfers: TransferStatistics | None = None
 
     def total(self, route: str) -> int:
@@ -66,12 +78,10 @@ class PlacementReport:
         return sum(self.counts.get(route, {}).values())
 
     def __sub__(self, earlier: PlacementReport) -> PlacementReport:
-        counts: dict[str, dict[str, int]] = {}
-        for route, ops in self.counts.items():
-            before = earlier.counts.get(route, {})
-            since = {op: count - before.get(op, 0) for op, count in ops.items()}
-            counts[route] = {op: count for op, count in since.items() if count}
-        return PlacementReport(counts, {op: self.reasons.get(op, "") for op in counts["host"]})
+        reasons = _since(self.reasons, earlier.reasons)
+        return PlacementReport(
+            _since(self.counts, earlier.counts), {op: why for op, why in reasons.items() if why}
+        )
 
     def __rich__(self) -> rich.table.Table:
         import rich.table
@@ -84,8 +94,9 @@ class PlacementReport:
         for route, title in _ROUTES.items():
             ops = sorted(self.counts.get(route, {}).items(), key=lambda item: (-item[1], item[0]))
             for op, count in ops:
-                why = self.reasons.get(op, "") if route == "host" else _ROUTE_REASONS[route]
-                table.add_row(op, title, f"{count:,}", why)
+                reasons = self.reasons[op] if route == "host" else {_ROUTE_REASONS[route]: count}
+                for why, executions in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+                    table.add_row(op, title, f"{executions:,}", why)
         table.caption = ", ".join(
             f"{title}: {self.total(route):,}" for route, title in _ROUTES.items()
         )
@@ -120,21 +131,19 @@ def reset() -> None:
 
 def _read() -> PlacementReport:
     counts: dict[str, dict[str, int]] = {route: {} for route in _ROUTES}
-    reasons: dict[str, str] = {}
+    reasons: dict[str, dict[str, int]] = {}
 
-    @_COUNT_VISITOR
-    def visit_count(_: int, route: bytes, op: bytes, count: int) -> None:
-        counts.setdefault(route.decode(), {})[op.decode()] = count
-
-    @_REASON_VISITOR
-    def visit_reason(_: int, op: bytes, reason: bytes) -> None:
-        reasons[op.decode()] = reason.decode()
+    @_VISITOR
+    def visit(_: int, route: bytes, op: bytes, reason: bytes, count: int) -> None:
+        ops, name = counts[route.decode()], op.decode()
+        ops[name] = ops.get(name, 0) + count
+        if reason:
+            reasons.setdefault(name, {})[reason.decode()] = count
 
     library = _library()
     if library is not None:
-        library.onexpu_tf_placement_counters(visit_count, None)
-        library.onexpu_tf_host_reasons(visit_reason, None)
-    return PlacementReport(counts, {op: why for op, why in reasons.items() if op in counts["host"]})
+        library.onexpu_tf_placement_counters(visit, None)
+    return PlacementReport(counts, reasons)
 
 
 def placement_report(

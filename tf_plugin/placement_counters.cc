@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
@@ -15,11 +16,16 @@ constexpr std::array<const char*, kNumRoutes> kRouteNames = {"cluster", "on_dema
 
 struct CounterTable {
   absl::Mutex mutex;
-  // std::map: references stay valid, and reports come out in order.
-  std::array<std::map<std::string, std::atomic<uint64_t>>, kNumRoutes> counts
-      ABSL_GUARDED_BY(mutex);
+  // By op and reason. std::map: references stay valid, and reports come out in order.
+  std::array<std::map<std::pair<std::string, std::string>, std::atomic<uint64_t>>, kNumRoutes>
+      counts ABSL_GUARDED_BY(mutex);
 
-  std::map<std::string, std::string> host_reasons ABSL_GUARDED_BY(mutex);
+  std::atomic<uint64_t>& Find(Route route, absl::string_view op, absl::string_view reason) {
+    absl::MutexLock lock(&mutex);
+    return counts[static_cast<int>(route)]
+        .try_emplace({std::string(op), std::string(reason)}, 0)
+        .first->second;
+  }
 
   static CounterTable& Get() {
     static CounterTable* const table = new CounterTable;
@@ -30,18 +36,11 @@ struct CounterTable {
 }  // namespace
 
 std::atomic<uint64_t>& PlacementCounter(Route route, absl::string_view op) {
-  CounterTable& table = CounterTable::Get();
-  absl::MutexLock lock(&table.mutex);
-  return table.counts[static_cast<int>(route)].try_emplace(std::string(op), 0).first->second;
+  return CounterTable::Get().Find(route, op, "");
 }
 
 std::atomic<uint64_t>& HostCounter(absl::string_view op, absl::string_view reason) {
-  {
-    CounterTable& table = CounterTable::Get();
-    absl::MutexLock lock(&table.mutex);
-    table.host_reasons[std::string(op)] = reason;
-  }
-  return PlacementCounter(Route::kHost, op);
+  return CounterTable::Get().Find(Route::kHost, op, reason);
 }
 
 }  // namespace onexpu::tf_plugin
@@ -49,14 +48,17 @@ std::atomic<uint64_t>& HostCounter(absl::string_view op, absl::string_view reaso
 #define ONEXPU_EXPORT __attribute__((visibility("default")))
 
 extern "C" ONEXPU_EXPORT void onexpu_tf_placement_counters(
-    void (*visit)(void* user, const char* route, const char* op, uint64_t count), void* user) {
+    void (*visit)(void* user, const char* route, const char* op, const char* reason,
+                  uint64_t count),
+    void* user) {
   using namespace onexpu::tf_plugin;  // NOLINT(build/namespaces)
   CounterTable& table = CounterTable::Get();
   absl::MutexLock lock(&table.mutex);
   for (int route = 0; route < kNumRoutes; ++route) {
-    for (const auto& [op, count] : table.counts[route]) {
+    for (const auto& [key, count] : table.counts[route]) {
+      const auto& [op, reason] = key;
       const uint64_t value = count.load(std::memory_order_relaxed);
-      if (value > 0) visit(user, kRouteNames[route], op.c_str(), value);
+      if (value > 0) visit(user, kRouteNames[route], op.c_str(), reason.c_str(), value);
     }
   }
 }
@@ -66,15 +68,6 @@ extern "C" ONEXPU_EXPORT void onexpu_tf_reset_placement_counters() {
   CounterTable& table = CounterTable::Get();
   absl::MutexLock lock(&table.mutex);
   for (auto& route : table.counts) {
-    for (auto& [op, count] : route) count.store(0, std::memory_order_relaxed);
+    for (auto& [key, count] : route) count.store(0, std::memory_order_relaxed);
   }
-}
-
-extern "C" ONEXPU_EXPORT void onexpu_tf_host_reasons(void (*visit)(void* user, const char* op,
-                                                                   const char* reason),
-                                                     void* user) {
-  using namespace onexpu::tf_plugin;  // NOLINT(build/namespaces)
-  CounterTable& table = CounterTable::Get();
-  absl::MutexLock lock(&table.mutex);
-  for (const auto& [op, reason] : table.host_reasons) visit(user, op.c_str(), reason.c_str());
 }

@@ -1,8 +1,8 @@
 // Counts what ran where, for onexpu.placement_report().
 //
-// One table per process: (route, op type) -> number of executions. Thread-safe; counting is one
-// relaxed increment, the table is only locked when a kernel is created. The C functions at the end
-// are what Python reads.
+// One table per process: (route, op type, reason) -> number of executions. Thread-safe; counting is
+// one relaxed increment, the table is only locked when a kernel is created. The C functions at the
+// end are what Python reads.
 #ifndef TF_PLUGIN_PLACEMENT_COUNTERS_H_
 #define TF_PLUGIN_PLACEMENT_COUNTERS_H_
 
@@ -22,10 +22,10 @@ enum class Route {
 };
 inline constexpr int kNumRoutes = 4;
 
-// Executions of `op` by `route`. Never moves; lives as long as the process.
+// Executions of `op` by `route`, which is not the host. Never moves; lives as long as the process.
 std::atomic<uint64_t>& PlacementCounter(Route route, absl::string_view op);
 
-// The same for `op` on the host, with the reason that it is there.
+// The same of `op` on the host for `reason`: another `op` may be there for another.
 std::atomic<uint64_t>& HostCounter(absl::string_view op, absl::string_view reason);
 
 inline void Count(std::atomic<uint64_t>& counter, uint64_t n = 1) {
@@ -36,15 +36,12 @@ inline void Count(std::atomic<uint64_t>& counter, uint64_t n = 1) {
 
 extern "C" {
 
-// Calls `visit` once for each (route, op) with a count other than zero. Strings are NUL-terminated
-// and live for the call. Routes: "cluster", "on_demand", "sycl_kernel", "host".
+// Calls `visit` once for each (route, op, reason) with a count other than zero. Strings are
+// NUL-terminated and live for the call. Routes: "cluster", "on_demand", "sycl_kernel", "host"; only
+// what is on the host has a reason, the others have "".
 void onexpu_tf_placement_counters(void (*visit)(void* user, const char* route, const char* op,
-                                                uint64_t count),
+                                                const char* reason, uint64_t count),
                                   void* user);
-
-// Calls `visit` once for each op that ever was counted on the host, with the last reason for it.
-void onexpu_tf_host_reasons(void (*visit)(void* user, const char* op, const char* reason),
-                            void* user);
 
 void onexpu_tf_reset_placement_counters(void);
 }

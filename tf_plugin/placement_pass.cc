@@ -93,13 +93,13 @@ bool IsBookkeeping(const Node& node) {
 
 // A node's mark that tf.device asked for the CPU: its device is the chosen one later on.
 constexpr char kAskedForHost[] = "_onexpu_asked_for_host";
+// A mark of the arguments and results of the function that TensorFlow makes of an eager op, which
+// EagerPlacement sees. The op itself stays as it is: programs are found by attributes.
+constexpr char kOfEagerOp[] = "_onexpu_of_eager_op";
+constexpr absl::string_view kEagerOpFunction = "__wrapped__";
 
-// Ops by type, with the reason that the last of them is on the host.
-struct HostOps {
-  uint64_t count = 0;
-  std::string reason;
-};
-using Counts = std::map<std::string, HostOps>;
+// By op type and the reason for being on the host.
+using Counts = std::map<std::pair<std::string, std::string>, uint64_t>;
 
 absl::StatusOr<Counts> CountHostOps(const Graph& graph, absl::string_view device_type) {
   Counts counts;
@@ -112,17 +112,16 @@ absl::StatusOr<Counts> CountHostOps(const Graph& graph, absl::string_view device
     // On XPU the kernel is there, or making it will say that it is not.
     if (!host_op.on_host || (device_type == kDeviceType && !host_op.expected)) continue;
     TF_RETURN_IF_ERROR(CheckPlacement(host_op, node->def()));
-    HostOps& ops = counts[node->type_string()];
-    ++ops.count;
-    ops.reason = host_op.reason;
+    ++counts[{node->type_string(), host_op.reason}];
   }
   return counts;
 }
 
 absl::Status AddCountNode(const Counts& counts, const std::string& device, Graph* graph) {
   RunPlan plan;
-  for (const auto& [op, ops] : counts) {
-    plan.emplace_back(&HostCounter(op, ops.reason), ops.count);
+  for (const auto& [key, count] : counts) {
+    const auto& [op, reason] = key;
+    plan.emplace_back(&HostCounter(op, reason), count);
   }
   NodeDef definition;
   definition.set_name(graph->NewName("onexpu_count_run"));
@@ -142,7 +141,9 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
  public:
   absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
     if (options.partition_graphs == nullptr) return absl::OkStatus();
-    if (!UsesDevice(*options.partition_graphs)) return absl::OkStatus();
+    if (!UsesDevice(*options.partition_graphs) || IsEagerOp(*options.partition_graphs)) {
+      return absl::OkStatus();
+    }
     for (auto& [device, graph] : *options.partition_graphs) {
       tensorflow::DeviceNameUtils::ParsedName name;
       if (!tensorflow::DeviceNameUtils::ParseFullName(device, &name)) continue;
@@ -153,9 +154,19 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
   }
 
  private:
+  using Partitions = std::unordered_map<std::string, std::unique_ptr<Graph>>;
+
+  static bool IsEagerOp(const Partitions& partitions) {
+    return std::any_of(partitions.begin(), partitions.end(), [](const auto& partition) {
+      const auto nodes = partition.second->op_nodes();
+      return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
+        return tensorflow::HasNodeAttr(node->def(), kOfEagerOp);
+      });
+    });
+  }
+
   // Input pipelines and the like, which run on the host alone, are nobody's placement.
-  static bool UsesDevice(
-      const std::unordered_map<std::string, std::unique_ptr<Graph>>& partitions) {
+  static bool UsesDevice(const Partitions& partitions) {
     for (const auto& [device, graph] : partitions) {
       if (absl::StrContains(device, absl::StrCat(":", kDeviceType, ":"))) return true;
     }
@@ -163,12 +174,15 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
   }
 };
 
-// Marks what tf.device puts on the CPU, before the placer gives every node a device.
+// Marks what tf.device puts on the CPU, and what is an eager op's, before the placer gives every
+// node a device.
 class RequestPass final : public tensorflow::GraphOptimizationPass {
  public:
   absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
     if (options.graph == nullptr || *options.graph == nullptr) return absl::OkStatus();
+    const bool is_eager_op = IsEagerOp(options);
     for (Node* node : (*options.graph)->op_nodes()) {
+      if (is_eager_op && (node->IsArg() || node->IsRetval())) node->AddAttr(kOfEagerOp, true);
       tensorflow::DeviceNameUtils::ParsedName name;
       if (node->requested_device().empty() ||
           !tensorflow::DeviceNameUtils::ParseFullName(node->requested_device(), &name)) {
@@ -177,6 +191,18 @@ class RequestPass final : public tensorflow::GraphOptimizationPass {
       if (name.has_type && name.type == tensorflow::DEVICE_CPU) node->AddAttr(kAskedForHost, true);
     }
     return absl::OkStatus();
+  }
+
+ private:
+  // One op alone: what calls functions has been replaced by what they do, which is a graph.
+  static bool IsEagerOp(const tensorflow::GraphOptimizationPassOptions& options) {
+    if (options.function_def == nullptr ||
+        !absl::StartsWith(options.function_def->signature().name(), kEagerOpFunction)) {
+      return false;
+    }
+    const auto nodes = (*options.graph)->op_nodes();
+    return std::count_if(nodes.begin(), nodes.end(),
+                         [](const Node* node) { return !node->IsArg() && !node->IsRetval(); }) == 1;
   }
 };
 

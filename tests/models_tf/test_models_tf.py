@@ -87,9 +87,9 @@ def _check_that_all_is_trained(numbers: dict[str, np.ndarray]) -> None:
     assert np.mean(updates) > 0.9
 
 
-def _unexplained(report: onexpu.PlacementReport) -> dict[str, str]:
-    """Ops on the host, with a reason that is none of the expected ones."""
-    return {op: why for op, why in report.reasons.items() if why not in host_ops.REASONS}
+def _unexplained(report: onexpu.PlacementReport) -> dict[str, set[str]]:
+    """Ops on the host, with their reasons that are none of the expected ones."""
+    return {op: why for op, reasons in report.reasons.items() if (why := reasons.keys() - host_ops.REASONS.keys())}
 
 
 def _check_placement(record: Record, mode: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import process
 import pytest
@@ -46,9 +48,10 @@ def test_host_ops_of_a_graph_are_counted_by_run() -> None:
 
 
 def test_int32_counters_are_the_hosts() -> None:
+    x, y = tf.constant([1, 2]), tf.constant([3, 4])
     with tf.device("/XPU:0"):
-        tf.constant([1, 2]) * tf.constant([3, 4])
-    assert onexpu.placement_report().counts["host"] == {"Mul": 1}
+        report = onexpu.placement_report(tf.multiply, x, y)
+    assert report.counts["host"] == {"Mul": 1}
 
 
 def test_ops_inside_of_compiled_functions_are_the_clusters() -> None:
@@ -108,10 +111,30 @@ def test_why_ops_are_on_the_host() -> None:
 
     with tf.device("/XPU:0"):
         reasons = onexpu.placement_report(function, tf.constant(X)).reasons
-    assert reasons["Tanh"] == "tf.device asks for the CPU"
-    assert reasons["StringLength"] == "strings are on the host"
-    assert reasons["NthElement"] == "no kernel for XPU"
-    assert reasons["FloorMod"] == "shapes, indices and counters are computed on the host"
+    assert reasons["Tanh"] == {"tf.device asks for the CPU": 1}
+    assert reasons["StringLength"] == {"strings are on the host": 1}
+    assert reasons["NthElement"] == {"no kernel for XPU": 1}
+    assert reasons["FloorMod"] == {"shapes, indices and counters are computed on the host": 1}
+
+
+@pytest.mark.parametrize("mode", [tf.function, lambda function: function])
+def test_an_op_is_on_the_host_for_several_reasons(mode: Callable) -> None:
+    whole, half = tf.constant(4), tf.constant(4.0, tf.float16)
+
+    def function(whole: tf.Tensor, half: tf.Tensor) -> list[tf.Tensor]:
+        counted = [tf.range(half), tf.range(whole), tf.range(half, half * 2)]
+        with tf.device("/CPU:0"):
+            return [*counted, tf.range(tf.cast(whole, tf.float32))]
+
+    with tf.device("/XPU:0"):
+        report = onexpu.placement_report(mode(function), whole, half)
+    reasons = {"no kernel for XPU with Tidx=half": 2, "shapes, indices and counters are computed on the host": 1}
+    if mode is tf.function:  # Eager code's ops for which tf.device asks for the CPU are nobody's placement.
+        reasons["tf.device asks for the CPU"] = 1
+    assert report.reasons["Range"] == reasons
+    assert report.counts["host"]["Range"] == sum(reasons.values())
+    lines = [line for line in str(report).splitlines() if "Range" in line]
+    assert len(lines) == len(reasons) and "2" in lines[0] and "Tidx=half" in lines[0]
 
 
 def test_the_report_of_a_call() -> None:
@@ -127,6 +150,16 @@ def test_the_report_of_a_call() -> None:
     assert report.counts["host"] == {"NthElement": 1}
     assert report.transfers is not None and report.transfers.bytes("device_to_host") == X.nbytes
     assert "no kernel for XPU" in str(report) and f"{X.nbytes} to the host" in " ".join(str(report).split())
+
+
+@pytest.mark.parametrize("call", [tf.raw_ops.PartitionedCall, tf.raw_ops.StatefulPartitionedCall])
+def test_what_eager_code_calls_as_an_op_is_a_graph(call: Callable) -> None:
+    function = tf.function(lambda x, n: (tf.tanh(x), n * (n - 2)))
+    function = function.get_concrete_function(tf.TensorSpec(X.shape), tf.TensorSpec([], tf.int32))
+    arguments = [tf.constant(X), tf.constant(3)]
+    with tf.device("/XPU:0"):
+        report = onexpu.placement_report(lambda: call(args=arguments, Tout=[tf.float32, tf.int32], f=function))
+    assert report.counts["host"] == {"Mul": 1, "Sub": 1} and report.counts["on_demand"] == {"Tanh": 1}
 
 
 def test_eager_ops_that_the_user_puts_on_the_host_are_not_reported() -> None:
