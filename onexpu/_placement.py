@@ -31,7 +31,6 @@ _VISITOR = ctypes.CFUNCTYPE(
     None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
 )
 
-
 _Table = Mapping[str, Mapping[str, int]]
 
 
@@ -94,7 +93,8 @@ class PlacementReport:
         for route, title in _ROUTES.items():
             ops = sorted(self.counts.get(route, {}).items(), key=lambda item: (-item[1], item[0]))
             for op, count in ops:
-                reasons = self.reasons[op] if route == "host" else {_ROUTE_REASONS[route]: count}
+                only = {_ROUTE_REASONS.get(route, ""): count}
+                reasons = self.reasons.get(op, only) if route == "host" else only
                 for why, executions in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
                     table.add_row(op, title, f"{executions:,}", why)
         table.caption = ", ".join(
