@@ -141,7 +141,7 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
  public:
   absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
     if (options.partition_graphs == nullptr) return absl::OkStatus();
-    if (!UsesDevice(*options.partition_graphs) || IsEagerOp(*options.partition_graphs)) {
+    if (!UsesDevice(*options.partition_graphs) || BelongsToEagerOp(*options.partition_graphs)) {
       return absl::OkStatus();
     }
     for (auto& [device, graph] : *options.partition_graphs) {
@@ -156,7 +156,7 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
  private:
   using Partitions = std::unordered_map<std::string, std::unique_ptr<Graph>>;
 
-  static bool IsEagerOp(const Partitions& partitions) {
+  static bool BelongsToEagerOp(const Partitions& partitions) {
     return std::any_of(partitions.begin(), partitions.end(), [](const auto& partition) {
       const auto nodes = partition.second->op_nodes();
       return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) {
