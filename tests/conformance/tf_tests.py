@@ -6,7 +6,7 @@ Usage: tf_tests.py --tests DIR [--seconds S] [--records DIR] [--platform NAME] T
 DIR holds TensorFlow's sources of the installed version, or the folders that are needed of them;
 TEST is a file of tests or a folder of them below DIR, such as `tensorflow/compiler/tests` or
 `tensorflow/python/kernel_tests/array_ops/cast_op_test`. The modules that the tests import come from
-the wheel; only what it lacks comes from DIR. portpicker must be importable.
+the wheel; only what it lacks comes from DIR. portpicker and zstandard must be importable.
 
 - `compiler/tests` run with `--test_device=XPU`, and with TensorFlow's XLA_CPU to compare.
 - `python/kernel_tests` run where they name a GPU, or no device, on XPU; to compare, in a TensorFlow
