@@ -168,8 +168,8 @@ class _Child:
         self._answers.close()
         self._log.close()
         if os.WIFSIGNALED(status):
-            return Finding(f"signal {os.WTERMSIG(status)}", _signature(log), log)
-        return Finding(f"exit {os.WEXITSTATUS(status)}", _signature(log), log)
+            return Finding(f"signal {os.WTERMSIG(status)}", signature(log), log)
+        return Finding(f"exit {os.WEXITSTATUS(status)}", signature(log), log)
 
     def kill(self) -> None:
         """Ends the process."""
@@ -207,7 +207,8 @@ def _function(library: str, symbol: str, offset: str) -> str:
     return (done.stdout.splitlines() or ["?"])[0].replace("(anonymous namespace)::", "")
 
 
-def _signature(log: str) -> str:
+def signature(log: str) -> str:
+    """Returns the failed CHECK or the innermost functions of a crash, from what it printed."""
     check = re.search(r"^F\d.*?([\w./]+\.(?:cc|h|cpp):\d+)\] (.*)$", log, re.MULTILINE)
     frames = re.findall(
         r"^(\S*/(?:libtensorflow|libonexpu|pjrt_plugin)[^(]*)\(([^+)]*)\+(0x\w+)\)",

@@ -1,0 +1,61 @@
+"""A process that checks programs: one JSON request on a line of stdin, one answer on a line of stdout.
+
+Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values of all statements.
+A program may kill the process, so the driver (`driver.py`) runs it as a child.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import faulthandler
+import gc
+import json
+import os
+import resource
+import sys
+from typing import Any
+
+from tests.fuzz.values import check
+from tests.fuzz.values.framework import Framework, load
+from tests.fuzz.values.program import Program
+
+
+def answer(framework: Framework, request: dict[str, Any]) -> dict[str, Any]:
+    """Returns the answer to a request."""
+    if "record" in request:
+        return {"values": check.record(framework, Program.from_json(request["record"]))}
+    if "seed" in request:
+        program = framework.generate(request["seed"])
+    else:
+        program = Program.from_json(request["program"])
+    reply = dataclasses.asdict(check.check(framework, program))
+    reply["ops"] = len(program.ops())
+    if reply["status"] != "ok" and "seed" in request:
+        reply["program"] = program.to_json()
+    framework.forget()
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        reply["megabytes"] = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 20
+    return reply
+
+
+def main() -> None:
+    """Answers requests until stdin ends."""
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever libraries print goes to the log
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    framework = load(sys.argv[1])
+    for line in sys.stdin:
+        try:
+            reply = answer(framework, json.loads(line))
+        except Exception as error:  # noqa: BLE001  (a fault of the fuzzer itself)
+            reply = {"status": "fuzzer", "message": f"{type(error).__name__}: {error}"}
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+    # Not through the destructors of two frameworks' libraries.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
