@@ -53,6 +53,7 @@ def reduce(
     search = _Search(program, fails, time.monotonic() + seconds)
     search.try_each(_single_outputs)
     search.try_each(_plain_modes)
+    search.try_each(_earlier_outputs)
     recorded = record(search.best)
     search.cut(recorded)
     for _ in range(3):
@@ -60,6 +61,7 @@ def reduce(
         search.try_each(_aliases)
         search.try_each(lambda one: _inner(one, zeros))
         search.cut(recorded)
+        search.try_each(_earlier_outputs)
         if search.best == before:
             break
     search.try_each(_simple_inputs)
@@ -129,6 +131,13 @@ def _single_outputs(program: Program) -> Iterable[Program]:
         for name in program.outputs:
             rest = tuple(one for one in program.outputs if one != name)
             yield dataclasses.replace(program, outputs=rest)
+
+
+def _earlier_outputs(program: Program) -> Iterable[Program]:
+    """Returns an intermediate value instead of the output."""
+    for one in program.statements:
+        if one.name not in program.outputs:
+            yield dataclasses.replace(program, outputs=(one.name,))
 
 
 def _plain_modes(program: Program) -> Iterable[Program]:
