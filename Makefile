@@ -12,10 +12,12 @@ BENCHMARK ?=
 PYTEST ?= tests
 # One process for each core. After one that ended, pytest-xdist may wait for ever for what it had been given: it stops instead.
 PARALLEL := --numprocesses auto --maxprocesses 4 --max-worker-restart 0 --durations=20
-# How long `make fuzz` takes, set-up excluded.
+# How long `make fuzz` and `make fuzz-values` take, set-up excluded.
 FUZZ_SECONDS ?= 600
+# The first seed of `make fuzz-values`; default: one that differs every second.
+FUZZ_FIRST ?= $(shell date +%s)000
 
-.PHONY: demo test test-all check-schedules check-models-tf sweep fuzz check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test test-all check-schedules check-models-tf sweep fuzz fuzz-values check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -41,6 +43,10 @@ sweep: setup-tests
 
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
+
+# Both sets of schedules, half of the time each.
+fuzz-values: setup-tests
+	$(VENV_PYTHON) -m tests.fuzz.values.run --framework jax --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $$(($(FUZZ_SECONDS) / 2))
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run
