@@ -91,15 +91,19 @@ absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_
   return std::vector<sycl::device>(number, cpu);
 }
 
-// Two passes of the driver's compiler (intel-opencl-rt 2026.1.2) that it does without:
-// - its loop vectoriser (vplan-vec) ends the process on some reductions that a work-item runs by
-//   itself, such as a sum of what a predicate selects. Work-items side by side are vectorised by
-//   another pass;
-// - sycl-kernel-wg-loop-bound runs those work-items alone that a condition on their local id lets
-//   store, though they may ask the others of their sub-group for values: then the results are
-//   wrong. The masks that it spares cost nothing that could be measured.
-constexpr std::array<absl::string_view, 2> kDriverOptions = {
-    "-disable-auto-vec-dir-insert", "-opt-disable=sycl-kernel-wg-loop-bound"};
+// Passes of the CPU driver's compiler (intel-opencl-rt 2026.1.2) that are disabled because they
+// miscompile or crash. docs/architecture.md gives the evidence and the cost of each.
+// - vplan-vec, the loop vectoriser, aborts the process on some reductions that one work-item runs
+//   alone, such as a sum over selected elements. Adjacent work-items are vectorised by another pass.
+// - sycl-kernel-wg-loop-bound removes work-items whose stores are masked out by a condition on the
+//   local id, although the remaining work-items may read the removed ones' values through
+//   sub-group operations.
+// - instcombine miscompiles comparisons of a quotient that is written as a product and a shift
+//   (IndexMath::Quotient), so pads lose their operand, and stores that are masked with
+//   `lane < 1`. Our own LLVM has already run it.
+constexpr std::array<absl::string_view, 3> kDriverOptions = {
+    "-disable-auto-vec-dir-insert", "-opt-disable=sycl-kernel-wg-loop-bound",
+    "-opt-disable=instcombine"};
 
 void SetDriverOptions() {
   const char* set = std::getenv(kDriverOptionsVariable);

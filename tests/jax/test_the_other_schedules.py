@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "module",
     # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
-    ["test_transformations", "test_library_calls", pytest.param("test_schedules", marks=exhaustive)],
+    ["test_driver_passes", "test_transformations", "test_library_calls", pytest.param("test_schedules", marks=exhaustive)],
 )
 def test_the_other_schedules(module) -> None:
     process = subprocess.run(

@@ -1,0 +1,68 @@
+"""Programs that a pass of the CPU driver's compiler miscompiled (`kDriverOptions` in pjrt_core/runtime/device_discovery.cc).
+
+Each test computes wrong values if the pass that it names is enabled. Programs are small on purpose: packed into one program, some
+become one kernel, which the driver compiles correctly.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+
+@pytest.mark.parametrize("rows", [3, 7, 10])
+@pytest.mark.parametrize("columns", [5, 13, 15])
+def test_gradient_of_one_row(xpu, rows, columns) -> None:
+    """instcombine: the comparison of a quotient selects the padding everywhere."""
+    x = np.arange(1, rows * columns + 1, dtype=np.float32).reshape(rows, columns)
+    with jax.default_device(xpu):
+        for row in range(rows):
+            got = jax.jit(jax.grad(lambda x, row=row: (x[row] ** 2).sum()))(x)
+            expected = np.zeros_like(x)
+            expected[row] = 2 * x[row]
+            np.testing.assert_array_equal(got, expected, f"row {row}")
+
+
+@pytest.mark.parametrize("low,high,interior", [(0, 2, 0), (1, 0, 0), (2, 3, 0), (1, 1, 1), (-1, 2, 2)])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_pad(xpu, axis, low, high, interior) -> None:
+    """instcombine: pads below the first axis lose the operand."""
+    config = [(0, 0, 0)] * 3
+    config[axis] = (low, high, interior)
+    shapes = ((1, 3, 5), (7, 3, 3), (2, 5, 13))
+    arrays = [np.arange(1, np.prod(shape) + 1, dtype=np.int32).reshape(shape) for shape in shapes]
+    with jax.default_device(xpu):
+        results = [jax.jit(lambda x: lax.pad(x, np.int32(-1), config))(x) for x in arrays]
+    for x, got in zip(arrays, results, strict=True):
+        moved = np.moveaxis(x, axis, 0)
+        spread = np.full(((len(moved) - 1) * (interior + 1) + 1, *moved.shape[1:]), -1)
+        spread[:: interior + 1] = moved
+        spread = spread[max(-low, 0) :]
+        around = [(max(low, 0), high)] + [(0, 0)] * 2
+        expected = np.moveaxis(np.pad(spread, around, constant_values=-1), 0, axis)
+        np.testing.assert_array_equal(got, expected, str(x.shape))
+
+
+def test_pad_and_slice(xpu) -> None:
+    """instcombine, with a GPU's schedules: the row that is left."""
+    x = np.arange(1, 36, dtype=np.float32).reshape(7, 5)
+    with jax.default_device(xpu):
+        got = jax.jit(lambda x: jnp.pad(x, ((1, 0), (0, 0)))[:-1])(x)
+    np.testing.assert_array_equal(got, np.pad(x, ((1, 0), (0, 0)))[:-1])
+
+
+@pytest.mark.parametrize("operation", ["max", "min"])
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint32, np.int64])
+def test_extremum_over_columns(xpu, operation, dtype) -> None:
+    """jump-threading, after instcombine: a masked store of one lane masks the stores of 15 others."""
+    random = np.random.default_rng(0)
+    arrays = [
+        random.integers(1, 9, (rows, columns)).astype(dtype) for rows in (100, 255) for columns in (17, 33, 49)
+    ]
+    with jax.default_device(xpu):
+        results = jax.jit(lambda arrays: [getattr(jnp, operation)(x, axis=0) for x in arrays])(arrays)
+    for x, got in zip(arrays, results, strict=True):
+        np.testing.assert_array_equal(got, getattr(np, operation)(x, axis=0), str(x.shape))
