@@ -320,10 +320,7 @@ class Builder(abc.ABC):
         if noise is None and (dtype not in FLOATS and dtype not in COMPLEX):
             statement = dataclasses.replace(statement, noise="none")
         statement = dataclasses.replace(statement, dtype=dtype, shape=tuple(result.shape))
-        if magnitude is None:
-            magnitude = max((one.magnitude for one in operands), default=4.0)
-        if special is None:
-            special = any(one.special for one in operands)
+        magnitude, special = self._estimate(result, operands, magnitude, special)
         value = Value(name, dtype, statement.shape, magnitude, special)
         self._scopes[-1].statements.append(statement)
         self._scopes[-1].values.append(value)
@@ -342,6 +339,20 @@ class Builder(abc.ABC):
     @abc.abstractmethod
     def _infer(self, statement: Statement) -> Any:
         """Returns the type of a statement's result, with `dtype` and `shape`; raises Rejected."""
+
+    def _estimate(
+        self,
+        result: Any,  # noqa: ARG002  (for builders that know values)
+        operands: Sequence[Value],
+        magnitude: float | None,
+        special: bool | None,
+    ) -> tuple[float, bool]:
+        """Returns the magnitude of a result, and whether there may be NaN or infinities."""
+        if magnitude is None:
+            magnitude = max((one.magnitude for one in operands), default=4.0)
+        if special is None:
+            special = any(one.special for one in operands)
+        return magnitude, special
 
     @abc.abstractmethod
     def _type_of(self, like: Any) -> Any:

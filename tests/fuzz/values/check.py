@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
+import pathlib
 import time
 
 import numpy as np
 
 from tests.fuzz.values import compare
 from tests.fuzz.values.framework import Framework, Unsupported
-from tests.fuzz.values.inputs import encode, short_name, values_of
+from tests.fuzz.values.inputs import DTYPES, decode, encode, short_name, values_of
 from tests.fuzz.values.program import Program
-
-# Where small work runs is decided by what its first runs take, so one run is not enough.
-RUNS = 2
 
 
 @dataclasses.dataclass
@@ -32,16 +31,29 @@ class Outcome:
         The last stage of the judge, see `compare.py`.
     seconds : dict of str to float
         What took how long.
+    unsupported : list of str
+        What the device under test said in ways to run that it answered UNIMPLEMENTED to.
     """
 
     status: str
     message: str = ""
     stage: int = 0
     seconds: dict[str, float] = dataclasses.field(default_factory=dict)
+    unsupported: list[str] = dataclasses.field(default_factory=list)
 
 
-def check(framework: Framework, program: Program) -> Outcome:
-    """Runs and judges a program."""
+def check(framework: Framework, program: Program, known: pathlib.Path | None = None) -> Outcome:
+    """Runs and judges a program.
+
+    Parameters
+    ----------
+    framework : Framework
+        The program's framework.
+    program : Program
+        What is run.
+    known : pathlib.Path, optional
+        A file with the reference's outputs. If it does not exist, it is written.
+    """
     outcome = Outcome("ok")
     clock = time.perf_counter()
 
@@ -53,21 +65,28 @@ def check(framework: Framework, program: Program) -> Outcome:
 
     inputs = [values_of(one) for one in program.inputs]
     try:
-        want = framework.reference(program)(inputs)
+        want = _load(program, known) if known is not None and known.exists() else None
+        if want is None:
+            want = framework.reference(program)(inputs)
+            if known is not None:
+                _save(want, known)
     except Exception as error:  # noqa: BLE001  (whatever a reference finds wrong with a program)
         return dataclasses.replace(outcome, status="invalid", message=_say(error))
     lap("reference")
+    results = []
     try:
-        run = framework.device(program)
-        lap("device")
-        results = []
-        for _ in range(RUNS):
-            results.append(run(inputs))
+        for way, run in framework.ways(program):
+            try:
+                results.append((way, run(inputs)))
+            except Unsupported as error:
+                outcome.unsupported.append(_say(error))
             lap("device")
-    except Unsupported as error:
-        return dataclasses.replace(outcome, status="unsupported", message=_say(error))
     except Exception as error:  # noqa: BLE001
-        return dataclasses.replace(outcome, status="error", message=_say(error))
+        return dataclasses.replace(outcome, status="error", message=f"{way}: {_say(error)}")
+    if not results:
+        return dataclasses.replace(
+            outcome, status="unsupported", message="; ".join(outcome.unsupported)
+        )
 
     @functools.cache
     def noisy(i: int) -> list[np.ndarray]:
@@ -81,13 +100,12 @@ def check(framework: Framework, program: Program) -> Outcome:
     def wide() -> list[np.ndarray]:
         return framework.wide(program)(inputs)
 
-    for number, got in enumerate(results):
+    for way, got in results:
         verdict = compare.judge(got, want, noisy, wide)
         outcome.stage = max(outcome.stage, verdict.stage)
         if verdict.differences:
             outcome.status = "differs"
-            run_number = f"run {number + 1}: " if number else ""
-            outcome.message = run_number + "; ".join(map(str, verdict.differences))
+            outcome.message = f"{way}: " + "; ".join(map(str, verdict.differences))
             break
     lap("judge")
     return outcome
@@ -103,6 +121,18 @@ def record(framework: Framework, program: Program) -> dict[str, tuple[str, tuple
         for name, one in zip(names, results, strict=True)
         if one.size <= 50_000
     }
+
+
+def _save(outputs: list[np.ndarray], path: pathlib.Path) -> None:
+    lines = [[short_name(one.dtype), one.shape, encode(one)] for one in outputs]
+    path.write_text(json.dumps(lines))
+
+
+def _load(program: Program, path: pathlib.Path) -> list[np.ndarray]:
+    lines = json.loads(path.read_text())
+    if len(lines) != len(program.outputs):
+        raise ValueError(f"{path} holds the outputs of another program")
+    return [decode(text, DTYPES[name], tuple(shape)) for name, shape, text in lines]
 
 
 def _say(error: Exception) -> str:

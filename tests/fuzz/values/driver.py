@@ -154,13 +154,13 @@ def environment(framework: str, schedules: str, compiler: str | None = None) -> 
     Parameters
     ----------
     framework : str
-        "jax" or "tf".
+        "jax" or "tensorflow".
     schedules : str
         "default" or "gpu".
     compiler : str, optional
         The path of PoCL's library: kernels are compiled by it, not by Intel's driver.
     """
-    found = {"TF_CPP_MIN_LOG_LEVEL": "2"}
+    found = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
     if framework == "jax" and os.environ.get("VALUE_FUZZER_DEVICE", "xpu") == "xpu":
         found["JAX_PLATFORMS"] = "xpu,cpu"
     if schedules == "gpu":
@@ -171,37 +171,41 @@ def environment(framework: str, schedules: str, compiler: str | None = None) -> 
 
 
 class Campaign:
-    """Checks programs of consecutive seeds on one set of schedules.
+    """Checks programs of consecutive seeds on one or several sets of schedules.
 
     Parameters
     ----------
     framework : str
         The framework's name.
-    schedules : str
-        "default" or "gpu".
+    schedules : tuple of str
+        "default", "gpu"; the reference's results are computed once for all.
     jobs : int
-        How many workers run at the same time.
+        How many programs are checked at the same time.
     compiler : str, optional
         See `environment`.
     reduction_seconds : float
         The time limit of one reduction; 0 for none.
+    out : pathlib.Path
+        Where scripts are written.
     """
 
     def __init__(
         self,
         framework: str,
-        schedules: str,
+        schedules: tuple[str, ...],
         *,
         jobs: int = 1,
         compiler: str | None = None,
         reduction_seconds: float = 120.0,
+        out: pathlib.Path = OUTPUT,
     ) -> None:
         self._name = framework
         self._framework: Framework | None = None
         self._schedules = schedules
         self._jobs = jobs
-        self._environment = environment(framework, schedules, compiler)
+        self._compiler = compiler
         self._reduction_seconds = reduction_seconds
+        self._out = out
         self._lock = threading.Lock()
         self.words: collections.Counter[str] = collections.Counter()
         self.stages: collections.Counter[int] = collections.Counter()
@@ -217,13 +221,21 @@ class Campaign:
         seeds = iter(range(first, first + count if count is not None else 1 << 62))
 
         def work() -> None:
-            with contextlib.closing(Worker(self._name, self._environment)) as worker:
+            with contextlib.ExitStack() as stack:
+                directory = stack.enter_context(tempfile.TemporaryDirectory())
+                workers = {
+                    name: stack.enter_context(contextlib.closing(self._worker(name)))
+                    for name in self._schedules
+                }
                 while time.monotonic() < deadline:
                     with self._lock:
                         seed = next(seeds, None)
                     if seed is None:
                         return
-                    self._check(worker, seed)
+                    known = pathlib.Path(directory) / f"{seed}.json"
+                    for name, worker in workers.items():
+                        self._check(worker, seed, name, known)
+                    known.unlink(missing_ok=True)
 
         threads = [threading.Thread(target=work) for _ in range(self._jobs)]
         for thread in threads:
@@ -231,8 +243,12 @@ class Campaign:
         for thread in threads:
             thread.join()
 
-    def _check(self, worker: Worker, seed: int) -> None:
-        reply = worker.ask({"seed": seed})
+    def _worker(self, schedules: str) -> Worker:
+        return Worker(self._name, environment(self._name, schedules, self._compiler))
+
+    def _check(self, worker: Worker, seed: int, schedules: str, known: pathlib.Path) -> None:
+        request = {"seed": seed} | ({"known": str(known)} if len(self._schedules) > 1 else {})
+        reply = worker.ask(request)
         status = reply["status"]
         if status in ("died", "hang", "memory") and worker.ask({"seed": seed})["status"] == "ok":
             # Not by this program alone: earlier programs of the process had a part in it.
@@ -242,12 +258,14 @@ class Campaign:
             self.stages[reply.get("stage", 0)] += 1
             self.seconds.update(reply.get("seconds", {}))
             self.ops += reply.get("ops", 0)
+            if status == "ok":
+                self.unsupported.update(text[:160] for text in reply.get("unsupported", ()))
             if status in ("unsupported", "invalid"):
                 known = self.unsupported if status == "unsupported" else self.invalid
                 known[reply["message"][:160]] += 1
         if status in _QUIET:
             return
-        finding = Finding(seed, self._schedules, status, reply["message"])
+        finding = Finding(seed, schedules, status, reply["message"])
         program = self._program(seed, reply)
         if program is not None and self._reduction_seconds and "others" not in status:
             program = self._reduce(worker, program, finding)
@@ -287,8 +305,15 @@ class Campaign:
             return reply.get("values", {})
 
         with self._lock:
-            zeros = self._loaded().zeros
-        return reduce.reduce(program, fails, record, zeros, self._reduction_seconds)
+            framework = self._loaded()
+        return reduce.reduce(
+            program,
+            fails,
+            record,
+            framework.zeros,
+            self._reduction_seconds,
+            framework.plain_modes(program),
+        )
 
     def _tell(self, finding: Finding) -> None:
         print(
@@ -296,8 +321,8 @@ class Campaign:
             f" {finding.status}: {finding.message[:600]}"
         )
         if finding.program is not None:
-            OUTPUT.mkdir(parents=True, exist_ok=True)
-            finding.path = OUTPUT / f"{self._name}_{finding.seed}_{finding.schedules}.py"
+            self._out.mkdir(parents=True, exist_ok=True)
+            finding.path = self._out / f"{self._name}_{finding.seed}_{finding.schedules}.py"
             notes = [
                 f"Seed {finding.seed}, schedules {finding.schedules}: {finding.status}.",
                 "",
@@ -305,7 +330,7 @@ class Campaign:
             ]
             finding.path.write_text(script.write(self._loaded(), finding.program, notes))
             finding.path.with_suffix(".json").write_text(finding.program.to_json())
-            print(f"  {finding.path.relative_to(ROOT)}")
+            print(f"  {finding.path}")
             for line in _body(finding.program):
                 print(f"  | {line}")
         sys.stdout.flush()
@@ -313,7 +338,7 @@ class Campaign:
     def summary(self) -> str:
         """Returns the statistics in a few lines."""
         lines = [
-            f"{self._name}, schedules {self._schedules}: {self.words.total()} programs,"
+            f"{self._name}, schedules {' and '.join(self._schedules)}: {self.words.total()} programs,"
             f" {self.ops} statements: {dict(self.words)}; judged in stage {dict(self.stages)};"
             f" seconds {({name: round(took, 1) for name, took in self.seconds.items()})}"
         ]

@@ -1,9 +1,13 @@
-"""What the fuzzer needs to know about a framework. `jax_framework.py` implements it for JAX."""
+"""What the fuzzer needs to know about a framework.
+
+`jax_framework.py` implements it for JAX,
+`tensorflow_framework.py` for TensorFlow.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 import numpy as np
@@ -26,8 +30,13 @@ class Framework(Protocol):
     def generate(self, seed: int) -> Program:
         """Returns the program of a seed."""
 
-    def device(self, program: Program) -> Runner:
-        """Compiles for the device under test. Raises Unsupported."""
+    def ways(self, program: Program) -> Iterable[tuple[str, Runner]]:
+        """Returns the ways in which the device under test runs a program, with their names.
+
+        A runner raises Unsupported if the device answers UNIMPLEMENTED. It compiles when it is
+        called first. Where small work runs is decided by what its first runs take, so each way
+        occurs twice.
+        """
 
     def reference(self, program: Program) -> Runner:
         """Compiles for the framework's CPU back end."""
@@ -40,6 +49,9 @@ class Framework(Protocol):
 
     def noisy(self, program: Program) -> Callable[[list[np.ndarray], int], list[np.ndarray]]:
         """Compiles for the CPU back end with rounding noise; called with inputs and a seed."""
+
+    def plain_modes(self, program: Program) -> tuple[str, ...]:
+        """Returns the modes that show more plainly how a program fails than its own mode."""
 
     def forget(self) -> None:
         """Frees what compiled programs occupy."""
@@ -57,5 +69,5 @@ class Framework(Protocol):
 
 
 def load(name: str) -> Framework:
-    """Returns the framework of a name ("jax")."""
+    """Returns the framework of a name ("jax", "tensorflow")."""
     return importlib.import_module(f"tests.fuzz.values.{name}_framework").FRAMEWORK

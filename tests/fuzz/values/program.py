@@ -113,7 +113,7 @@ class Program:
     Attributes
     ----------
     framework : str
-        Which framework's namespace the source uses ("jax", "tf").
+        Which framework's namespace the source uses ("jax", "tensorflow").
     inputs : tuple of Input
         The arguments.
     statements : tuple of Statement

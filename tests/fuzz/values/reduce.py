@@ -34,6 +34,7 @@ def reduce(
     record: Callable[[Program], Values],
     zeros: Zeros,
     seconds: float,
+    modes: tuple[str, ...] = ("jit",),
 ) -> Program:
     """Returns a smaller program that still fails.
 
@@ -49,10 +50,12 @@ def reduce(
         Returns the source of an array of zeros (`Framework.zeros`).
     seconds : float
         When to stop looking.
+    modes : tuple of str
+        Modes that show more plainly how it fails, the plainest first (`Framework.plain_modes`).
     """
     search = _Search(program, fails, time.monotonic() + seconds)
     search.try_each(_single_outputs)
-    search.try_each(_plain_modes)
+    search.try_each(lambda one: _plain_modes(one, modes))
     search.try_each(_earlier_outputs)
     recorded = record(search.best)
     search.cut(recorded)
@@ -140,10 +143,12 @@ def _earlier_outputs(program: Program) -> Iterable[Program]:
             yield dataclasses.replace(program, outputs=(one.name,))
 
 
-def _plain_modes(program: Program) -> Iterable[Program]:
+def _plain_modes(program: Program, modes: tuple[str, ...]) -> Iterable[Program]:
     inputs = tuple(dataclasses.replace(one, donated=False) for one in program.inputs)
-    if program.mode != "jit" or inputs != program.inputs:
-        yield dataclasses.replace(program, mode="jit", inputs=inputs)
+    for mode in modes:
+        if program.mode == mode and inputs == program.inputs:
+            return
+        yield dataclasses.replace(program, mode=mode, inputs=inputs)
 
 
 def _aliases(program: Program) -> Iterable[Program]:

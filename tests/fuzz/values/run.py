@@ -18,36 +18,35 @@ from tests.fuzz.values.program import Program, render
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--framework", default="jax", choices=("jax", "tf"))
-    parser.add_argument("--seconds", type=float, default=600.0, help="for each set of schedules")
+    parser.add_argument("--framework", default="jax", choices=("jax", "tensorflow"))
+    parser.add_argument("--seconds", type=float, default=600.0, help="for how long")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, help="how many seeds; default: until the time is over")
     parser.add_argument("--schedules", default="both", choices=("default", "gpu", "both"))
     parser.add_argument("--jobs", type=int, default=1, help="worker processes")
     parser.add_argument("--compiler", help="the path of PoCL's library (libpocl.so)")
     parser.add_argument("--reduction-seconds", type=float, default=120.0, help="0 for none")
+    parser.add_argument("--out", type=pathlib.Path, default=driver.OUTPUT, help="for scripts")
     parser.add_argument("--program", type=int, help="prints the program of a seed, and checks it")
     parser.add_argument("--replay", type=pathlib.Path, help="checks a program (.json)")
     options = parser.parse_args()
     names = ("default", "gpu") if options.schedules == "both" else (options.schedules,)
     if options.program is not None or options.replay:
         return _check_one(options, names)
-    found = 0
-    for name in names:
-        campaign = driver.Campaign(
-            options.framework,
-            name,
-            jobs=options.jobs,
-            compiler=options.compiler,
-            reduction_seconds=options.reduction_seconds,
-        )
-        start = time.monotonic()
-        campaign.run(options.first, options.count, options.seconds)
-        print(campaign.summary())
-        rate = campaign.words.total() / max(0.1, time.monotonic() - start)
-        print(f"{rate:.2f} programs per second, {options.jobs} at a time", flush=True)
-        found += len(campaign.findings)
-    return 1 if found else 0
+    campaign = driver.Campaign(
+        options.framework,
+        names,
+        jobs=options.jobs,
+        compiler=options.compiler,
+        reduction_seconds=options.reduction_seconds,
+        out=options.out.resolve(),
+    )
+    start = time.monotonic()
+    campaign.run(options.first, options.count, options.seconds)
+    print(campaign.summary())
+    rate = campaign.words.total() / max(0.1, time.monotonic() - start)
+    print(f"{rate:.2f} runs per second, {options.jobs} at a time", flush=True)
+    return 1 if campaign.findings else 0
 
 
 def _check_one(options: argparse.Namespace, names: tuple[str, ...]) -> int:

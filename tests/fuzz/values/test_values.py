@@ -35,7 +35,7 @@ def first_seed_of(day: datetime.date) -> int:
 def check_random_programs(framework: str, schedules: str) -> None:
     """Runs programs of today's seeds for a minute; fails with the seeds and reduced programs."""
     first = first_seed_of(datetime.date.today())
-    campaign = driver.Campaign(framework, schedules, reduction_seconds=60.0)
+    campaign = driver.Campaign(framework, (schedules,), reduction_seconds=60.0)
     campaign.run(first, None, SECONDS)
     print(campaign.summary())
     assert campaign.words["ok"] > 0.8 * campaign.words.total(), campaign.summary()

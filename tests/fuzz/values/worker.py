@@ -1,6 +1,7 @@
 """A process that checks programs: one JSON request on a line of stdin, one answer on a line of stdout.
 
 Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values of all statements.
+With `"known": PATH`, the reference's outputs are read from a file, or written to it.
 A program may kill the process, so the driver (`driver.py`) runs it as a child.
 """
 
@@ -11,6 +12,7 @@ import faulthandler
 import gc
 import json
 import os
+import pathlib
 import resource
 import sys
 from typing import Any
@@ -28,7 +30,8 @@ def answer(framework: Framework, request: dict[str, Any]) -> dict[str, Any]:
         program = framework.generate(request["seed"])
     else:
         program = Program.from_json(request["program"])
-    reply = dataclasses.asdict(check.check(framework, program))
+    known = pathlib.Path(request["known"]) if "known" in request else None
+    reply = dataclasses.asdict(check.check(framework, program, known))
     reply["ops"] = len(program.ops())
     if reply["status"] != "ok" and "seed" in request:
         reply["program"] = program.to_json()
