@@ -196,6 +196,21 @@ def _devices() -> list[Finding]:
     return findings
 
 
+def _known_faults() -> list[Finding]:
+    """Faults of the libraries that the core avoids. Nothing is left to do about them."""
+    from onexpu import _native
+
+    return [
+        Finding(
+            "Known faults",
+            fault["name"],
+            f"{fault['library']} {fault['versions']}. If: {fault['form']}. Then: {fault['symptom']}. "
+            f"Way around: {fault['way_around']}.",
+        )
+        for fault in _native.library_faults()
+    ]
+
+
 def _misspelt() -> list[Finding]:
     """Variables that nothing reads, and whose names are nearly those of ones that are read."""
     prefix = "ONEXPU_"
@@ -228,7 +243,7 @@ def _environment() -> list[Finding]:
 
 
 def doctor() -> Report:
-    """Looks at versions, libraries, devices and environment.
+    """Looks at versions, libraries, devices and environment, and lists known faults of libraries.
 
     Returns
     -------
@@ -240,7 +255,7 @@ def doctor() -> Report:
     >>> import onexpu
     >>> report = onexpu.doctor()
     >>> sorted({finding.section for finding in report.findings})
-    ['Devices', 'Environment', 'Libraries', 'Versions']
+    ['Devices', 'Environment', 'Known faults', 'Libraries', 'Versions']
     """
     findings: list[Finding] = []
     sections: dict[str, Callable[[], list[Finding]]] = {
@@ -248,6 +263,7 @@ def doctor() -> Report:
         "Libraries": _libraries,
         "Devices": _devices,
         "Environment": _environment,
+        "Known faults": _known_faults,
     }
     for section, look in sections.items():
         try:

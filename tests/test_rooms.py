@@ -52,6 +52,7 @@ _GRANTS = {
     "XLA FFI C API": set(),  # free for every room
     "XLA from the TensorFlow wheel": {"XLA"},
     "oneDNN": {"oneDNN"},
+    "nothing": set(),
     "oneMKL": {"oneMKL"},
     "the PJRT C API table": {"PJRT C API"},
     "the compiler's C entry point": {"compiler's C entry point"},

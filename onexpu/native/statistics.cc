@@ -111,6 +111,30 @@ py::dict MemoryStats(int index) {
   return result;
 }
 
+py::list ListLibraryFaults() {
+  py::list faults;
+  OnexpuLibraryFaultsArgs args{};
+  args.struct_size = sizeof(args);
+  args.on_faults = [](void* user, const OnexpuLibraryFault* entries, size_t count) {
+    auto& list = *static_cast<py::list*>(user);
+    for (size_t i = 0; i < count; ++i) {
+      const OnexpuLibraryFault& entry = entries[i];
+      py::dict fault;
+      fault["library"] = entry.library;
+      fault["name"] = entry.name;
+      fault["versions"] = entry.versions;
+      fault["form"] = entry.form;
+      fault["symptom"] = entry.symptom;
+      fault["way_around"] = entry.way_around;
+      fault["test"] = entry.test;
+      list.append(fault);
+    }
+  };
+  args.user = &faults;
+  ThrowIfError(LaunchExtension().library_faults(&args));
+  return faults;
+}
+
 void ResetMemoryPeaks(int index) {
   ThrowIfError(LaunchExtension().reset_memory_peaks(DeviceAt(index)));
 }
@@ -124,6 +148,8 @@ void BindStatistics(py::module_& module) {
   module.def("memory_stats", &MemoryStats, py::arg("device"), "The pool of a device, in bytes.");
   module.def("reset_memory_peaks", &ResetMemoryPeaks, py::arg("device"),
              "The peaks of memory_stats start over.");
+  module.def("library_faults", &ListLibraryFaults,
+             "The known faults of the libraries: a dict of texts for each.");
   module.def(
       "cancel_export",
       [](uint64_t address) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/thunks/dnnl_isa.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -42,18 +43,12 @@ std::string TargetName(const sycl::device& device) {
   return name;
 }
 
-// oneDNN's bf16 primitives need AVX-512 on a CPU; every GPU that it supports has them.
+// Every GPU that oneDNN supports has bf16 primitives, and adds s8 products up in 32 bits.
 bool HasBf16Primitives(const sycl::device& device) {
-  if (device.is_gpu()) return true;
-  return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-         __builtin_cpu_supports("avx512dq");
+  return device.is_gpu() || HasBf16PrimitivesOnCpu();
 }
-
-// Without these instructions oneDNN adds pairs of products up in 16 bits, which saturate. Every GPU
-// adds up in 32.
 bool HasS8Primitives(const sycl::device& device) {
-  return device.is_gpu() || __builtin_cpu_supports("avx512vnni") ||
-         __builtin_cpu_supports("avxvnni");
+  return device.is_gpu() || HasExactS8PrimitivesOnCpu();
 }
 
 struct ExtensionOf {

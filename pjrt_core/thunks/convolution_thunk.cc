@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/library_faults/table.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device.h"
 #include "pjrt_core/thunks/dnnl_context.h"
@@ -29,7 +30,10 @@ class ConvolutionBuilder {
     dnnl::primitive primitive;
     dnnl::memory::desc source, weights, destination, scratchpad;
     bool is_reference = false;
+    const library_faults::Fault* fault = nullptr;  // of the implementation; null if none is known
   };
+  // The known fault of an implementation for this convolution; null if there is none.
+  const library_faults::Fault* Fault(const char* implementation) const;
   // `any_data`: source and destination in a format of oneDNN's choice, too.
   Chosen Choose(bool any_data) const;
   template <typename Primitive>
@@ -62,19 +66,84 @@ class ConvolutionBuilder {
   dnnl::memory::desc source_, weights_, destination_, bias_;
   dnnl::memory::dims strides_, dilation_, padding_low_, padding_high_;
   dnnl::primitive_attr attributes_;
+  library_faults::Convolution form_;
 };
 
-// The descriptor becomes that of the first implementation whose scratchpad leaves room for others:
-// for kernels of a thousand rows, oneDNN's first one on AVX-512 wants terabytes. What is large for
-// good reasons (sums for each of many cores) is much less than a share of the memory.
+library_faults::Convolution FormOf(const program::ConvolutionThunk& convolution) {
+  using library_faults::ConvolutionKind;
+  using library_faults::OperandType;
+  library_faults::Convolution form;
+  switch (convolution.kind()) {
+    case program::ConvolutionKind::Forward:
+      form.kind = ConvolutionKind::kForward;
+      break;
+    case program::ConvolutionKind::BackwardData:
+      form.kind = ConvolutionKind::kBackwardData;
+      break;
+    case program::ConvolutionKind::BackwardWeights:
+      form.kind = ConvolutionKind::kBackwardWeights;
+      break;
+  }
+  // The operand that is not computed has the type of both.
+  const bool is_weights = form.kind == ConvolutionKind::kBackwardWeights;
+  switch ((is_weights ? convolution.source() : convolution.weights())->element_type()) {
+    case program::ElementType::F32:
+      form.type = OperandType::kF32;
+      break;
+    case program::ElementType::BF16:
+      form.type = OperandType::kBf16;
+      break;
+    case program::ElementType::F16:
+      form.type = OperandType::kF16;
+      break;
+    case program::ElementType::S8:
+      form.type = OperandType::kS8;
+      break;
+    default:
+      form.type = OperandType::kOther;
+  }
+  const auto& source = *convolution.source()->dimensions();
+  const auto& weights = *convolution.weights()->dimensions();
+  const auto& destination = *convolution.destination()->dimensions();
+  form.source_channels_per_group = source[1] / convolution.groups();
+  form.destination_channels_per_group = destination[1] / convolution.groups();
+  const auto rank = convolution.window_strides()->size();
+  for (flatbuffers::uoffset_t i = 0; i < rank; ++i) {
+    form.window.push_back({.source = source[i + 2],
+                           .kernel = weights[weights.size() - rank + i],
+                           .stride = convolution.window_strides()->Get(i),
+                           .dilation = convolution.dilation()->Get(i),
+                           .padding_low = convolution.padding_low()->Get(i),
+                           .destination = destination[i + 2]});
+  }
+  return form;
+}
+
+const library_faults::Fault* ConvolutionBuilder::Fault(const char* implementation) const {
+  // Faults are known of CPU implementations; those of GPUs have other names.
+  static const library_faults::Version version = [] {
+    const dnnl_version_t* library = dnnl_version();
+    return library_faults::Version{library->major, library->minor, library->patch};
+  }();
+  return library_faults::FindConvolutionFault(version, implementation, form_);
+}
+
+// The descriptor becomes that of the first implementation that has no known fault for this
+// convolution (library_faults/table.h) and whose scratchpad leaves room for others: for kernels of a
+// thousand rows, oneDNN's first one on AVX-512 wants terabytes. What is large for good reasons (sums
+// for each of many cores) is much less than a share of the memory.
 template <typename Primitive>
 ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(
     typename Primitive::primitive_desc& descriptor) const {
   constexpr int64_t kShares = 4;
   const size_t most = static_cast<size_t>(device_->memory_statistics().bytes_limit / kShares);
-  while (descriptor.scratchpad_desc().get_size() > most && descriptor.next_impl()) {
-  }
   Chosen chosen;
+  const auto is_usable = [&] {
+    chosen.fault = Fault(descriptor.impl_info_str());
+    return chosen.fault == nullptr && descriptor.scratchpad_desc().get_size() <= most;
+  };
+  while (!is_usable() && descriptor.next_impl()) {
+  }
   chosen.primitive = Primitive(descriptor);
   chosen.scratchpad = descriptor.scratchpad_desc();
   chosen.is_reference = absl::StrContains(descriptor.impl_info_str(), "ref");
@@ -188,6 +257,7 @@ absl::Status ConvolutionBuilder::Build() {
   padding_high_ = Dims(convolution_.padding_high());
   dilation_ = Dims(convolution_.dilation());
   for (int64_t& d : dilation_) d -= 1;  // oneDNN counts the zeros between
+  form_ = FormOf(convolution_);
 
   const program::Tensor* addend = convolution_.addend();
   dnnl::memory::desc addend_desc;
@@ -207,9 +277,17 @@ absl::Status ConvolutionBuilder::Build() {
 
   return CatchLibraryErrors([&] {
     Chosen chosen = Choose(/*any_data=*/false);
-    if (chosen.is_reference) {
+    if (chosen.is_reference || chosen.fault != nullptr) {
       Chosen blocked = Choose(/*any_data=*/true);
-      if (!blocked.is_reference) chosen = std::move(blocked);
+      if (chosen.fault != nullptr || (!blocked.is_reference && blocked.fault == nullptr)) {
+        chosen = std::move(blocked);
+      }
+    }
+    if (chosen.fault != nullptr) {
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: every oneDNN implementation of this convolution has a known fault: ",
+          chosen.fault->name, " (", chosen.fault->symptom,
+          "). `python -m onexpu` lists the known faults; compute in f32, or with other sizes."));
     }
 
     const program::ConvolutionKind kind = convolution_.kind();

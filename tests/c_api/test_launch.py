@@ -64,7 +64,7 @@ def _address(api: Api, buffer: int) -> int:
 
 
 def test_the_extension_is_there(launch: Launch) -> None:
-    assert launch.table.version == 2
+    assert launch.table.version == 3
     assert launch.table.base.struct_size == ctypes.sizeof(launch.table)
     assert all(getattr(launch.table, name) for name, _ in launch.table._fields_ if name != "base")
 
@@ -237,3 +237,9 @@ def test_an_unknown_target_is_not_found(api: Api, client: Client, launch: Launch
         handler = HEADER.structs["OnexpuHandler"](name=ctypes.addressof(name), name_size=14)
         launch.call("launch", "OnexpuLaunchArgs", device=client.device, handler=handler)
     assert error.value.code == CODE["NOT_FOUND"]
+
+
+def test_library_faults_want_a_callback(launch) -> None:
+    with pytest.raises(PjrtError) as raised:
+        launch.call("library_faults", "OnexpuLibraryFaultsArgs")
+    assert raised.value.code == CODE["INVALID_ARGUMENT"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import pathlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -65,6 +67,21 @@ def test_doctor_is_content_here() -> None:
     report = onexpu.doctor()
     assert report.ok, str(report)
     assert any(finding.name == "xpu:0" for finding in report.findings)
+
+
+def test_doctor_lists_known_faults_that_name_what_exists() -> None:
+    from onexpu import _native
+
+    faults = _native.library_faults()
+    assert {"oneDNN", "oneMKL", "OpenCL CPU driver"} <= {fault["library"] for fault in faults}
+    printed = {f.name: f.value for f in onexpu.doctor().findings if f.section == "Known faults"}
+    root = pathlib.Path(__file__).resolve().parents[2]
+    for fault in faults:
+        text = printed[fault["name"]]
+        assert all(fault[part] in text for part in ("library", "versions", "form", "symptom", "way_around"))
+        assert (root / fault["test"]).is_file(), fault["test"]
+        for path in re.findall(r"\b[\w/]+/\w+\.(?:cc|h|md)\b", fault["way_around"]):
+            assert any((root / top / path).is_file() for top in (".", "pjrt_core")), path
 
 
 def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:

@@ -19,6 +19,7 @@
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/exported_buffers.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
+#include "pjrt_core/c_api/extensions/launch_library_faults.h"
 #include "pjrt_core/c_api/extensions/launch_statistics.h"
 #include "pjrt_core/c_api/layout.h"
 #include "pjrt_core/c_api/offered_buffers.h"
@@ -212,6 +213,7 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       Entry<ReadStatistics>::Call,
       Synchronize,
       ResetMemoryPeaks,
+      Entry<ListLibraryFaults>::Call,
   };
   return &extension.base;
 }

@@ -20,7 +20,7 @@ extern "C" {
 
 // "OX": outside the range that openxla numbers.
 #define ONEXPU_LAUNCH_EXTENSION_TYPE 0x4F58
-#define ONEXPU_LAUNCH_EXTENSION_VERSION 2
+#define ONEXPU_LAUNCH_EXTENSION_VERSION 3
 
 // Trait of a handler: operands and results are pinned host memory. The core stages them before and
 // after the call, which then runs on the device's launcher thread (Python callbacks).
@@ -206,6 +206,27 @@ typedef PJRT_Error* OnexpuResetMemoryPeaksFn(PJRT_Device* device);
 // health. Not for the hot path: it is what a benchmark or a debugger asks for.
 typedef PJRT_Error* OnexpuSynchronizeFn(PJRT_Device* device);
 
+// ---- Known faults of libraries ----
+
+// An entry of the table in pjrt_core/library_faults/. Strings are constant.
+typedef struct OnexpuLibraryFault {
+  const char* library;
+  const char* name;
+  const char* versions;  // in which the fault was seen
+  const char* form;      // what meets it
+  const char* symptom;
+  const char* way_around;
+  const char* test;  // a path in the repository
+} OnexpuLibraryFault;
+
+typedef struct OnexpuLibraryFaultsArgs {
+  size_t struct_size;
+  // The entries live for the duration of the call.
+  void (*on_faults)(void* user, const OnexpuLibraryFault* faults, size_t num_faults);
+  void* user;
+} OnexpuLibraryFaultsArgs;
+typedef PJRT_Error* OnexpuLibraryFaultsFn(OnexpuLibraryFaultsArgs* args);
+
 typedef struct OnexpuLaunchExtension {
   PJRT_Extension_Base base;  // type = ONEXPU_LAUNCH_EXTENSION_TYPE
   uint32_t version;          // ONEXPU_LAUNCH_EXTENSION_VERSION; functions are only ever appended
@@ -223,6 +244,8 @@ typedef struct OnexpuLaunchExtension {
   OnexpuSynchronizeFn* synchronize;
   // Since version 2:
   OnexpuResetMemoryPeaksFn* reset_memory_peaks;
+  // Since version 3:
+  OnexpuLibraryFaultsFn* library_faults;
 } OnexpuLaunchExtension;
 
 #ifdef __cplusplus

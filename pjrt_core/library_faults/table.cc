@@ -1,0 +1,223 @@
+#include "pjrt_core/library_faults/table.h"
+
+#include <algorithm>
+
+namespace onexpu::library_faults {
+namespace {
+
+// Whether `implementation`, or one that it wraps ("jit_uni_ncsp:conv+jit:avx2"), begins with
+// `prefix`.
+bool Uses(std::string_view implementation, std::string_view prefix) {
+  for (size_t start = 0; start != std::string_view::npos;) {
+    if (implementation.substr(start, prefix.size()) == prefix) return true;
+    start = implementation.find('+', start);
+    if (start != std::string_view::npos) ++start;
+  }
+  return false;
+}
+
+bool Contains(std::string_view implementation, std::string_view part) {
+  return implementation.find(part) != std::string_view::npos;
+}
+
+bool IsForward(const Convolution& convolution) {
+  return convolution.kind == ConvolutionKind::kForward && !convolution.window.empty();
+}
+
+// With one channel, these kernels treat a row of the kernel as channels.
+bool MergesRowsOfKernel(std::string_view implementation, const Convolution& convolution) {
+  return IsForward(convolution) && Uses(implementation, "brg_conv_fwd:avx512_core") &&
+         convolution.source_channels_per_group == 1 && convolution.window.back().kernel > 1 &&
+         convolution.window.back().dilation == 1;
+}
+
+// Fewer than half of the random forms that match were wrong; none that does not match was.
+bool HasWrongColumn(std::string_view implementation, const Convolution& convolution) {
+  if (!MergesRowsOfKernel(implementation, convolution) || convolution.window.size() < 2) {
+    return false;
+  }
+  const WindowDimension& column = convolution.window.back();
+  const WindowDimension& row = convolution.window[convolution.window.size() - 2];
+  return column.destination == 1 && column.stride > 1 && row.stride == 1 && row.destination > 1;
+}
+
+bool ReadsUnwrittenRows(std::string_view implementation, const Convolution& convolution) {
+  return MergesRowsOfKernel(implementation, convolution) &&
+         (convolution.type == OperandType::kBf16 || convolution.type == OperandType::kF16 ||
+          convolution.type == OperandType::kS8);
+}
+
+bool LacksPaddingKernel(std::string_view implementation, const Convolution& convolution) {
+  return IsForward(convolution) && Uses(implementation, "brg_conv_fwd:") &&
+         HasPaddingOnlyPosition(convolution.window.back());
+}
+
+// Where the sums are exact: the reference, and what uses VNNI or a later extension. The product by
+// gemm uses VNNI if the processor has it, and the runtime asks for s8 only then.
+bool IsInexactS8(std::string_view implementation, const Convolution& convolution) {
+  if (convolution.type != OperandType::kS8) return false;
+  for (const std::string_view exact : {"vnni", "amx", "avx10", "gemm", "ref"}) {
+    if (Contains(implementation, exact)) return false;
+  }
+  return true;
+}
+
+// A dimension before the last has an element of the kernel that meets only padding. In two
+// dimensions jit:avx512_core was always right.
+bool LeavesTapsUnwritten(std::string_view implementation, const Convolution& convolution) {
+  if (convolution.kind != ConvolutionKind::kBackwardWeights) return false;
+  const size_t rank = convolution.window.size();
+  const bool is_affected = (rank >= 2 && Uses(implementation, "jit:avx2")) ||
+                           (rank >= 3 && Uses(implementation, "jit:avx512_core"));
+  return is_affected && std::any_of(convolution.window.begin(), convolution.window.end() - 1,
+                                    HasPaddingOnlyTap);
+}
+
+bool HasWrongBf16WeightGradient(std::string_view implementation, const Convolution& convolution) {
+  return convolution.kind == ConvolutionKind::kBackwardWeights &&
+         convolution.type == OperandType::kBf16 && Uses(implementation, "jit_bf16:");
+}
+
+bool HasWrongBf16DataGradient(std::string_view implementation, const Convolution& convolution) {
+  constexpr int64_t kVector = 16;
+  return convolution.kind == ConvolutionKind::kBackwardData &&
+         convolution.type == OperandType::kBf16 && Uses(implementation, "jit_bf16_1x1:") &&
+         (convolution.source_channels_per_group % kVector != 0 ||
+          convolution.destination_channels_per_group % kVector != 0);
+}
+
+// A random search found none with full vectors.
+bool HasWrongSampledGradient(std::string_view implementation, const Convolution& convolution) {
+  constexpr int64_t kVector = 8;
+  return convolution.kind == ConvolutionKind::kBackwardWeights &&
+         Uses(implementation, "jit_1x1:avx2") &&
+         convolution.source_channels_per_group % kVector != 0 &&
+         std::any_of(convolution.window.begin(), convolution.window.end(),
+                     [](const WindowDimension& d) { return d.stride > 1; });
+}
+
+constexpr char kOneDnn[] = "oneDNN";
+constexpr char kOneDnnVersions[] = "3.11 (onednn 2026.0.2)";
+constexpr char kOneMkl[] = "oneMKL";
+constexpr char kOneMklVersions[] = "2026.1";
+constexpr char kCpuDriver[] = "OpenCL CPU driver";
+constexpr char kCpuDriverVersions[] = "intel-opencl-rt 2026.1.2";
+constexpr char kSycl[] = "SYCL runtime";
+constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
+constexpr char kLlvm[] = "LLVM SPIR-V back end";
+constexpr char kLlvmVersions[] = "22";
+
+constexpr char kNextImplementation[] =
+    "oneDNN's next implementation (thunks/convolution_thunk.cc)";
+constexpr char kSweep[] = "tests/jax/test_convolution_sweep.py";
+constexpr char kLibraryCalls[] = "tests/jax/test_library_calls.py";
+constexpr char kLinearAlgebra[] = "tests/jax/test_linear_algebra.py";
+
+constexpr Fault kFaults[] = {
+    {kOneDnn, "convolution-output-width-one", kOneDnnVersions,
+     "forward, one channel per group, output width 1, stride of the width above 1, stride of the "
+     "height 1: brg_conv_fwd:avx512_core*",
+     "wrong results; rows are read at the wrong stride, also past the end of the source",
+     kNextImplementation, kSweep, HasWrongColumn},
+    {kOneDnn, "convolution-one-channel-narrow", kOneDnnVersions,
+     "forward, bf16 or s8, one channel per group, kernel width above 1 without dilation: "
+     "brg_conv_fwd:avx512_core_bf16, brg_conv_fwd:avx512_core_vnni",
+     "wrong results: elements of the scratchpad are read that were never written, also NaN",
+     kNextImplementation, kSweep, ReadsUnwrittenRows},
+    {kOneDnn, "convolution-padding-only-output", kOneDnnVersions,
+     "forward, some output column sees only padding: brg_conv_fwd of every instruction set",
+     "SIGSEGV in perform_outwork, which calls a kernel that was not made; s8: -1 instead of 0",
+     kNextImplementation, kSweep, LacksPaddingKernel},
+    {kOneDnn, "convolution-s8-inexact", kOneDnnVersions,
+     "s8 without VNNI (also ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE)",
+     "sums of two products saturate in 16 bits, or weights are halved",
+     "convolutions and products of s8 are compiled without oneDNN (thunks/dnnl_isa.h); otherwise "
+     "oneDNN's next implementation",
+     kSweep, IsInexactS8},
+    {kOneDnn, "weight-gradient-padding-only-tap", kOneDnnVersions,
+     "f32 gradient of weights of which an element meets only padding, in a dimension before the "
+     "last: jit:avx2 (2-D, 3-D), jit:avx512_core (3-D)",
+     "the gradient of that element is not written", kNextImplementation, kSweep,
+     LeavesTapsUnwritten},
+    {kOneDnn, "weight-gradient-bf16", kOneDnnVersions,
+     "bf16 gradient of weights, few output columns or several groups: jit_bf16",
+     "wrong results; memory is read that nobody wrote",
+     "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
+     HasWrongBf16WeightGradient},
+    {kOneDnn, "data-gradient-bf16-1x1", kOneDnnVersions,
+     "bf16 gradient of data, channels that do not fill vectors of 16: jit_bf16_1x1",
+     "the gradient is multiplied by itself",
+     "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
+     HasWrongBf16DataGradient},
+    {kOneDnn, "weight-gradient-of-samples", kOneDnnVersions,
+     "f32 gradient of 1x1 weights with strides, channels that do not fill vectors of 8: "
+     "jit_1x1:avx2",
+     "wrong results", "the source is sampled first (compiler/passes/convolution_rewriter.cc)",
+     kLibraryCalls, HasWrongSampledGradient},
+    {kOneDnn, "convolution-scratchpad-of-terabytes", kOneDnnVersions,
+     "kernels of a thousand rows with AVX-512", "a scratchpad of terabytes", kNextImplementation,
+     kLibraryCalls},
+    {kOneDnn, "matmul-strides-of-one-element", kOneDnnVersions,
+     "a matmul with a dimension of one element",
+     "the format is guessed from a stride that is never used: wrong results",
+     "row-major strides for such dimensions (thunks/gemm_thunk.cc)", kLibraryCalls},
+    {kOneDnn, "activation-of-not-finite", kOneDnnVersions,
+     "relu and clip of NaN, GELU with erf of infinity, ELU near zero",
+     "0 for NaN, NaN for infinity, no digits of f32",
+     "elu with alpha 0 for relu; otherwise kernels (thunks/dnnl_context.cc)", kLibraryCalls},
+    {kOneMkl, "lapack-ignores-queue", kOneMklVersions,
+     "potrf, syevd and their like of one matrix, on a CPU",
+     "work that is pending in the queue is not waited for",
+     "the thunks wait for the queue first (thunks/lapack_call.h)", kLinearAlgebra},
+    {kOneMkl, "gesvd-reports-late", kOneMklVersions, "gesvd that does not converge, on a CPU",
+     "the error reaches the queue's asynchronous handler, as a lost device would",
+     "a queue of its own (thunks/svd_thunk.cc)", kLinearAlgebra},
+    {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
+     "reductions that one work-item runs, such as sums of selected values",
+     "the pass vplan-vec aborts the process",
+     "-disable-auto-vec-dir-insert in CL_CONFIG_LLVM_OPTIONS (runtime/device_discovery.cc)",
+     "tests/jax/test_schedules.py"},
+    {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
+     "stores that depend on the local id, of values that came from a shuffle",
+     "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results",
+     "-opt-disable=sycl-kernel-wg-loop-bound in CL_CONFIG_LLVM_OPTIONS "
+     "(runtime/device_discovery.cc)",
+     "tests/jax/test_schedules.py"},
+    {kCpuDriver, "sine-and-cosine-merged", kCpuDriverVersions,
+     "a sine and a cosine of one operand", "the compiler may abort the process",
+     "cosines take the operand's magnitude (compiler/codegen/trigonometry.cc)",
+     "tests/jax/test_transformations.py"},
+    {kCpuDriver, "out-of-order-queues-deadlock", kCpuDriverVersions,
+     "waits of several threads for queues that are not in order", "a deadlock",
+     "in-order queues only (docs/buffers.md)", "tests/runtime/concurrency_test.cc"},
+    {kSycl, "event-complete-too-early", kSyclVersions,
+     "a command that SYCL holds back behind a host task",
+     "it is reported complete while SYCL submits it",
+     "the status is read twice (runtime/event_status.h); nothing follows a host task before it "
+     "is done (thunks/library_order.h)",
+     "tests/runtime/event_status_test.cc"},
+    {kSycl, "host-task-threads-deadlock", kSyclVersions,
+     "host tasks of several CPU devices on fewer threads", "a deadlock",
+     "one thread per device (runtime/device_discovery.cc)", "tests/runtime/devices_test.cc"},
+    {kLlvm, "truncation-after-strength-reduction", kLlvmVersions,
+     "integer truncations after loop strength reduction", "operands of the wrong width",
+     "--disable-lsr (compiler/codegen/spirv_worker/emit_spirv.cc)",
+     "tests/compiler/codegen/kernel_codegen_test.cc"},
+};
+
+}  // namespace
+
+FaultTable Faults() { return {kFaults, sizeof(kFaults) / sizeof(kFaults[0])}; }
+
+const Fault* FindConvolutionFault(const Version& version, std::string_view implementation,
+                                  const Convolution& convolution) {
+  const Version unknown;
+  for (const Fault& fault : kFaults) {
+    if (fault.matches == nullptr) continue;
+    const bool is_fixed = unknown < fault.fixed_in && !(version < fault.fixed_in);
+    if (!is_fixed && fault.matches(implementation, convolution)) return &fault;
+  }
+  return nullptr;
+}
+
+}  // namespace onexpu::library_faults

@@ -1,0 +1,59 @@
+"""A part of the sweep of convolutions, and whether its comparison finds what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conformance import convolution_sweep
+
+_KNOWN = [-1 - i for i in range(len(convolution_sweep.KNOWN))]
+_FORMS = 32
+
+
+# The instruction sets for which oneDNN picks different implementations; ALL is the processor's own.
+@pytest.mark.parametrize("isa", ["ALL", "AVX2", "AVX512_CORE"])
+def test_forms_of_known_faults_and_drawn_forms_are_right(isa) -> None:
+    outcome = convolution_sweep.sweep([*_KNOWN, *range(_FORMS)], isa)
+    assert not outcome.findings, outcome.findings
+    assert outcome.forms == len(_KNOWN) + _FORMS
+    assert outcome.implementations  # oneDNN computed some
+
+
+def test_damage_is_found(xpu) -> None:
+    seeds = list(range(16))
+    found = convolution_sweep.run_forms(seeds, damage=True)
+    results = sum(1 if convolution_sweep.form_of(seed).dtype == "int8" else 3 for seed in seeds)
+    assert len(found) == results
+
+
+def test_a_process_that_ends_is_a_finding(monkeypatch) -> None:
+    monkeypatch.setenv("ONEXPU_DEVICE", "nonsense")
+    outcome = convolution_sweep.sweep([0, 1])
+    assert [finding["seed"] for finding in outcome.findings] == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_reference_is_a_plain_sum(seed) -> None:
+    form = convolution_sweep.draw_form(seed)
+    operands = convolution_sweep._operands(form, seed)
+    x, w = operands["x"], operands["w"]
+    y, dx, dw = convolution_sweep.reference(form, x, w, operands["cotangent"])
+    numbers = np.random.default_rng(seed)
+    for _ in range(8):
+        at = tuple(int(numbers.integers(n)) for n in y.shape)
+        total = 0.0
+        for tap in np.ndindex(*form.kernel):
+            places = [
+                o * s + t * d - low
+                for o, t, s, d, (low, _) in zip(
+                    at[3:], tap, form.strides, form.kernel_dilation, form.padding, strict=True
+                )
+            ]
+            source = [p // b for p, b in zip(places, form.base_dilation, strict=True)]
+            if all(p % b == 0 and 0 <= i < n for p, b, i, n in zip(places, form.base_dilation, source, form.size, strict=True)):
+                total += float(np.dot(x[(at[0], at[1], slice(None), *source)], w[(at[1], at[2], slice(None), *tap)]))
+        assert y[at] == total
+    # The gradients are those of the sum of products of the result and the cotangent.
+    np.testing.assert_allclose((dx * x).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose((dw * w).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
