@@ -293,6 +293,45 @@ def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
         check(xpu, cpu, jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))), x)
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> None:
+    """In one kernel: a negative start clamps to 0, the same bits without a sign clamp to the end."""
+    signed, unsigned = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
+    a = np.arange(10, dtype=np.int32)
+
+    def starts(i):
+        return i, i.astype(unsigned)
+
+    def slices(a, i):
+        return [lax.dynamic_slice(a, (start,), (3,), allow_negative_indices=False) for start in starts(i)]
+
+    def gathers(a, i):
+        return [a.at[start].get(mode="clip", wrap_negative_indices=False)[None] for start in starts(i)]
+
+    def updates(a, i):
+        ones = np.ones(3, np.int32)
+        return [lax.dynamic_update_slice(a, ones, (start,), allow_negative_indices=False) for start in starts(i)]
+
+    for start in (-1, -3, 2):
+        at = int(np.array(start).astype(signed).astype(unsigned))
+        low, high = min(max(start, 0), 7), min(at, 7)
+        want = {
+            slices: a[low : low + 3] * 100 + a[high : high + 3],
+            gathers: a[max(start, 0)] * 100 + a[[min(at, 9)]],
+            updates: np.where((a >= low) & (a < low + 3), 1, a) * 100 + np.where((a >= high) & (a < high + 3), 1, a),
+        }
+        for function, expected in want.items():
+            for reverse in (False, True):  # which of them is computed first
+                def both(a, i, function=function, reverse=reverse):
+                    as_signed, as_unsigned = function(a, i)
+                    if reverse:
+                        return as_unsigned + as_signed * 100
+                    return as_signed * 100 + as_unsigned
+
+                result = jax.jit(both)(*jax.device_put((a, signed.type(start)), xpu))
+                np.testing.assert_array_equal(result, expected, err_msg=f"{function.__name__} {start}")
+
+
 # Few rows into which many go, which threads add up apart; and many, which they share.
 @pytest.mark.parametrize("rows", [7, 5000])
 @pytest.mark.parametrize("width", [1, 3, 16, 37, 64])

@@ -167,7 +167,8 @@ llvm::Value* IndexMath::ToIndexType(llvm::Value* value) {
 
 llvm::Value* IndexMath::ClampStart(llvm::Value* value, bool is_signed, int64_t limit) {
   if (limit <= 0) return Constant(0);
-  const Key key{Operation::kClamp, value, Constant(limit)};
+  const Key key{is_signed ? Operation::kClampSigned : Operation::kClampUnsigned, value,
+                Constant(limit)};
   if (llvm::Value* found = Find(key)) return found;
   llvm::Value* wide = is_signed ? builder_.CreateSExt(value, builder_.getInt64Ty())
                                 : builder_.CreateZExt(value, builder_.getInt64Ty());
@@ -235,7 +236,7 @@ llvm::Value* IndexMath::Linearize(const Index& index, const xla::Shape& shape) {
 llvm::Value* IndexMath::Widen(llvm::Value* value) {
   if (value->getType() == builder_.getInt64Ty()) return value;
   if (llvm::Value* number = WorkItemNumber(value)) return number;
-  const Key key{Operation::kConvert, value, value};
+  const Key key{Operation::kWiden, value, nullptr};
   if (llvm::Value* found = Find(key)) return found;
   return Remember(key, builder_.CreateSExt(value, builder_.getInt64Ty()));
 }

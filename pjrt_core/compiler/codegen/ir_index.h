@@ -94,7 +94,19 @@ class IndexMath {
   void PopScope() { scopes_.pop_back(); }
 
  private:
-  enum class Operation { kAdd, kSub, kMul, kDiv, kRem, kConvert, kClamp };
+  // A key holds everything that determines the value. Whatever is not an operand distinguishes
+  // operations: a start index of -1 clamps to 0 if it is signed, and to the limit if it is not.
+  enum class Operation {
+    kAdd,
+    kSub,
+    kMul,
+    kDiv,
+    kRem,
+    kConvert,
+    kWiden,
+    kClampSigned,
+    kClampUnsigned,
+  };
   using Key = std::tuple<Operation, llvm::Value*, llvm::Value*>;
 
   // The quotient of what is smaller than `limit`.

@@ -86,6 +86,47 @@ TEST_P(IndexMathTest, DividesOnlyWhereNoProductFits) {
   EXPECT_GT(divisions({2147483647 / 1500, 1500}), 0);
 }
 
+// Results of one operand that differ in how it is read must not share a memo entry.
+TEST_P(IndexMathTest, ClampsTheSameValueAsSignedAndAsUnsigned) {
+  llvm::Type* type = builder_.getInt8Ty();
+  llvm::Module module("m", context_);
+  llvm::Function* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder_.getVoidTy(), {type}, /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, "f", module);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  llvm::Value* start = function->getArg(0);
+  IndexMath math = Math();
+  llvm::Value* as_signed = math.ClampStart(start, /*is_signed=*/true, 7);
+  llvm::Value* as_unsigned = math.ClampStart(start, /*is_signed=*/false, 7);
+  EXPECT_NE(as_signed, as_unsigned);
+  EXPECT_NE(as_signed, math.ClampStart(start, /*is_signed=*/true, 6));
+  EXPECT_EQ(as_signed, math.ClampStart(start, /*is_signed=*/true, 7));
+  EXPECT_EQ(as_unsigned, math.ClampStart(start, /*is_signed=*/false, 7));
+
+  // Constants fold, in one IndexMath as in a kernel.
+  const auto value_of = [](llvm::Value* value) {
+    return llvm::cast<llvm::ConstantInt>(value)->getSExtValue();
+  };
+  llvm::Value* minus_one = llvm::ConstantInt::getSigned(type, -1);
+  EXPECT_EQ(value_of(math.ClampStart(minus_one, /*is_signed=*/true, 7)), 0);
+  EXPECT_EQ(value_of(math.ClampStart(minus_one, /*is_signed=*/false, 7)), 7);
+  EXPECT_EQ(value_of(math.ClampStart(minus_one, /*is_signed=*/true, 7)), 0);
+}
+
+// An index that is narrower than both types is converted to each.
+TEST_P(IndexMathTest, ConvertsTheSameValueToTheIndexTypeAndTo64Bits) {
+  llvm::Module module("m", context_);
+  llvm::Function* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt16Ty()}, /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, "f", module);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  IndexMath math = Math();
+  llvm::Value* value = function->getArg(0);
+  EXPECT_EQ(math.ToIndexType(value)->getType(), builder_.getIntNTy(GetParam()));
+  EXPECT_EQ(math.Widen(value)->getType(), builder_.getInt64Ty());
+  EXPECT_EQ(math.ToIndexType(value)->getType(), builder_.getIntNTy(GetParam()));
+}
+
 // Of no elements, nobody asks for one.
 TEST_P(IndexMathTest, EmptyArrays) {
   IndexMath math = Math();
