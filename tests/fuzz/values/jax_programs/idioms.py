@@ -93,7 +93,6 @@ def random_values(b: Builder) -> None:
     noise = "approximate" if "normal" in text or "gumbel" in text else "none"
     if "rng_bit" in text:
         text = text.replace("'uint32'", "'uint32', algorithm=lax.RandomAlgorithm.RNG_THREE_FRY")
-        text = text.replace("[1, 2, 3, 4]", "[1, 2]")
     b.emit(text, seed, op="random", noise=noise, magnitude=8.0, special=False)
 
 
