@@ -27,7 +27,7 @@ struct ConvolutionForm {
   bool skip_reverse = false;
 };
 
-// Empty when the convolution is none of them as it is; a padded and reversed one may be forward.
+// Empty if the convolution is none of them as it is; convolution_trimming.h writes most as one.
 std::optional<ConvolutionForm> FormOf(const xla::HloInstruction& convolution);
 
 }  // namespace onexpu::compiler

@@ -3,24 +3,21 @@
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "pjrt_core/compiler/passes/convolution_forms.h"
+#include "pjrt_core/compiler/passes/convolution_trimming.h"
 #include "pjrt_core/compiler/passes/library_call.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal_util.h"
 #include "xla/service/hlo.pb.h"
-#include "xla/service/hlo_creation_utils.h"
 #include "xla/shape_util.h"
 #include "xla/window_util.h"
 
@@ -33,40 +30,6 @@ HloInstruction* Reversed(HloInstruction* kernel, const xla::ConvolutionDimension
   const auto& spatial = numbers.kernel_spatial_dimensions();
   return kernel->parent()->AddInstruction(HloInstruction::CreateReverse(
       kernel->shape(), kernel, std::vector<int64_t>(spatial.begin(), spatial.end())));
-}
-
-// The same convolution with its padding, base dilation and reversal done by instructions of their
-// own.
-absl::StatusOr<HloInstruction*> MadePlain(HloInstruction* convolution) {
-  const xla::ConvolutionDimensionNumbers& numbers = convolution->convolution_dimension_numbers();
-  HloInstruction* source = convolution->mutable_operand(0);
-  HloInstruction* kernel = convolution->mutable_operand(1);
-  xla::Window window = convolution->window();
-  xla::PaddingConfig padding = xla::MakeNoPaddingConfig(source->shape().dimensions().size());
-  std::vector<int64_t> reversed;
-  for (int64_t i = 0; i < window.dimensions_size(); ++i) {
-    xla::WindowDimension& dimension = *window.mutable_dimensions(i);
-    auto& edge = *padding.mutable_dimensions(numbers.input_spatial_dimensions(i));
-    edge.set_edge_padding_low(dimension.padding_low());
-    edge.set_edge_padding_high(dimension.padding_high());
-    edge.set_interior_padding(dimension.base_dilation() - 1);
-    if (dimension.window_reversal()) reversed.push_back(numbers.kernel_spatial_dimensions(i));
-    dimension.set_padding_low(0);
-    dimension.set_padding_high(0);
-    dimension.set_base_dilation(1);
-    dimension.set_window_reversal(false);
-  }
-  HloInstruction* zero = source->parent()->AddInstruction(
-      HloInstruction::CreateConstant(xla::LiteralUtil::Zero(source->shape().element_type())));
-  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakePadHlo(source, zero, padding));
-  if (!reversed.empty()) {
-    kernel = kernel->parent()->AddInstruction(
-        HloInstruction::CreateReverse(kernel->shape(), kernel, reversed));
-  }
-  HloInstruction* plain = convolution->parent()->AddInstruction(
-      convolution->CloneWithNewOperands(convolution->shape(), {source, kernel}));
-  plain->set_window(window);
-  return plain;
 }
 
 absl::Status Rewrite(HloInstruction* convolution, const ConvolutionForm& form,
@@ -140,30 +103,6 @@ bool HasWrongSamples(const HloInstruction& convolution, const ConvolutionForm& f
                         [](const xla::WindowDimension& d) { return d.size() == 1; });
 }
 
-// The same gradient of weights of one element each over just the samples of the source that its
-// positions read.
-absl::StatusOr<HloInstruction*> OfSamples(HloInstruction* convolution) {
-  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, MadePlain(convolution));
-  HloInstruction* source = plain->mutable_operand(0);
-  const absl::Span<const int64_t> extents = source->shape().dimensions();
-  std::vector<int64_t> starts(extents.size(), 0), steps(extents.size(), 1);
-  std::vector<int64_t> limits(extents.begin(), extents.end());
-  xla::Window window = plain->window();
-  for (int64_t i = 0; i < window.dimensions_size(); ++i) {
-    xla::WindowDimension& dimension = *window.mutable_dimensions(i);
-    const int64_t d = plain->convolution_dimension_numbers().input_spatial_dimensions(i);
-    steps[d] = dimension.window_dilation();
-    limits[d] = (dimension.size() - 1) * steps[d] + 1;
-    dimension.set_window_dilation(1);
-  }
-  ONEXPU_ASSIGN_OR_RETURN(source, xla::MakeSliceHlo(source, starts, limits, steps));
-  HloInstruction* sampled = plain->parent()->AddInstruction(
-      plain->CloneWithNewOperands(plain->shape(), {source, plain->mutable_operand(1)}));
-  sampled->set_window(window);
-  ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, sampled));
-  return sampled;
-}
-
 absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& target) {
   xla::PrimitiveType type = LibraryType(*convolution, target);
   if (type == xla::PRIMITIVE_TYPE_INVALID || !HasLibraryRank(*convolution) ||
@@ -173,18 +112,19 @@ absl::StatusOr<bool> TryRewrite(HloInstruction* convolution, const Target& targe
   std::optional<ConvolutionForm> form = FormOf(*convolution);
   const bool is_forward = form.has_value() && form->kind == program::ConvolutionKind::Forward;
   if (type == xla::S8 && !is_forward) return false;  // the library has no others
+  TrimmedConvolution other;
   if (!form.has_value() && convolution->batch_group_count() == 1) {
-    ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, MadePlain(convolution));
-    ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, plain));
-    convolution = plain;
+    ONEXPU_ASSIGN_OR_RETURN(other, TrimConvolution(convolution));
+  } else if (form.has_value() && HasWrongSamples(*convolution, *form, target)) {
+    ONEXPU_ASSIGN_OR_RETURN(other, SampleConvolution(convolution));
+  }
+  if (other.result != nullptr) {
+    ONEXPU_RETURN_IF_ERROR(convolution->parent()->ReplaceInstruction(convolution, other.result));
+    if (other.convolution == nullptr) return true;
+    convolution = other.convolution;
     form = FormOf(*convolution);
   }
-  if (!form.has_value()) return false;
-  if (HasWrongSamples(*convolution, *form, target)) {
-    ONEXPU_ASSIGN_OR_RETURN(convolution, OfSamples(convolution));
-    form = FormOf(*convolution);
-    if (!form.has_value()) return false;
-  }
+  if (!form.has_value()) return other.result != nullptr;
   if (!IsSafeWhenNarrow(*convolution, *form, target)) type = xla::F32;
   ONEXPU_RETURN_IF_ERROR(Rewrite(convolution, *form, type));
   return true;
