@@ -1,6 +1,7 @@
 // Ops whose translations in TensorFlow are right for real numbers only: gradients that take the
 // conjugate of a result (TensorFlow's of a sigmoid and a tangent take none), and eigenvalues, which
-// are real numbers and come as complex ones.
+// are real numbers and come as complex ones. The gradients of a reciprocal and of square roots also
+// keep a zero where the derivative is infinite, which TensorFlow's translations turn into NaN.
 #include "tensorflow/core/framework/types.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
@@ -32,7 +33,11 @@ class GradientKernel final : public XlaOpKernel {
   void Compile(XlaOpKernelContext* context) override {
     XlaOp y = context->Input(0);
     if (tensorflow::DataTypeIsComplex(context->input_type(0))) y = xla::Conj(y);
-    context->SetOutput(0, gradient(y, context->Input(1)));
+    // As in TensorFlow's CPU kernels, a gradient of zero stays zero where the derivative is
+    // infinite or NaN: of a square root at 0, for example.
+    const XlaOp dy = context->Input(1);
+    const XlaOp zero = xla::ZerosLike(dy);
+    context->SetOutput(0, xla::Select(xla::Eq(dy, zero), zero, gradient(y, dy)));
   }
 };
 
@@ -51,6 +56,7 @@ class SelfAdjointEigKernel final : public XlaOpKernel {
 }  // namespace
 
 void RegisterComplexNumbers() {
+  RegisterTranslation<GradientKernel<OfReciprocal>>(TranslationOf("InvGrad"));
   RegisterTranslation<GradientKernel<OfReciprocal>>(TranslationOf("ReciprocalGrad"));
   RegisterTranslation<GradientKernel<OfRsqrt>>(TranslationOf("RsqrtGrad"));
   RegisterTranslation<GradientKernel<OfSqrt>>(TranslationOf("SqrtGrad"));

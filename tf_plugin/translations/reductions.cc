@@ -1,4 +1,4 @@
-// EuclideanNorm, and InvGrad, the gradient of a reciprocal.
+// Mean and EuclideanNorm.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -14,31 +14,58 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
 using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-// Inputs: x, the dimensions to reduce.
-class EuclideanNorm final : public XlaOpKernel {
+// The operand's dimensions that a reduction removes, and the shape of what remains.
+struct Reduction {
+  std::vector<int64_t> dimensions;
+  std::vector<int64_t> result;
+};
+
+// Base of reductions. Inputs: x, the dimensions to reduce.
+class ReductionKernel : public XlaOpKernel {
  public:
-  explicit EuclideanNorm(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit ReductionKernel(OpKernelConstruction* construction) : XlaOpKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("keep_dims", &keep_dims_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
+  void Compile(XlaOpKernelContext* context) final { OP_REQUIRES_OK(context, Translate(context)); }
+
+ protected:
+  virtual XlaOp Reduce(XlaOpKernelContext* context, XlaOp x, xla::PrimitiveType type,
+                       const std::vector<int64_t>& dimensions) const = 0;
+
+  static XlaOp Sum(XlaOp x, xla::PrimitiveType type, const std::vector<int64_t>& dimensions) {
+    return xla::Reduce(x, xla::Zero(x.builder(), type),
+                       xla::CreateScalarAddComputation(type, x.builder()), dimensions);
   }
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(context));
+    XlaOp result =
+        Reduce(context, context->Input(0), context->input_xla_type(0), reduction.dimensions);
+    // A reshape would fix the size of a dimension that is known only when the program runs.
+    if (keep_dims_) result = xla::Reshape(result, reduction.result);
+    context->SetOutput(0, result);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Reduction> ReductionOf(XlaOpKernelContext* context) const {
     const TensorShape shape = context->InputShape(0);
-    std::vector<int64_t> dimensions;
-    TF_RETURN_IF_ERROR(context->ConstantInputReshapedToIntVector(1, &dimensions));
+    if (context->InputShape(1).dims() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Expected scalar or vector as index argument, got ",
+                       context->InputShape(1).DebugString()));
+    }
+    Reduction reduction;
+    TF_RETURN_IF_ERROR(context->ConstantInputReshapedToIntVector(1, &reduction.dimensions));
     std::vector<bool> is_reduced(shape.dims(), false);
-    for (int64_t& dimension : dimensions) {
+    for (int64_t& dimension : reduction.dimensions) {
       if (dimension < -shape.dims() || dimension >= shape.dims()) {
         return absl::InvalidArgumentError(absl::StrCat("Invalid reduction dimension (", dimension,
                                                        " for input with ", shape.dims(),
@@ -51,21 +78,76 @@ class EuclideanNorm final : public XlaOpKernel {
       }
       is_reduced[dimension] = true;
     }
-    std::vector<int64_t> result;
     for (int i = 0; i < shape.dims(); ++i) {
       if (!is_reduced[i]) {
-        result.push_back(shape.dim_size(i));
+        reduction.result.push_back(shape.dim_size(i));
       } else if (keep_dims_) {
-        result.push_back(1);
+        reduction.result.push_back(1);
       }
     }
-    const xla::PrimitiveType type = context->input_xla_type(0);
+    return reduction;
+  }
+
+  bool keep_dims_ = false;
+};
+
+// TensorFlow's CPU kernel sums integers in 64 bits, and its translation in the operand's width,
+// where the sum of as few as two elements overflows.
+class Mean final : public ReductionKernel {
+ public:
+  using ReductionKernel::ReductionKernel;
+
+ private:
+  static xla::PrimitiveType SumType(xla::PrimitiveType type) {
+    if (xla::primitive_util::IsSignedIntegralType(type)) return xla::S64;
+    if (xla::primitive_util::IsUnsignedIntegralType(type)) return xla::U64;
+    return xla::primitive_util::BitWidth(type) < 32 ? xla::F32 : type;
+  }
+
+  XlaOp Reduce(XlaOpKernelContext* context, XlaOp x, xla::PrimitiveType type,
+               const std::vector<int64_t>& dimensions) const override {
+    if (dimensions.empty()) return x;
+    const xla::PrimitiveType sum_type = SumType(type);
+    const XlaOp sum = Sum(xla::ConvertElementType(x, sum_type), sum_type, dimensions);
+    XlaOp count = xla::One(context->builder(), sum_type);
+    for (const int64_t dimension : dimensions) {
+      count = count * xla::ConvertElementType(xla::GetDimensionSize(x, dimension), sum_type);
+    }
+    XlaOp mean = sum / count;
+    // Of no elements, real numbers have the mean NaN, and the CPU kernel gives 0 for others.
+    if (!xla::primitive_util::IsFloatingPointType(type)) {
+      const XlaOp zero = xla::ZerosLike(mean);
+      mean = xla::Select(xla::Eq(count, xla::ZerosLike(count)), zero, mean);
+    }
+    return xla::ConvertElementType(mean, type);
+  }
+};
+
+// The integer part of the square root of each element of `x`, which has an unsigned type. Devices
+// without float64 compute it, too.
+XlaOp IntegerRoot(XlaOp x, xla::PrimitiveType type) {
+  XlaOp root = xla::ZerosLike(x);
+  for (int bit = xla::primitive_util::BitWidth(type) / 2 - 1; bit >= 0; --bit) {
+    const XlaOp larger =
+        xla::Or(root, xla::ConstantR0WithType(x.builder(), type, uint64_t{1} << bit));
+    root = xla::Select(xla::Le(larger * larger, x), larger, root);
+  }
+  return root;
+}
+
+class EuclideanNorm final : public ReductionKernel {
+ public:
+  using ReductionKernel::ReductionKernel;
+
+ private:
+  XlaOp Reduce(XlaOpKernelContext*, XlaOp x, xla::PrimitiveType type,
+               const std::vector<int64_t>& dimensions) const override {
+    if (xla::primitive_util::IsIntegralType(type)) return OfIntegers(x, type, dimensions);
     const bool is_complex = xla::primitive_util::IsComplexType(type);
     // Sums of half precision are wider.
     const xla::PrimitiveType sum_type =
         is_complex ? xla::primitive_util::ComplexComponentType(type)
                    : (xla::primitive_util::BitWidth(type) < 32 ? xla::F32 : type);
-    const XlaOp x = context->Input(0);
     XlaOp squares;
     if (is_complex) {
       squares = xla::Real(x) * xla::Real(x) + xla::Imag(x) * xla::Imag(x);
@@ -73,40 +155,32 @@ class EuclideanNorm final : public XlaOpKernel {
       const XlaOp wide = xla::ConvertElementType(x, sum_type);
       squares = wide * wide;
     }
-    const XlaOp sum =
-        xla::Reduce(squares, xla::Zero(context->builder(), sum_type),
-                    xla::CreateScalarAddComputation(sum_type, context->builder()), dimensions);
-    context->SetOutput(0, xla::ConvertElementType(xla::Reshape(xla::Sqrt(sum), result), type));
-    return absl::OkStatus();
+    return xla::ConvertElementType(xla::Sqrt(Sum(squares, sum_type, dimensions)), type);
   }
 
-  bool keep_dims_ = false;
-};
-
-// The gradient of y = 1 / x.
-class InvGrad final : public XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    const XlaOp y = xla::primitive_util::IsComplexType(context->input_xla_type(0))
-                        ? xla::Conj(context->Input(0))
-                        : context->Input(0);
-    context->SetOutput(0, -y * context->Input(1) * y);
+  // The CPU kernel sums squares in the operand's type, where they overflow, and rounds the root
+  // towards zero. The root of a negative sum becomes the lowest 32-bit or 64-bit integer, whose low
+  // 8 or 16 bits are 0.
+  static XlaOp OfIntegers(XlaOp x, xla::PrimitiveType type,
+                          const std::vector<int64_t>& dimensions) {
+    const int bits = xla::primitive_util::BitWidth(type);
+    const xla::PrimitiveType wide = bits <= 32 ? xla::U32 : xla::U64;
+    const XlaOp sum = Sum(x * x, type, dimensions);
+    const XlaOp root =
+        xla::ConvertElementType(IntegerRoot(xla::ConvertElementType(sum, wide), wide), type);
+    if (!xla::primitive_util::IsSignedIntegralType(type)) return root;
+    const XlaOp none = bits < 32 ? xla::Zero(x.builder(), type) : xla::MinValue(x.builder(), type);
+    return xla::Select(xla::Lt(sum, xla::ZerosLike(sum)), none, root);
   }
 };
 
 }  // namespace
 
 void RegisterReductions() {
-  // Of integers, rounding would have to be said: they stay with TensorFlow's kernel on the host.
-  constexpr DataType kNormTypes[] = {tensorflow::DT_HALF,      tensorflow::DT_BFLOAT16,
-                                     tensorflow::DT_FLOAT,     tensorflow::DT_DOUBLE,
-                                     tensorflow::DT_COMPLEX64, tensorflow::DT_COMPLEX128};
-  RegisterTranslation<EuclideanNorm>(std::move(TranslationOf("EuclideanNorm")
-                                                   .TypeConstraint("T", kNormTypes)
-                                                   .CompileTimeConstantInput("reduction_indices")));
-  RegisterTranslation<InvGrad>(TranslationOf("InvGrad"));
+  RegisterTranslation<Mean>(
+      std::move(TranslationOf("Mean").CompileTimeConstantInput("reduction_indices")));
+  RegisterTranslation<EuclideanNorm>(
+      std::move(TranslationOf("EuclideanNorm").CompileTimeConstantInput("reduction_indices")));
 }
 
 }  // namespace onexpu::tf_plugin
