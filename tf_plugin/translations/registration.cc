@@ -32,6 +32,7 @@ void RegisterTranslations() {
   RegisterSpecialFunctions();
   RegisterStatefulRandom();
   RegisterStatelessRandom();
+  RegisterStridedSliceGradient();
   RegisterStridedSliceUpdates();
   RegisterTopK();
   RegisterTransposes();

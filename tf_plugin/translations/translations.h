@@ -34,6 +34,7 @@ void RegisterSparseSegments();
 void RegisterSpecialFunctions();
 void RegisterStatefulRandom();
 void RegisterStatelessRandom();
+void RegisterStridedSliceGradient();
 void RegisterStridedSliceUpdates();
 void RegisterTopK();
 void RegisterTransposes();

@@ -13,12 +13,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tensorflow/compiler/jit/flags.h"
-#include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/node_def_util.h"
-#include "tensorflow/core/framework/node_properties.h"
-#include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 
@@ -81,20 +79,9 @@ class XlaCallModule final : public OpKernel {
 
   absl::Status MakeTranslation(OpKernelConstruction& construction) {
     NodeDef node = def();
-    node.mutable_attr()->erase("_kernel");  // the label that checked_translations.cc gave
     node.mutable_attr()->erase("platforms");
     tensorflow::AddNodeAttr("platforms", Disguised(platforms_), &node);
-    std::shared_ptr<const tensorflow::NodeProperties> properties;
-    TF_RETURN_IF_ERROR(tensorflow::NodeProperties::CreateFromNodeDef(
-        std::move(node), tensorflow::OpRegistry::Global(), &properties));
-    OpKernel* translation = nullptr;
-    TF_RETURN_IF_ERROR(
-        tensorflow::CreateOpKernel(tensorflow::DeviceType(tensorflow::DEVICE_CPU_XLA_JIT),
-                                   construction.device(), construction.device()->GetAllocator({}),
-                                   construction.function_library(), construction.resource_manager(),
-                                   properties, construction.graph_def_version(), &translation));
-    translation_.reset(translation);
-    return absl::OkStatus();
+    return MakeCpuTranslation(construction, std::move(node), &translation_);
   }
 
   std::vector<std::string> platforms_;
