@@ -19,6 +19,7 @@ void RegisterTranslations() {
   RegisterGlobalNormalization();
   RegisterGruCells();
   RegisterImageSampling();
+  RegisterLocalResponseNormalization();
   RegisterLstmCells();
   RegisterMatrixSolve();
   RegisterMaxPooling();

@@ -21,6 +21,7 @@ void RegisterFftNd();
 void RegisterGlobalNormalization();
 void RegisterGruCells();
 void RegisterImageSampling();
+void RegisterLocalResponseNormalization();
 void RegisterLstmCells();
 void RegisterMatrixSolve();
 void RegisterMaxPooling();
