@@ -17,7 +17,10 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
-.PHONY: demo test test-all check-schedules check-models-tf sweep fuzz fuzz-values check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+# Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
+SWEEP ?=
+
+.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -41,12 +44,21 @@ sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --fuzz
 
+# The schedules of a GPU after those of the CPU device, whichever of them fails.
+sweep-sizes: setup-tests
+	@status=0; for schedules in cpu gpu; do \
+	  ONEXPU_SCHEDULES=$$schedules .venv/bin/pytest tests/sizes $(PARALLEL) --dist load || status=1; \
+	done; exit $$status
+
 fuzz: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.run --seconds $(FUZZ_SECONDS)
 
-# Both sets of schedules, half of the time each.
+# Each program on both sets of schedules.
 fuzz-values: setup-tests
-	$(VENV_PYTHON) -m tests.fuzz.values.run --framework jax --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $$(($(FUZZ_SECONDS) / 2))
+	$(VENV_PYTHON) -m tests.fuzz.values.run --framework jax --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $(FUZZ_SECONDS)
+
+sweep-convolutions: setup-tests
+	$(VENV_PYTHON) -m tests.conformance.convolution_sweep $(SWEEP)
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run

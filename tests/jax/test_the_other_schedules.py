@@ -20,11 +20,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     "module",
     # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
-    ["test_driver_passes", "test_transformations", "test_library_calls", pytest.param("test_schedules", marks=exhaustive)],
+    [
+        "jax/test_driver_passes.py",
+        "jax/test_transformations.py",
+        "jax/test_library_calls.py",
+        "sizes/test_sizes.py",
+        pytest.param("jax/test_schedules.py", marks=exhaustive),
+    ],
 )
 def test_the_other_schedules(module) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not exhaustive", "-p", "no:cacheprovider", f"tests/jax/{module}.py"],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not exhaustive", "-p", "no:cacheprovider", f"tests/{module}"],
         cwd=ROOT,
         env={**os.environ, "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu"},
         capture_output=True,

@@ -1,0 +1,23 @@
+"""Every operation at every extent from 1 to 70, compared with numpy.
+
+`make test` runs boundary extents in one dtype; `make test-all` and `make sweep-sizes` run all.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.exhaustive import exhaustive
+from tests.sizes.families import FAMILIES, boundary_cases, cases_of
+from tests.sizes.packing import check
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_boundaries(xpu, name) -> None:
+    check(boundary_cases(FAMILIES[name]), xpu)
+
+
+@exhaustive
+@pytest.mark.parametrize("name, dtype", [(name, dtype) for name, family in FAMILIES.items() for dtype in family.dtypes])
+def test_every_extent(xpu, name, dtype) -> None:
+    check(cases_of(FAMILIES[name], dtype), xpu)
