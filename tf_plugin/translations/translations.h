@@ -8,6 +8,7 @@ namespace onexpu::tf_plugin {
 
 // One per file; see registration.cc.
 void RegisterOnexpuKernelTranslation();
+void RegisterActivations();
 void RegisterAliases();
 void RegisterAmsgrad();
 void RegisterArgmaxPooling();
