@@ -246,7 +246,7 @@ class Builder(abc.ABC):
         ]
         if fitting:
             weights = [
-                (1.0 + 3.0 * i / len(fitting)) * (0.15 if one.special else 1.0)
+                (1.0 + 3.0 * i / len(fitting)) * (0.25 if one.special else 1.0)
                 for i, one in enumerate(fitting)
             ]
             if not self.chance(0.05) or where is not None:

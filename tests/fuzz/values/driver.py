@@ -32,7 +32,7 @@ _MOST_MEGABYTES = 4000
 # One program's arrays have at most some MB.
 _MEMORY_OF_A_LEAK = 2500
 # What a run counts, but does not report.
-_QUIET = ("ok", "invalid", "unsupported")
+_QUIET = ("ok", "invalid", "unsupported", "reference died")
 
 
 class Worker:
@@ -250,9 +250,17 @@ class Campaign:
         request = {"seed": seed} | ({"known": str(known)} if len(self._schedules) > 1 else {})
         reply = worker.ask(request)
         status = reply["status"]
-        if status in ("died", "hang", "memory") and worker.ask({"seed": seed})["status"] == "ok":
-            # Not by this program alone: earlier programs of the process had a part in it.
-            status = f"{status} after others"
+        if status in ("died", "hang", "memory"):
+            again = worker.ask({"seed": seed})
+            if again["status"] in _QUIET:
+                # Not by this program alone: earlier programs of the process had a part in it.
+                status = f"{status} after others"
+            else:
+                careful = worker.ask({"seed": seed, "careful": True})["status"]
+                if careful in _QUIET or self._reference_dies(worker, {"seed": seed}):
+                    status = "reference died"
+        if self._compiler and status == "error" and "could not create an engine" in reply["message"]:
+            status = "unsupported"  # oneDNN accepts Intel's devices only
         with self._lock:
             self.words[status] += 1
             self.stages[reply.get("stage", 0)] += 1
@@ -276,6 +284,10 @@ class Campaign:
             if finding.key not in known_keys or status == "fuzzer":
                 self._tell(finding)
 
+    def _reference_dies(self, worker: Worker, request: dict[str, Any]) -> bool:
+        request = {**request, "careful": True, "only_reference": True}
+        return worker.ask(request)["status"] in ("died", "hang", "memory")
+
     def _loaded(self) -> Framework:
         # The parent generates and prints; it never opens a device.
         if self._framework is None:
@@ -293,6 +305,10 @@ class Campaign:
         def fails(candidate: Program) -> bool:
             reply = worker.ask({"program": candidate.to_json()})
             if reply["status"] != finding.status:
+                return False
+            if finding.status == "died" and self._reference_dies(
+                worker, {"program": candidate.to_json()}
+            ):
                 return False
             if finding.status == "differs":
                 finding.message = reply["message"]

@@ -26,6 +26,8 @@ class Framework(Protocol):
     """A framework whose programs are generated, run and printed."""
 
     name: str
+    # Compiles the reference as users have it: options that make it compile faster may crash it.
+    careful: bool
 
     def generate(self, seed: int) -> Program:
         """Returns the program of a seed."""

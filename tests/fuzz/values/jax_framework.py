@@ -107,6 +107,7 @@ class JaxFramework:
     """See `framework.Framework`."""
 
     name = "jax"
+    careful = False
 
     def generate(self, seed: int) -> Program:
         from tests.fuzz.values.jax_programs.generate import generate
@@ -219,7 +220,7 @@ class JaxFramework:
             jax.ShapeDtypeStruct(one.shape, one.dtype, sharding=sharding) for one in structs
         ]
         lowered = jax.jit(function, keep_unused=True).lower(*arguments)
-        compiled = lowered.compile(compiler_options=_REFERENCE_OPTIONS)
+        compiled = lowered.compile(compiler_options=None if self.careful else _REFERENCE_OPTIONS)
         return functools.partial(_run, compiled, device)
 
 

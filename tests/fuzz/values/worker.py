@@ -1,7 +1,8 @@
 """A process that checks programs: one JSON request on a line of stdin, one answer on a line of stdout.
 
 Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values of all statements.
-With `"known": PATH`, the reference's outputs are read from a file, or written to it.
+With `"careful": true`, the reference is compiled as users have it; `"only_reference": true` runs nothing
+else. With `"known": PATH`, the reference's outputs are read from a file, or written to it.
 A program may kill the process, so the driver (`driver.py`) runs it as a child.
 """
 
@@ -19,6 +20,7 @@ from typing import Any
 
 from tests.fuzz.values import check
 from tests.fuzz.values.framework import Framework, load
+from tests.fuzz.values.inputs import values_of
 from tests.fuzz.values.program import Program
 
 
@@ -30,6 +32,10 @@ def answer(framework: Framework, request: dict[str, Any]) -> dict[str, Any]:
         program = framework.generate(request["seed"])
     else:
         program = Program.from_json(request["program"])
+    framework.careful = request.get("careful", False)
+    if "only_reference" in request:
+        framework.reference(program)([values_of(one) for one in program.inputs])
+        return {"status": "ok"}
     known = pathlib.Path(request["known"]) if "known" in request else None
     reply = dataclasses.asdict(check.check(framework, program, known))
     reply["ops"] = len(program.ops())
