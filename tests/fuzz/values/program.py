@@ -92,7 +92,9 @@ class Statement:
         Where rounding may differ between correct implementations, see `compare.py`:
         "none" (data movement, integers), "round" (a correctly rounded result, so a result with few
         significant bits is exact), "approximate" (any result may be off by ulps), "operands" (the
-        rounding error is relative to the operands: sums and products of matrices).
+        rounding error is relative to the operands, and there is none on small integers: sums and
+        products of matrices), "transform" (the same, but inexact on any operand: Fourier
+        transforms, factorisations, normalisations).
     functions : tuple of Function
         Local functions that the source uses, defined just before it.
     """
@@ -276,13 +278,14 @@ def render_body(
             lines.append(f"{indent}    return {function.result}")
         source = one.source
         if sites is not None and one.noise != "none":
-            if one.noise == "operands":
+            if one.noise in ("operands", "transform"):
+                always = one.noise == "transform"
                 called = {function.name for function in one.functions}
                 names = sorted(
                     name for name in names_in(source) - called if re.fullmatch(r"[xyp]\d+", name)
                 )
                 source = substitute(
-                    source, {name: f"perturb({name}, {next(sites)}, False)" for name in names}
+                    source, {name: f"perturb({name}, {next(sites)}, {always})" for name in names}
                 )
             always = one.noise == "approximate"
             source = f"perturb({source}, {next(sites)}, {always})"

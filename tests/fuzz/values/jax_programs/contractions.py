@@ -56,7 +56,7 @@ def matmul(b: Builder) -> None:
         bias = b.of(value.dtype, (columns,))
         activation = b.choice(("jax.nn.relu", "jnp.tanh", "jax.nn.gelu", "jax.nn.sigmoid", ""))
         text = f"{activation}(({{0}} @ {{1}}) * {1 / max(1, value.shape[-1])!r} + {{2}})"
-        b.emit(text, value, other, bias, op="dense", noise="operands",
+        b.emit(text, value, other, bias, op="dense", noise="transform",
                magnitude=value.magnitude * other.magnitude + bias.magnitude)  # fmt: skip
     else:
         b.emit("{0} @ {1}", value, other, op="matmul", noise="operands", magnitude=magnitude)
@@ -107,7 +107,8 @@ def convolution(b: Builder) -> None:
         text = text.replace("{0}", "a", 1)
         text = f"jax.grad(lambda a: jnp.sum(jnp.sin({text}).astype(f32)))({{0}})"
     count = max(1, math.prod(weights) // max(1, features))
-    b.emit(text, value, weight, op=f"convolution_{spatial}d", noise="operands",
+    noise = "transform" if "grad" in text else "operands"
+    b.emit(text, value, weight, op=f"convolution_{spatial}d", noise=noise,
            magnitude=value.magnitude * weight.magnitude * count)  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def fourier(b: Builder) -> None:
             name = "fftn"
     else:
         name = b.choice(("rfftn", "fftn", "rfftn"))
-    b.emit(f"jnp.fft.{name}({{0}}, axes={axes})", value, op=name, noise="operands",
+    b.emit(f"jnp.fft.{name}({{0}}, axes={axes})", value, op=name, noise="transform",
            magnitude=value.magnitude * (count if not name.startswith("i") else 2))  # fmt: skip
 
 
@@ -180,7 +181,7 @@ def linear_algebra(b: Builder) -> None:
             ("expm", "jax.scipy.linalg.expm(jnp.clip({0}, -1, 1) * 0.1)"),
         )
     )
-    b.emit(text, value, other, op=name, noise="operands", magnitude=4.0 * n)
+    b.emit(text, value, other, op=name, noise="transform", magnitude=4.0 * n)
 
 
 FAMILY = {

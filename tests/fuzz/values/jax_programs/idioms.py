@@ -12,7 +12,7 @@ def softmax(b: Builder) -> None:
     """A softmax or its logarithm."""
     value = b.floats(where=lambda one: one.rank > 0 and one.size > 0)
     name = b.choice(("softmax", "log_softmax", "standardize"))
-    b.emit(f"jax.nn.{name}({{0}}, axis={b.axis(value)})", value, op=name, noise="operands",
+    b.emit(f"jax.nn.{name}({{0}}, axis={b.axis(value)})", value, op=name, noise="transform",
            magnitude=value.magnitude + 8)  # fmt: skip
 
 
@@ -27,7 +27,7 @@ def layer_norm(b: Builder) -> None:
             "{0} * lax.rsqrt(jnp.mean(jnp.square({0}), -1, keepdims=True) + 0.1) * {1} + {2}",
         )
     )
-    b.emit(text, value, scale, shift, op="layer_norm", noise="operands",
+    b.emit(text, value, scale, shift, op="layer_norm", noise="transform",
            magnitude=8 * scale.magnitude + shift.magnitude)  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def batch_norm(b: Builder) -> None:
     value = b.floats(where=lambda one: one.rank > 1 and one.size > 0)
     axes = tuple(range(value.rank - 1))
     text = f"({{0}} - {{0}}.mean({axes})) / jnp.sqrt({{0}}.var({axes}) + 0.1)"
-    b.emit(text, value, op="batch_norm", noise="operands", magnitude=16.0)
+    b.emit(text, value, op="batch_norm", noise="transform", magnitude=16.0)
 
 
 def attention(b: Builder) -> None:
@@ -51,7 +51,7 @@ def attention(b: Builder) -> None:
     if queries == keys and b.chance(0.5):
         scores = f"jnp.where(jnp.tril(jnp.ones(({queries}, {keys}), bool)), {scores}, -1e4)"
     text = f"jnp.einsum('bhqk,bhkd->bhqd', jax.nn.softmax({scores}), {{2}})"
-    b.emit(text, q, k, v, op="attention", noise="operands", magnitude=v.magnitude)
+    b.emit(text, q, k, v, op="attention", noise="transform", magnitude=v.magnitude)
 
 
 def cross_entropy(b: Builder) -> None:
@@ -65,7 +65,7 @@ def cross_entropy(b: Builder) -> None:
     text = loss.replace("a.astype", "{0}.astype", 1)
     if b.chance(0.6):
         text = f"jax.grad(lambda a: {loss})({{0}})"
-    b.emit(text, value, labels, op="cross_entropy", noise="operands", magnitude=8.0, special=False)
+    b.emit(text, value, labels, op="cross_entropy", noise="transform", magnitude=8.0, special=False)
 
 
 _RANDOM = ("jax.random.uniform({k}, {s})", "jax.random.normal({k}, {s})",
@@ -105,7 +105,7 @@ def interpolate(b: Builder) -> None:
         text = f"jax.image.resize({{0}}, {shape}, {method!r})"
     else:
         text = "jnp.interp({0}.astype(f32), jnp.linspace(-3, 3, 13), jnp.cos(jnp.linspace(-3, 3, 13)))"
-    b.emit(text, value, op="interpolate", noise="operands")
+    b.emit(text, value, op="interpolate", noise="transform")
 
 
 FAMILY = {

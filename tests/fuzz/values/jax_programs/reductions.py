@@ -60,6 +60,8 @@ def reduce(b: Builder) -> None:
         "prod": 1.5 ** min(count, 20),
     }.get(name, value.magnitude)
     noise = "none" if name in ("max", "min") else "operands"
+    if name in ("mean", "var", "std", "logsumexp", "norm"):
+        noise = "transform"
     special = value.special or (count == 1 and 0 in value.shape and name in ("mean", "var", "std"))
     b.emit(text, value, op=f"reduce_{name}", noise=noise, magnitude=magnitude, special=special)
 
@@ -130,7 +132,7 @@ def cumulative(b: Builder) -> None:
     size = max(1, value.shape[axis])
     magnitude = {"cumsum": value.magnitude * size, "cumprod": 1.25 ** min(size, 30),
                  "cumlogsumexp": value.magnitude + 8}.get(name)  # fmt: skip
-    noise = "none" if name in ("cummax", "cummin") else "operands"
+    noise = {"cummax": "none", "cummin": "none", "cumlogsumexp": "transform"}.get(name, "operands")
     b.emit(f"lax.{name}({operand}, {axis}{reverse})", value, op=name, noise=noise,
            magnitude=magnitude)  # fmt: skip
 
@@ -195,7 +197,7 @@ def pool_gradient(b: Builder) -> None:
     else:
         pool = f"lax.reduce_window(a, a.dtype.type(0), lax.add, {sizes}, {strides}, {padding!r})"
     text = f"jax.grad(lambda a: jnp.sum(jnp.sin({pool}).astype(f32)))({{0}})"
-    b.emit(text, value, op="pool_gradient", noise="operands", magnitude=25.0)
+    b.emit(text, value, op="pool_gradient", noise="transform", magnitude=25.0)
 
 
 def sort(b: Builder) -> None:
