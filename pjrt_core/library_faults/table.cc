@@ -41,15 +41,49 @@ bool HasWrongColumn(std::string_view implementation, const Convolution& convolut
   return column.destination == 1 && column.stride > 1 && row.stride == 1 && row.destination > 1;
 }
 
+bool IsNarrow(const Convolution& convolution) {
+  return convolution.type == OperandType::kBf16 || convolution.type == OperandType::kF16 ||
+         convolution.type == OperandType::kS8;
+}
+
 bool ReadsUnwrittenRows(std::string_view implementation, const Convolution& convolution) {
-  return MergesRowsOfKernel(implementation, convolution) &&
-         (convolution.type == OperandType::kBf16 || convolution.type == OperandType::kF16 ||
-          convolution.type == OperandType::kS8);
+  return IsNarrow(convolution) && MergesRowsOfKernel(implementation, convolution);
+}
+
+// All windows fit into the source without its padding, so that it looks as if there were none. Seen
+// in bf16 alone, in one of 37 such forms.
+bool IgnoresPadding(std::string_view implementation, const Convolution& convolution) {
+  if (!IsNarrow(convolution) || !IsForward(convolution) ||
+      !Uses(implementation, "brg_conv_fwd:avx512_core")) {
+    return false;
+  }
+  const WindowDimension& d = convolution.window.back();
+  const int64_t extent = (d.destination - 1) * d.stride + (d.kernel - 1) * d.dilation + 1;
+  return d.padding_low > 0 && extent <= d.source;
+}
+
+// Whether it is wrong depends on the channels, too: those that fill no block of their own were, if
+// all elements of a row of the kernel together fill several.
+bool HasWrongSingleColumn(std::string_view implementation, const Convolution& convolution) {
+  if (!IsNarrow(convolution) || !IsForward(convolution) ||
+      !Uses(implementation, "brg_conv_fwd:avx512_core")) {
+    return false;
+  }
+  const WindowDimension& d = convolution.window.back();
+  return d.destination == 1 && d.kernel > 1 && d.stride >= d.kernel && d.dilation == 1;
 }
 
 bool LacksPaddingKernel(std::string_view implementation, const Convolution& convolution) {
   return IsForward(convolution) && Uses(implementation, "brg_conv_fwd:") &&
          HasPaddingOnlyPosition(convolution.window.back());
+}
+
+// Seen only where the width has no padding; a form with some is not worth a condition.
+bool LacksDepthwisePaddingKernel(std::string_view implementation, const Convolution& convolution) {
+  return IsForward(convolution) && convolution.type == OperandType::kS8 &&
+         Uses(implementation, "brdgmm_dw:") &&
+         std::any_of(convolution.window.begin(), convolution.window.end() - 1,
+                     HasPaddingOnlyPosition);
 }
 
 // Where the sums are exact: the reference, and what uses VNNI or a later extension. The product by
@@ -124,10 +158,23 @@ constexpr Fault kFaults[] = {
      "brg_conv_fwd:avx512_core_bf16, brg_conv_fwd:avx512_core_vnni",
      "wrong results: elements of the scratchpad are read that were never written, also NaN",
      kNextImplementation, kSweep, ReadsUnwrittenRows},
+    {kOneDnn, "convolution-padding-ignored", kOneDnnVersions,
+     "forward, bf16, padding in front, and an unread tail of the width that is as long: "
+     "brg_conv_fwd:avx512_core_bf16",
+     "wrong results; writes past the end of the result", kNextImplementation, kSweep,
+     IgnoresPadding},
+    {kOneDnn, "convolution-output-width-one-narrow", kOneDnnVersions,
+     "forward, bf16 or s8, output width 1, stride of the width not below the kernel's width, as of a "
+     "patch embedding: brg_conv_fwd:avx512_core_bf16, brg_conv_fwd:avx512_core_vnni",
+     "wrong results", kNextImplementation, kSweep, HasWrongSingleColumn},
     {kOneDnn, "convolution-padding-only-output", kOneDnnVersions,
      "forward, some output column sees only padding: brg_conv_fwd of every instruction set",
      "SIGSEGV in perform_outwork, which calls a kernel that was not made; s8: -1 instead of 0",
      kNextImplementation, kSweep, LacksPaddingKernel},
+    {kOneDnn, "depthwise-s8-padding-only-output", kOneDnnVersions,
+     "forward, depthwise, s8, some output sees only padding in a dimension before the last: "
+     "brdgmm_dw:avx512_core_vnni",
+     "SIGSEGV", kNextImplementation, kSweep, LacksDepthwisePaddingKernel},
     {kOneDnn, "convolution-s8-inexact", kOneDnnVersions,
      "s8 without VNNI (also ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE)",
      "sums of two products saturate in 16 bits, or weights are halved",
@@ -149,6 +196,13 @@ constexpr Fault kFaults[] = {
      "the gradient is multiplied by itself",
      "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
      HasWrongBf16DataGradient},
+    {kOneDnn, "odd-channels-bf16", kOneDnnVersions,
+     "forward, bf16, an odd number of channels per group, not depthwise: every implementation but "
+     "the reference",
+     "NaN beside an infinite element of the source, which is read as the pair of a channel and "
+     "multiplied by zero",
+     "a channel of zeros; with groups, computed in f32 (compiler/passes/convolution_rewriter.cc)",
+     kSweep},
     {kOneDnn, "weight-gradient-of-samples", kOneDnnVersions,
      "f32 gradient of 1x1 weights with strides, channels that do not fill vectors of 8: "
      "jit_1x1:avx2",

@@ -35,7 +35,7 @@ _FORMS_PER_PROGRAM = 16
 _FORMS_PER_PROCESS = 512
 _SECONDS_PER_PROCESS = 600
 _TYPES = ("float32", "float32", "bfloat16", "bfloat16", "float16", "int8")
-_CHANNELS = (1, 1, 1, 2, 3, 4, 5, 7, 8, 13, 16, 16, 17, 31, 32, 32, 48)
+_CHANNELS = (1, 1, 1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 16, 17, 24, 31, 32, 32, 48, 64, 96)
 # The unit of rounding. Integer results are exact.
 _UNIT = {"float32": 2.0**-23, "bfloat16": 2.0**-8, "float16": 2.0**-11, "int8": 0.0}
 
@@ -100,7 +100,9 @@ def draw_form(seed: int) -> Form:
             groups = draw.choice((1, 1, 1, 1, 2, 3, 4))
             channels, features = draw.choice(_CHANNELS), draw.choice(_CHANNELS)
         every = lambda *values: tuple(draw.choice(values) for _ in range(rank))  # noqa: E731
-        kernel, strides = every(1, 1, 2, 3, 3, 4, 5, 7), every(1, 1, 1, 2, 2, 3, 4, 5)
+        kernel, strides = every(1, 1, 2, 3, 3, 4, 5, 6, 7, 8), every(1, 1, 1, 2, 2, 3, 4, 5, 6, 8)
+        if draw.random() < 0.1:  # patches
+            strides = kernel
         kernel_dilation = every(1, 1, 1, 2, 3)
         base_dilation = every(1) if draw.random() < 0.7 else every(1, 2, 3)
         padding = tuple(
@@ -120,7 +122,7 @@ def draw_form(seed: int) -> Form:
         )
         if dtype == "int8":
             form = dataclasses.replace(form, bias=False, residual=False, activation="")
-        if min(form.padded) > 0 and min(form.result) > 0 and form.cost < 1e6 and np.prod(form.padded) < 20_000:
+        if min(form.padded) > 0 and min(form.result) > 0 and form.cost < 2e6 and np.prod(form.padded) < 20_000:
             return form
 
 
@@ -156,6 +158,13 @@ KNOWN = (
     _form("float32", 1, 16, (4, 7, 5, (6, 2)), (2, 2, 1, _NONE), (12, 5, 3, _NONE), batch=4),
     _form("float32", 3, 24, (9, 1, 2, _NONE), (9, 1, 2, _NONE), batch=3),
     _form("bfloat16", 4, 16, (1, 3, 3, (0, 3))),
+    _form("bfloat16", 32, 16, (8, 4, 4, (3, 0)), batch=4, groups=3),
+    _form("bfloat16", 16, 17, (10, 4, 1, (1, 0)), (10, 5, 5, (3, 0)), batch=3),
+    _form("bfloat16", 16, 16, (4, 4, 4, _NONE), batch=3),
+    _form("bfloat16", 8, 16, (3, 3, 1, (1, 1)), (8, 8, 8, _NONE), batch=2),
+    _form("int8", 32, 16, (4, 4, 8, _NONE), batch=2),
+    _form("int8", 1, 1, (3, 1, 1, (3, 0)), (1, 1, 1, _NONE), batch=2, groups=16),
+    _form("int8", 1, 1, (2, 1, 1, (1, 0)), (4, 3, 2, (0, -1)), batch=3, groups=16),
     _form("bfloat16", 7, 1, (9, 1, 1, _NONE), (9, 1, 1, _NONE), batch=2),
 )
 

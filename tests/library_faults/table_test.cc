@@ -95,6 +95,28 @@ TEST(LibraryFaultsTest, OneChannelOfNarrowTypes) {
   EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core", Form(OperandType::kF32, 1, window)), "");
 }
 
+TEST(LibraryFaultsTest, PaddingBeforeAnUnreadTail) {
+  const std::vector<WindowDimension> tail = {Dimension(8, 4, 4, 3, 2)};
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_bf16", Form(OperandType::kBf16, 32, tail)),
+            "convolution-padding-ignored");
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core", Form(OperandType::kF32, 32, tail)), "");
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_bf16",
+                   Form(OperandType::kBf16, 32, {Dimension(7, 4, 4, 3, 2)})),
+            "");
+}
+
+TEST(LibraryFaultsTest, OneColumnOfNarrowTypes) {
+  const std::vector<WindowDimension> patch = {Dimension(4, 4, 4, 0, 1)};
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_bf16", Form(OperandType::kBf16, 16, patch)),
+            "convolution-output-width-one-narrow");
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_vnni", Form(OperandType::kS8, 32, patch)),
+            "convolution-output-width-one-narrow");
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core", Form(OperandType::kF32, 16, patch)), "");
+  EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_bf16",
+                   Form(OperandType::kBf16, 16, {Dimension(8, 4, 4, 0, 2)})),
+            "");
+}
+
 TEST(LibraryFaultsTest, OutputsThatMeetOnlyPadding) {
   const Convolution wrong = Form(OperandType::kBf16, 2, {Dimension(1, 1, 3, 1, 2, 3)});
   for (const char* isa : {"avx2", "avx512_core", "avx512_core_bf16", "avx512_core_vnni"}) {
@@ -102,6 +124,16 @@ TEST(LibraryFaultsTest, OutputsThatMeetOnlyPadding) {
               "convolution-padding-only-output");
   }
   EXPECT_EQ(NameOf("x64:gemm:jit", wrong), "");
+}
+
+TEST(LibraryFaultsTest, DepthwiseOutputsThatMeetOnlyPadding) {
+  const std::vector<WindowDimension> window = {Dimension(3, 1, 1, 3, 6), Dimension(1, 1, 1, 0, 1)};
+  EXPECT_EQ(NameOf("brdgmm_dw:avx512_core_vnni", Form(OperandType::kS8, 1, window)),
+            "depthwise-s8-padding-only-output");
+  EXPECT_EQ(NameOf("brdgmm_dw:avx512_core_bf16", Form(OperandType::kBf16, 1, window)), "");
+  EXPECT_EQ(NameOf("brdgmm_dw:avx512_core_vnni",
+                   Form(OperandType::kS8, 1, {Dimension(3, 1, 1, 0, 3), Dimension(1, 1, 1, 0, 1)})),
+            "");
 }
 
 TEST(LibraryFaultsTest, ProductsOfS8ThatAreNotExact) {
