@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -57,3 +59,22 @@ def test_reference_is_a_plain_sum(seed) -> None:
     # The gradients are those of the sum of products of the result and the cotangent.
     np.testing.assert_allclose((dx * x).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose((dw * w).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
+
+
+# Products of bf16 come in pairs of channels: an odd one's pair is no element of the next pixel.
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_an_infinite_element_stays_in_its_windows(xpu, channels, groups, stride) -> None:
+    numbers = np.random.default_rng(channels)
+    x = numbers.standard_normal((2, 12, 12, groups * channels))
+    x[0, 5, 5, 0] = np.inf
+    w = 1 + numbers.random((3, 3, channels, groups * 8))
+    convolve = lambda x, w: jax.lax.conv_general_dilated(  # noqa: E731
+        x, w, (stride, stride), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups
+    )
+    y = np.array(jax.jit(convolve)(*jax.device_put([x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)], xpu)))
+    seen = [i for i in range(0, 10, stride) if i <= 5 < i + 3]
+    expected = np.zeros(y.shape, bool)
+    expected[0, [[i // stride] for i in seen], [i // stride for i in seen], :8] = True
+    np.testing.assert_array_equal(~np.isfinite(y.astype(np.float32)), expected)
