@@ -91,8 +91,12 @@ Accumulators::Accumulators(FusionContext& context, const HloInstruction& reducti
 absl::Status Accumulators::Add(const ReductionValues& values) {
   TF_ASSIGN_OR_RETURN(const ReductionValues sums,
                       EmitAccumulate(context_, reduction_, Running(), values));
-  for (size_t i = 0; i < slots_.size(); ++i) context_.b().CreateStore(sums[i], slots_[i]);
+  Set(sums);
   return absl::OkStatus();
+}
+
+void Accumulators::Set(const ReductionValues& values) {
+  for (size_t i = 0; i < slots_.size(); ++i) context_.b().CreateStore(values[i], slots_[i]);
 }
 
 ReductionValues Accumulators::Running() const {

@@ -42,6 +42,7 @@ class Accumulators {
                const ReductionValues& initial);
 
   absl::Status Add(const ReductionValues& values);
+  void Set(const ReductionValues& values);
   ReductionValues Running() const;
 
  private:

@@ -1,5 +1,6 @@
 // One element of a reduction or of a reduce-window: a serial loop over what it combines.
 #include "pjrt_core/compiler/codegen/accumulators.h"
+#include "pjrt_core/compiler/codegen/combine_order.h"
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/tsl/platform/errors.h"
@@ -26,14 +27,17 @@ absl::StatusOr<std::vector<Value*>> EmitReduce(FusionContext& context, const Hlo
   const xla::Shape& shape = reduce.operand(0)->shape();
   std::vector<bool> reduced(shape.dimensions().size(), false);
   for (int64_t dimension : reduce.dimensions()) reduced[dimension] = true;
-  // The innermost loop runs where memory is contiguous.
+  // The innermost loop runs where memory is contiguous, unless the reducer depends on the order.
+  const bool is_any_order = IsSymmetricReducer(*reduce.to_apply());
   std::vector<int64_t> loops;
   std::vector<int64_t> extents;
   const auto& minor_to_major = shape.layout().minor_to_major();
-  for (int64_t i = minor_to_major.size() - 1; i >= 0; --i) {
-    if (!reduced[minor_to_major[i]]) continue;
-    loops.push_back(minor_to_major[i]);
-    extents.push_back(shape.dimensions(minor_to_major[i]));
+  const int64_t rank = minor_to_major.size();
+  for (int64_t i = 0; i < rank; ++i) {
+    const int64_t dimension = is_any_order ? minor_to_major[rank - 1 - i] : i;
+    if (!reduced[dimension]) continue;
+    loops.push_back(dimension);
+    extents.push_back(shape.dimensions(dimension));
   }
   std::vector<Value*> values(shape.dimensions().size());
   int64_t kept = 0;

@@ -6,6 +6,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/codegen/combine_order.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -65,6 +66,8 @@ bool GivesRows(const HloInstruction& fusion, const Rows& rows) {
 
 std::optional<Rows> RowsOf(const HloInstruction& reduce) {
   if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return std::nullopt;
+  // The lanes of a row take interleaved elements.
+  if (!IsSymmetricReducer(*reduce.to_apply())) return std::nullopt;
   const xla::Shape& shape = reduce.operand(0)->shape();
   if (!shape.has_layout() || reduce.dimensions().empty()) return std::nullopt;
   Rows rows{shape, {reduce.dimensions().begin(), reduce.dimensions().end()}, 1, 1};

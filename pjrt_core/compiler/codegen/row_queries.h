@@ -31,8 +31,8 @@ bool AreTheSame(const Rows& a, const Rows& b);
 // Whether every result of `fusion` has the rows, and is elementwise work.
 bool GivesRows(const xla::HloInstruction& fusion, const Rows& rows);
 
-// The rows that `reduce` reduces; nothing when it does not reduce one array along its fastest
-// dimensions.
+// The rows that `reduce` reduces; nothing if it does not reduce one array along its fastest
+// dimensions with a symmetric reducer.
 std::optional<Rows> RowsOf(const xla::HloInstruction& reduce);
 
 // Whether a work-group should compute whole rows of such a kind for `fusion`.

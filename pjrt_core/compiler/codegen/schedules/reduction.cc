@@ -11,6 +11,8 @@ absl::Status EmitReduction(KernelSequence& sequence) {
   const xla::HloInstruction& reduce = RootOf(sequence.instruction());
   if (xla::ShapeUtil::IsZeroElementArray(reduce.operand(0)->shape())) return EmitLoop(sequence);
   const ReductionShape shape(reduce);
+  // One work-item computes a result element by element, in the order of the indices.
+  if (TakesShares(shape) && !shape.is_ascending) return EmitLoop(sequence);
   const bool for_gpu = sequence.target().gpu_schedules;
   if (!(for_gpu ? IsReductionForGpu(shape) : IsReductionForCpu(shape))) return EmitLoop(sequence);
   return for_gpu ? EmitReductionForGpu(sequence, reduce, shape)

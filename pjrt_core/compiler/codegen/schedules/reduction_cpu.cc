@@ -36,14 +36,19 @@ struct RowCut {
 RowCut CutRows(const ReductionShape& shape, const Target& target) {
   constexpr int64_t kWorth = 8192;   // elements; less costs more than another thread gains
   constexpr int64_t kTogether = 64;  // what they leave in local memory must stay in the cache
+  // Lanes that read shares of a row are far apart. An odd share spreads them over the cache's sets:
+  // shares of a power of two evict each other (8 rows of 2^20 elements: 98 ms).
+  constexpr int64_t kLongestShare = 257;  // elements
+  const int64_t longest = TakesShares(shape) ? kLongestShare * kLanes : shape.length;
   const int64_t wanted = WantedPieces(target);
-  if (shape.rows >= wanted) {
+  if (shape.rows >= wanted && shape.length <= longest) {
     return {
         shape.length, 1,
         std::clamp<int64_t>(kWorth / shape.length, 1, std::min(kTogether, shape.rows / wanted))};
   }
   int64_t piece =
       std::max(kWorth, xla::CeilOfRatio(shape.length, xla::CeilOfRatio(wanted, shape.rows)));
+  piece = std::min(piece, longest);
   if (piece >= shape.length) return {shape.length, 1, 1};
   // Every lane has an element of the last piece, too.
   while (shape.length % piece != 0 && shape.length % piece < kLanes) ++piece;
@@ -83,7 +88,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
     if (in_registers) {
       TF_RETURN_IF_ERROR(kernel->For(begin, end, one, [&](Value* number) -> absl::Status {
         TF_ASSIGN_OR_RETURN(ReductionKernel::Values values, of_lane(number));
-        TF_ASSIGN_OR_RETURN(values, steps.CombineSubGroup(std::move(values), kLanes));
+        TF_ASSIGN_OR_RETURN(values, steps.CombineSubGroup(std::move(values), lane, kLanes));
         return kernel->If(IsFirstOfSubGroup(*kernel), [&] { return finish(number, values); });
       }));
     } else {
@@ -285,6 +290,11 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
   Value* takes_part = b.CreateAnd(b.CreateICmpSLT(lane, math.Constant(together * width)),
                                   b.CreateICmpSLT(math.Add(first, behind), end));
   TF_RETURN_IF_ERROR(kernel->If(takes_part, [&]() -> absl::Status {
+    if (TakesShares(shape)) {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
+                          steps.Accumulate(row, first, end, behind, together));
+      return steps.Store(local, lane, values);
+    }
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values initial, element(first));
     Accumulators sums(*kernel, reduce, initial);
     const auto add = [&](Value* base) -> absl::Status {

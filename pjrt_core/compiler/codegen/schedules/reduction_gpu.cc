@@ -75,22 +75,22 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
     Value* column = along ? math.Div(item, tile.lanes) : math.Rem(item, tile.columns);
     Value* row = math.Add(math.Mul(math.Rem(group_id, groups_per_piece), tile.columns), column);
     Value* number = math.Div(group_id, groups_per_piece);
-    Value* first = math.Add(math.Mul(number, piece), lane);
-    Value* end = math.Minimum(math.Add(math.Mul(number, piece), piece), shape.length);
+    Value* first = math.Mul(number, piece);
+    Value* end = math.Minimum(math.Add(first, piece), shape.length);
     Value* row_exists = b.CreateICmpSLT(row, math.Constant(shape.rows));
 
     // The last piece may be shorter than there are lanes: then some have nothing to give.
     const std::vector<Array> local = steps.LocalArrays(group);
     Value* place = math.Add(math.Mul(lane, tile.columns), column);
-    Value* has_elements = b.CreateAnd(row_exists, b.CreateICmpSLT(first, end));
+    Value* has_elements = b.CreateAnd(row_exists, b.CreateICmpSLT(math.Add(first, lane), end));
     TF_RETURN_IF_ERROR(kernel->If(has_elements, [&]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values,
-                          steps.Accumulate(row, first, end, math.Constant(tile.lanes)));
+                          steps.Accumulate(row, first, end, lane, tile.lanes));
       return steps.Store(local, place, values);
     }));
-    Value* lanes_with_elements = b.CreateSub(end, math.Mul(number, piece));
+    Value* lanes_with_elements = b.CreateSub(end, first);
     TF_RETURN_IF_ERROR(
-        steps.CombineLanes(local, lane, column, tile.lanes, tile.columns, lanes_with_elements));
+        steps.CombineLocal(local, lane, column, tile.lanes, tile.columns, lanes_with_elements));
     Value* is_first = b.CreateAnd(row_exists, b.CreateICmpEQ(lane, math.Constant(0)));
     TF_RETURN_IF_ERROR(kernel->If(is_first, [&]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, steps.Load(local, column));

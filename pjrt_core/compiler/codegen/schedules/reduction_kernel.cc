@@ -9,17 +9,16 @@
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::compiler {
-namespace {
 
 using llvm::Value;
 
-}  // namespace
-
 ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
-    : values(reduce.operand_count() / 2) {
+    : values(reduce.operand_count() / 2), order(OrderOf(reduce)) {
   const xla::Shape& input = reduce.operand(0)->shape();
   const int64_t rank = input.dimensions().size();
   reduces_fastest = true;
+  is_ascending = true;
+  int64_t last_reduced = -1;
   int64_t changes = 0;  // between kept and reduced dimensions, of more than one element
   bool was_reduced = false;
   for (int64_t i = rank - 1; i >= 0; --i) {
@@ -31,6 +30,10 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
     (is_reduced ? reduced_extents : kept_extents).push_back(extent);
     (is_reduced ? length : rows) *= extent;
     if (extent == 1) continue;
+    if (is_reduced) {
+      is_ascending &= d > last_reduced;
+      last_reduced = d;
+    }
     minor_kept = is_reduced ? 1 : minor_kept * extent;
     if (is_reduced != was_reduced) ++changes;
     was_reduced = is_reduced;
@@ -64,12 +67,56 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& l
   return EmitAccumulate(kernel_, reduce_, lhs, rhs);
 }
 
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineLanes(const Values& lhs,
+                                                                      const Values& rhs) {
+  if (shape_.order.order != CombineOrder::kByPosition) return Combine(lhs, rhs);
+  // Positions are counts and differ, so their signedness does not matter.
+  llvm::IRBuilder<>& b = kernel_.b();
+  const int64_t position = shape_.order.position;
+  Value* in_order = b.CreateICmpULT(lhs[position], rhs[position]);
+  Values left, right;
+  for (size_t i = 0; i < lhs.size(); ++i) {
+    left.push_back(b.CreateSelect(in_order, lhs[i], rhs[i]));
+    right.push_back(b.CreateSelect(in_order, rhs[i], lhs[i]));
+  }
+  return Combine(left, right);
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateShare(Value* row, Value* first,
+                                                                         Value* end, Value* lane,
+                                                                         int64_t lanes) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  // What does not divide goes to the first lanes, one element each.
+  Value* count = b.CreateSub(end, first);
+  Value* whole = math().Div(count, lanes);
+  Value* extra = math().Rem(count, lanes);
+  Value* begin = math().Add(first, math().Mul(lane, whole));
+  begin = math().Add(begin, b.CreateSelect(b.CreateICmpSLT(lane, extra), lane, extra));
+  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, begin));
+  Accumulators sums(kernel_, reduce_, initial);
+  const auto add = [&](Value* element) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
+    return sums.Add(values);
+  };
+  TF_RETURN_IF_ERROR(kernel_.For(math().Constant(1), whole, math().Constant(1),
+                                 [&](Value* number) { return add(math().Add(begin, number)); }));
+  // Of fewer elements than lanes, a lane's only one is its first.
+  Value* has_extra =
+      b.CreateAnd(b.CreateICmpSLT(lane, extra), b.CreateICmpSGT(whole, math().Constant(0)));
+  TF_RETURN_IF_ERROR(kernel_.If(has_extra, [&] { return add(math().Add(begin, whole)); }));
+  return sums.Running();
+}
+
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, Value* first,
-                                                                    Value* end, Value* step) {
-  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, first));
+                                                                    Value* end, Value* lane,
+                                                                    int64_t lanes) {
+  if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
+  Value* mine = math().Add(first, lane);
+  Value* step = math().Constant(lanes);
+  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, mine));
   Accumulators sums(kernel_, reduce_, initial);
   TF_RETURN_IF_ERROR(
-      kernel_.For(math().Add(first, step), end, step, [&](Value* element) -> absl::Status {
+      kernel_.For(math().Add(mine, step), end, step, [&](Value* element) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
         return sums.Add(values);
       }));
@@ -78,6 +125,7 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, 
 
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
     Value* row, Value* first, Value* end, Value* lane, int64_t lanes) {
+  if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
   llvm::IRBuilder<>& b = kernel_.b();
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
   Accumulators sums(kernel_, reduce_, initial);
@@ -85,7 +133,6 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
     TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(base, lane)));
     return sums.Add(values);
   };
-  // The same trips for every lane, so that none of them needs a mask.
   Value* whole = math().Mul(math().Div(b.CreateSub(end, first), lanes), lanes);
   Value* rest = math().Add(first, whole);
   Value* step = math().Constant(lanes);
@@ -106,7 +153,9 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
   TF_RETURN_IF_ERROR(kernel_.For(
       math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Load(arrays, place(number)));
-        return sums.Add(values);
+        TF_ASSIGN_OR_RETURN(const Values combined, CombineLanes(sums.Running(), values));
+        sums.Set(combined);
+        return absl::OkStatus();
       }));
   return sums.Running();
 }
@@ -165,31 +214,60 @@ absl::Status ReductionKernel::Store(const std::vector<Array>& arrays, Value* pla
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineSubGroup(Values values,
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineSubGroup(Values values, Value* lane,
                                                                          int64_t lanes) {
-  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  const auto exchanged = [&](int64_t distance) {
     Values others;
     for (Value* value : values) others.push_back(ShuffleXor(kernel_, value, distance));
-    TF_ASSIGN_OR_RETURN(values, Combine(values, others));
+    return others;
+  };
+  if (!TakesShares(shape_)) {
+    for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+      TF_ASSIGN_OR_RETURN(values, CombineLanes(values, exchanged(distance)));
+    }
+    return values;
+  }
+  // Adjacent ranges of lanes, so the smallest distance comes first.
+  for (int64_t distance = 1; distance < lanes; distance *= 2) {
+    const Values others = exchanged(distance);
+    Value* is_left =
+        b.CreateICmpEQ(b.CreateAnd(lane, math().Constant(distance)), math().Constant(0));
+    Values left, right;
+    for (size_t i = 0; i < values.size(); ++i) {
+      left.push_back(b.CreateSelect(is_left, values[i], others[i]));
+      right.push_back(b.CreateSelect(is_left, others[i], values[i]));
+    }
+    TF_ASSIGN_OR_RETURN(values, Combine(left, right));
   }
   return values;
 }
 
-absl::Status ReductionKernel::CombineLanes(const std::vector<Array>& local, Value* lane,
+absl::Status ReductionKernel::CombineLocal(const std::vector<Array>& local, Value* lane,
                                            Value* column, int64_t lanes, int64_t columns,
                                            Value* filled) {
   llvm::IRBuilder<>& b = kernel_.b();
-  for (int64_t half = lanes / 2; half > 0; half /= 2) {
+  const auto combine = [&](int64_t distance, Value* is_left) {
     Barrier(kernel_);
-    Value* has_partner = b.CreateAnd(b.CreateICmpSLT(lane, math().Constant(half)),
-                                     b.CreateICmpSLT(math().Add(lane, half), filled));
-    TF_RETURN_IF_ERROR(kernel_.If(has_partner, [&]() -> absl::Status {
+    Value* has_partner = b.CreateAnd(is_left, b.CreateICmpSLT(math().Add(lane, distance), filled));
+    return kernel_.If(has_partner, [&]() -> absl::Status {
       Value* mine = math().Add(math().Mul(lane, columns), column);
       TF_ASSIGN_OR_RETURN(const Values lower, Load(local, mine));
-      TF_ASSIGN_OR_RETURN(const Values upper, Load(local, math().Add(mine, half * columns)));
-      TF_ASSIGN_OR_RETURN(const Values combined, Combine(lower, upper));
+      TF_ASSIGN_OR_RETURN(const Values upper, Load(local, math().Add(mine, distance * columns)));
+      TF_ASSIGN_OR_RETURN(const Values combined, CombineLanes(lower, upper));
       return Store(local, mine, combined);
-    }));
+    });
+  };
+  if (TakesShares(shape_)) {
+    // Adjacent ranges of lanes, so the smallest distance comes first.
+    for (int64_t distance = 1; distance < lanes; distance *= 2) {
+      TF_RETURN_IF_ERROR(
+          combine(distance, b.CreateICmpEQ(math().Rem(lane, 2 * distance), math().Constant(0))));
+    }
+  } else {
+    for (int64_t half = lanes / 2; half > 0; half /= 2) {
+      TF_RETURN_IF_ERROR(combine(half, b.CreateICmpSLT(lane, math().Constant(half))));
+    }
   }
   Barrier(kernel_);
   return absl::OkStatus();

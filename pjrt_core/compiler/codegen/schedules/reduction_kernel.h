@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
+#include "pjrt_core/compiler/codegen/combine_order.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -32,7 +33,15 @@ struct ReductionShape {
   bool reduces_fastest = false;  // all reduced dimensions are faster than all kept ones
   bool reduces_middle = false;   // ... than all kept ones but the minor_kept results
   int64_t values = 1;            // of each element (several for a variadic reduction)
+  ReductionOrder order;          // in which elements may be combined
+  bool is_ascending = false;     // memory order is the lexicographic order of the reduced indices
 };
+
+// A lane's elements, of all elements of a piece. If the reducer depends on the order, lanes take
+// contiguous shares, otherwise they take interleaved elements, which are contiguous across lanes.
+inline bool TakesShares(const ReductionShape& shape) {
+  return shape.order.order == CombineOrder::kAscending;
+}
 
 class ReductionKernel {
  public:
@@ -54,14 +63,18 @@ class ReductionKernel {
   // Where that is. `place` as above.
   Index IndexOf(llvm::Value* row, llvm::Value* element, llvm::Value* place = nullptr);
 
+  // Combines two elements or results, of which those of `lhs` come before those of `rhs`.
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
+  // Combines the results of two lanes. `lhs` comes before `rhs` if TakesShares(shape()).
+  absl::StatusOr<Values> CombineLanes(const Values& lhs, const Values& rhs);
 
-  // Combines elements first, first + step, ... below `end`, of which there is at least one.
+  // The result of lane `lane` for elements first to end - 1, at least one of them the lane's: every
+  // `lanes`-th, or a share.
   absl::StatusOr<Values> Accumulate(llvm::Value* row, llvm::Value* first, llvm::Value* end,
-                                    llvm::Value* step);
+                                    llvm::Value* lane, int64_t lanes);
 
-  // What lane number `lane` has of elements first to end - 1, of which there are at least `lanes`:
-  // every `lanes`-th.
+  // The same for at least `lanes` elements, in the same number of steps for every lane, so that
+  // only the last step needs a mask.
   absl::StatusOr<Values> AccumulateSideBySide(llvm::Value* row, llvm::Value* first,
                                               llvm::Value* end, llvm::Value* lane, int64_t lanes);
 
@@ -76,22 +89,25 @@ class ReductionKernel {
   absl::StatusOr<Values> Load(const std::vector<Array>& arrays, llvm::Value* place);
   absl::Status Store(const std::vector<Array>& arrays, llvm::Value* place, const Values& values);
 
-  // Combines `count` stored values, one at least, from place `first` (0 when null) on, `stride`
-  // apart.
+  // Combines `count` stored results of lanes or pieces, at least one, in order, from offset `first`
+  // (0 if null) on, `stride` apart.
   absl::StatusOr<Values> CombineStored(const std::vector<Array>& arrays, llvm::Value* count,
                                        llvm::Value* first = nullptr, int64_t stride = 1);
 
   // Combines what the work-items of a sub-group of `lanes`, a power of two, hold, for each of them.
-  // To be called by all of them.
-  absl::StatusOr<Values> CombineSubGroup(Values values, int64_t lanes);
+  // To be called by all of them, each with its number.
+  absl::StatusOr<Values> CombineSubGroup(Values values, llvm::Value* lane, int64_t lanes);
 
   // Combines what the work-items of a group hold: lanes 0 to `lanes` - 1 of each column, a power of
   // two, in `local` memory at lane * columns + column, of which the first `filled` hold something.
   // To be called by all work-items of the group; lane 0's place then holds the whole.
-  absl::Status CombineLanes(const std::vector<Array>& local, llvm::Value* lane, llvm::Value* column,
+  absl::Status CombineLocal(const std::vector<Array>& local, llvm::Value* lane, llvm::Value* column,
                             int64_t lanes, int64_t columns, llvm::Value* filled);
 
  private:
+  absl::StatusOr<Values> AccumulateShare(llvm::Value* row, llvm::Value* first, llvm::Value* end,
+                                         llvm::Value* lane, int64_t lanes);
+
   FusionContext& kernel_;
   const xla::HloInstruction& reduce_;
   const ReductionShape& shape_;

@@ -169,11 +169,11 @@ class RowKernel {
     if (kernel_.target().gpu_schedules) {
       const std::vector<Array> of_lanes = steps.LocalArrays(lanes_);
       TF_RETURN_IF_ERROR(steps.Store(of_lanes, lane_, values));
-      TF_RETURN_IF_ERROR(steps.CombineLanes(of_lanes, lane_, math_.Constant(0), lanes_,
+      TF_RETURN_IF_ERROR(steps.CombineLocal(of_lanes, lane_, math_.Constant(0), lanes_,
                                             /*columns=*/1, math_.Constant(lanes_)));
       return steps.Load(of_lanes, math_.Constant(0));
     }
-    return steps.CombineSubGroup(std::move(values), lanes_);
+    return steps.CombineSubGroup(std::move(values), lane_, lanes_);
   }
 
   // What each lane has of a row.
