@@ -31,8 +31,9 @@ struct Case {
     return padded < window ? 0 : (padded - window) / stride + 1;
   }
   std::string Module() const {
-    return absl::StrCat("HloModule m\nENTRY e {\n x = f32[1,", source, ",2] parameter(0)\n w = f32[",
-                        kernel, ",2,2] parameter(1)\n ROOT c = f32[1,", Results(),
+    return absl::StrCat("HloModule m\nENTRY e {\n x = f32[1,", source,
+                        ",2] parameter(0)\n w = f32[", kernel,
+                        ",2,2] parameter(1)\n ROOT c = f32[1,", Results(),
                         ",2] convolution(x, w), window={size=", kernel, " stride=", stride,
                         " pad=", low, "_", high, " lhs_dilate=", base, " rhs_dilate=", dilation,
                         " rhs_reversal=", reversed ? 1 : 0, "}, dim_labels=b0f_0io->b0f\n}\n");

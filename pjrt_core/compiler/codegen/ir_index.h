@@ -111,8 +111,8 @@ class IndexMath {
 
   // The quotient of what is smaller than `limit`.
   llvm::Value* Quotient(llvm::Value* value, int64_t divisor, int64_t limit);
-  // Takes the position along a dimension of `extent` off `rest`, which is smaller than `limit`; both
-  // are then those of the dimensions that are left.
+  // Takes the position along a dimension of `extent` off `rest`, which is smaller than `limit`;
+  // both are then those of the dimensions that are left.
   llvm::Value* TakeOff(llvm::Value*& rest, int64_t extent, int64_t& limit);
 
   llvm::Value* Find(const Key& key) const;

@@ -43,15 +43,13 @@ struct Range {
 
 HloInstruction* Zeros(HloInstruction& convolution) {
   xla::HloComputation* const computation = convolution.parent();
-  HloInstruction* const zero = computation->AddInstruction(HloInstruction::CreateConstant(
-      xla::LiteralUtil::Zero(convolution.shape().element_type())));
+  HloInstruction* const zero = computation->AddInstruction(
+      HloInstruction::CreateConstant(xla::LiteralUtil::Zero(convolution.shape().element_type())));
   return computation->AddInstruction(
       HloInstruction::CreateBroadcast(convolution.shape(), zero, /*broadcast_dimensions=*/{}));
 }
 
-TrimmedConvolution AllZero(HloInstruction& convolution) {
-  return {nullptr, Zeros(convolution)};
-}
+TrimmedConvolution AllZero(HloInstruction& convolution) { return {nullptr, Zeros(convolution)}; }
 
 // A copy over other operands, whose result has the spatial extents that they and `window` give.
 absl::StatusOr<HloInstruction*> WithWindow(HloInstruction* convolution, HloInstruction* source,
@@ -65,9 +63,8 @@ absl::StatusOr<HloInstruction*> WithWindow(HloInstruction* convolution, HloInstr
                            dimension.padding_low() + dimension.padding_high();
     const int64_t size =
         xla::window_util::DilatedBound(dimension.size(), dimension.window_dilation());
-    shape.set_dimensions(
-        numbers.output_spatial_dimensions(i),
-        xla::window_util::StridedBound(padded, size, dimension.stride()));
+    shape.set_dimensions(numbers.output_spatial_dimensions(i),
+                         xla::window_util::StridedBound(padded, size, dimension.stride()));
   }
   HloInstruction* const result = convolution->parent()->AddInstruction(
       convolution->CloneWithNewOperands(shape, {source, kernel}));
@@ -107,8 +104,7 @@ absl::StatusOr<TrimmedConvolution> TrimPlain(HloInstruction* convolution, HloIns
   }
   if (range.IsEmpty()) return AllZero(*convolution);
   ONEXPU_ASSIGN_OR_RETURN(source, range.Of(source));
-  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain,
-                          WithWindow(convolution, source, kernel, window));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * plain, WithWindow(convolution, source, kernel, window));
   return TrimmedConvolution{plain, plain};
 }
 
@@ -149,8 +145,8 @@ absl::StatusOr<TrimmedConvolution> TrimDilated(HloInstruction* convolution, HloI
     // No padding of the gradient's own convolution may be negative, so the source ends no earlier
     // than the positions.
     const int64_t last_taken = (end - 1) * stride;
-    const int64_t last_read = std::max((last_taken - low + reach) / base,
-                                       xla::CeilOfRatio(last_taken - low, base));
+    const int64_t last_read =
+        std::max((last_taken - low + reach) / base, xla::CeilOfRatio(last_taken - low, base));
     read.limit[in] = std::min(read.limit[in], read.start[in] + last_read + 1);
     source_end = (read.limit[in] - read.start[in] - 1) * base;
     taken.start[out] = first * stride - first_seeing;
