@@ -16,10 +16,6 @@ bool Uses(std::string_view implementation, std::string_view prefix) {
   return false;
 }
 
-bool Contains(std::string_view implementation, std::string_view part) {
-  return implementation.find(part) != std::string_view::npos;
-}
-
 bool IsForward(const Convolution& convolution) {
   return convolution.kind == ConvolutionKind::kForward && !convolution.window.empty();
 }
@@ -31,7 +27,7 @@ bool MergesRowsOfKernel(std::string_view implementation, const Convolution& conv
          convolution.window.back().dilation == 1;
 }
 
-// Fewer than half of the random forms that match were wrong; none that does not match was.
+// Of the random forms in f32, 59 of the 98 that match were wrong, and none of 3,731 others.
 bool HasWrongColumn(std::string_view implementation, const Convolution& convolution) {
   if (!MergesRowsOfKernel(implementation, convolution) || convolution.window.size() < 2) {
     return false;
@@ -86,14 +82,14 @@ bool LacksDepthwisePaddingKernel(std::string_view implementation, const Convolut
                      HasPaddingOnlyPosition);
 }
 
-// Where the sums are exact: the reference, and what uses VNNI or a later extension. The product by
-// gemm uses VNNI if the processor has it, and the runtime asks for s8 only then.
+// CPU implementations whose instruction set has no VNNI. The product by gemm uses VNNI if oneDNN
+// has it, and the runtime asks for s8 only then. A GPU's names end otherwise.
 bool IsInexactS8(std::string_view implementation, const Convolution& convolution) {
   if (convolution.type != OperandType::kS8) return false;
-  for (const std::string_view exact : {"vnni", "amx", "avx10", "gemm", "ref"}) {
-    if (Contains(implementation, exact)) return false;
-  }
-  return true;
+  const size_t colon = implementation.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string_view isa = implementation.substr(colon + 1);
+  return isa == "sse41" || isa == "avx" || isa == "avx2" || isa == "avx512_core";
 }
 
 // A dimension before the last has an element of the kernel that meets only padding. In two
@@ -103,8 +99,8 @@ bool LeavesTapsUnwritten(std::string_view implementation, const Convolution& con
   const size_t rank = convolution.window.size();
   const bool is_affected = (rank >= 2 && Uses(implementation, "jit:avx2")) ||
                            (rank >= 3 && Uses(implementation, "jit:avx512_core"));
-  return is_affected && std::any_of(convolution.window.begin(), convolution.window.end() - 1,
-                                    HasPaddingOnlyTap);
+  return is_affected &&
+         std::any_of(convolution.window.begin(), convolution.window.end() - 1, HasPaddingOnlyTap);
 }
 
 bool HasWrongBf16WeightGradient(std::string_view implementation, const Convolution& convolution) {
@@ -141,8 +137,7 @@ constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
 constexpr char kLlvm[] = "LLVM SPIR-V back end";
 constexpr char kLlvmVersions[] = "22";
 
-constexpr char kNextImplementation[] =
-    "oneDNN's next implementation (thunks/convolution_thunk.cc)";
+constexpr char kNextImplementation[] = "oneDNN's next implementation (thunks/convolution_thunk.cc)";
 constexpr char kSweep[] = "tests/jax/test_convolution_sweep.py";
 constexpr char kLibraryCalls[] = "tests/jax/test_library_calls.py";
 constexpr char kLinearAlgebra[] = "tests/jax/test_linear_algebra.py";
@@ -164,7 +159,8 @@ constexpr Fault kFaults[] = {
      "wrong results; writes past the end of the result", kNextImplementation, kSweep,
      IgnoresPadding},
     {kOneDnn, "convolution-output-width-one-narrow", kOneDnnVersions,
-     "forward, bf16 or s8, output width 1, stride of the width not below the kernel's width, as of a "
+     "forward, bf16 or s8, output width 1, stride of the width not below the kernel's width, as of "
+     "a "
      "patch embedding: brg_conv_fwd:avx512_core_bf16, brg_conv_fwd:avx512_core_vnni",
      "wrong results", kNextImplementation, kSweep, HasWrongSingleColumn},
     {kOneDnn, "convolution-padding-only-output", kOneDnnVersions,
@@ -237,8 +233,8 @@ constexpr Fault kFaults[] = {
      "-opt-disable=sycl-kernel-wg-loop-bound in CL_CONFIG_LLVM_OPTIONS "
      "(runtime/device_discovery.cc)",
      "tests/jax/test_schedules.py"},
-    {kCpuDriver, "sine-and-cosine-merged", kCpuDriverVersions,
-     "a sine and a cosine of one operand", "the compiler may abort the process",
+    {kCpuDriver, "sine-and-cosine-merged", kCpuDriverVersions, "a sine and a cosine of one operand",
+     "the compiler may abort the process",
      "cosines take the operand's magnitude (compiler/codegen/trigonometry.cc)",
      "tests/jax/test_transformations.py"},
     {kCpuDriver, "out-of-order-queues-deadlock", kCpuDriverVersions,

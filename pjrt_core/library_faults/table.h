@@ -1,5 +1,5 @@
-// The known faults of the libraries and compilers that the core calls: what meets each, what happens
-// then, and how the core avoids it. `python -m onexpu` prints the table.
+// The known faults of the libraries and compilers that the core calls: what meets each, what
+// happens then, and how the core avoids it. `python -m onexpu` prints the table.
 //
 // The thunks ask it when they choose an oneDNN implementation (FindConvolutionFault); faults that
 // other code avoids name that code. A fault stays in the table until a version is known to be free

@@ -129,9 +129,9 @@ const library_faults::Fault* ConvolutionBuilder::Fault(const char* implementatio
 }
 
 // The descriptor becomes that of the first implementation that has no known fault for this
-// convolution (library_faults/table.h) and whose scratchpad leaves room for others: for kernels of a
-// thousand rows, oneDNN's first one on AVX-512 wants terabytes. What is large for good reasons (sums
-// for each of many cores) is much less than a share of the memory.
+// convolution (library_faults/table.h) and whose scratchpad leaves room for others: for kernels of
+// a thousand rows, oneDNN's first one on AVX-512 wants terabytes. What is large for good reasons
+// (sums for each of many cores) is much less than a share of the memory.
 template <typename Primitive>
 ConvolutionBuilder::Chosen ConvolutionBuilder::Describe(
     typename Primitive::primitive_desc& descriptor) const {
@@ -390,7 +390,8 @@ absl::Status ConvolutionThunk::Execute(const ExecuteContext& context) {
     try {
       Submit(context);
     } catch (...) {
-      if (waits_for_library()) context.queue.wait();  // for the host tasks before the one that failed
+      if (waits_for_library())
+        context.queue.wait();  // for the host tasks before the one that failed
       throw;
     }
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);

@@ -183,13 +183,13 @@ def _taps(form: Form):
 
 def _interior(form: Form) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """Which elements of the source lie in the padded one, and where."""
-    kept, places = [], []
+    kept, offsets = [], []
     for n, b, (low, _), extent in zip(form.size, form.base_dilation, form.padding, form.padded, strict=True):
         first = max(0, -(low // b)) if low < 0 else 0
         last = min(n - 1, (extent - 1 - low) // b)
         kept.append(slice(first, max(first, last + 1)))
-        places.append(slice(first * b + low, max(first * b + low, last * b + low + 1), b))
-    return tuple(kept), tuple(places)
+        offsets.append(slice(first * b + low, max(first * b + low, last * b + low + 1), b))
+    return tuple(kept), tuple(offsets)
 
 
 def reference(form: Form, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -201,10 +201,10 @@ def reference(form: Form, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -
     w : array of [groups, features, channels, ...]
     cotangent : array of [batch, groups, features, ...], the result's shape
     """
-    kept, places = _interior(form)
+    kept, offsets = _interior(form)
     everything = (slice(None),) * 3
     padded = np.zeros((*x.shape[:3], *form.padded))
-    padded[everything + places] = x[everything + kept]
+    padded[everything + offsets] = x[everything + kept]
     y, dw = np.zeros(cotangent.shape), np.zeros(w.shape)
     d_padded = np.zeros_like(padded)
     at = "abc"[: form.rank]
@@ -215,7 +215,7 @@ def reference(form: Form, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -
         dw[everything + tap] = np.einsum(f"ngi{at},ngo{at}->goi", seen, cotangent)
         d_padded[everything + window] += np.einsum(f"ngo{at},goi->ngi{at}", cotangent, kernel)
     dx = np.zeros(x.shape)
-    dx[everything + kept] = d_padded[everything + places]
+    dx[everything + kept] = d_padded[everything + offsets]
     return y, dx, dw
 
 
@@ -279,7 +279,8 @@ def _device_array(form: Form, name: str, value: np.ndarray):
         value = value.reshape(form.groups * form.features, form.channels, *form.kernel)
         value = np.moveaxis(value, (0, 1), (-1, -2)) if form.channels_last else value
     else:
-        value = value.reshape(-1 if name != "bias" else 1, form.groups * value.shape[-1 - form.rank], *value.shape[-form.rank :])
+        batch = 1 if name == "bias" else form.batch
+        value = value.reshape(batch, -1, *value.shape[-form.rank :])
         value = np.moveaxis(value, 1, -1) if form.channels_last else value
     return np.ascontiguousarray(value).astype(jnp.dtype(form.dtype))
 
@@ -325,14 +326,9 @@ def _differences(form: Form, seed: int, operands: dict[str, np.ndarray], results
         wrong = ~(np.abs(actual - wanted) <= tolerance)
         if wrong.any():
             index = tuple(int(i) for i in np.argwhere(wrong)[0])
-            found.append(
-                {
-                    "seed": seed,
-                    "result": name,
-                    "what": f"{int(wrong.sum())} of {wrong.size} elements, first {index}: {actual[index]} for {wanted[index]}",
-                    "form": str(form),
-                }
-            )
+            what = f"{int(wrong.sum())} of {wrong.size} elements, first {index}: "
+            what += f"{actual[index]} for {wanted[index]}"
+            found.append({"seed": seed, "result": name, "what": what, "form": str(form)})
     return found
 
 

@@ -65,8 +65,8 @@ absl::Status Rewrite(HloInstruction* convolution, const ConvolutionForm& form,
     second = Reversed(second, convolution->convolution_dimension_numbers());
   }
   if (!target.is_gpu && type == xla::BF16 && HasOddChannels(*convolution, form)) {
-    ONEXPU_ASSIGN_OR_RETURN(
-        first, WithZeroChannel(first, form.dimensions.input_feature_dimension()));
+    ONEXPU_ASSIGN_OR_RETURN(first,
+                            WithZeroChannel(first, form.dimensions.input_feature_dimension()));
     ONEXPU_ASSIGN_OR_RETURN(
         second, WithZeroChannel(second, form.dimensions.kernel_input_feature_dimension()));
   }
