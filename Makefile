@@ -12,7 +12,7 @@ BENCHMARK ?=
 PYTEST ?= tests
 # One process for each core. After one that ended, pytest-xdist may wait for ever for what it had been given: it stops instead.
 PARALLEL := --numprocesses auto --maxprocesses 4 --max-worker-restart 0 --durations=20
-# How long `make fuzz` and `make fuzz-values` take, set-up excluded.
+# How long `make fuzz` takes, and `make fuzz-values` for each framework, set-up excluded.
 FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
@@ -56,6 +56,7 @@ fuzz: setup-tests
 # Each program on both sets of schedules.
 fuzz-values: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.values.run --framework jax --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $(FUZZ_SECONDS)
+	$(VENV_PYTHON) -m tests.fuzz.values.run --framework tensorflow --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $(FUZZ_SECONDS)
 
 sweep-convolutions: setup-tests
 	$(VENV_PYTHON) -m tests.conformance.convolution_sweep $(SWEEP)
