@@ -19,7 +19,34 @@ from tests.fuzz.values.inputs import COMPLEX, DTYPES, FLOATS, INTEGERS, short_na
 from tests.fuzz.values.program import Function, Input, Statement, names_in
 
 # One, sizes beside powers of two and vector widths, primes, and others.
-SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 15, 16, 17, 20, 23, 31, 32, 33, 40, 47, 48, 49, 63, 64)
+SIZES = (
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+    9,
+    12,
+    13,
+    15,
+    16,
+    17,
+    20,
+    23,
+    31,
+    32,
+    33,
+    40,
+    47,
+    48,
+    49,
+    63,
+    64,
+)
 LARGE_SIZES = (65, 96, 100, 127, 128, 129, 200, 255, 256, 257, 300, 500, 513, 1000, 1025)
 _SIZE_WEIGHTS = (1,) + (6, 7, 8, 6, 8, 5, 7, 6, 4, 3, 4, 5, 5, 5, 2, 2, 4, 3, 5, 1, 3, 1, 4, 1, 2)
 _DTYPE_WEIGHTS = {
@@ -201,7 +228,10 @@ class Builder(abc.ABC):
     # Values.
 
     def new_input(
-        self, dtype: str | None = None, shape: tuple[int, ...] | None = None, kind: str | None = None
+        self,
+        dtype: str | None = None,
+        shape: tuple[int, ...] | None = None,
+        kind: str | None = None,
     ) -> Value:
         """Adds an argument to the program."""
         dtype = dtype or self.dtype()

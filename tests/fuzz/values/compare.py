@@ -6,9 +6,9 @@
 3. The CPU back end repeats the program with float64 in place of every narrower float. Elements
    for which the device under test is at least as close to that as the reference are right.
 
-What remains is a difference. Integers and Booleans have no tolerance: stage 1 compares them exactly,
-and only an element that rounding noise changes (a tie, a comparison of nearly equal values, the
-floor of a value beside an integer) may differ.
+What remains is a difference. Integers and Booleans have no tolerance: stage 1 compares them
+exactly, and only an element that rounding noise changes (a tie, a comparison of nearly equal
+values, the floor of a value beside an integer) may differ.
 
 The freedoms that this file grants, beyond rounding, have names:
 
@@ -38,8 +38,8 @@ from tests.fuzz.values.inputs import COMPLEX, FLOATS, SIGNIFICANT_BITS, short_na
 # f32 result, so they differ in the last place only.
 ULPS = {"f8e4m3fn": 0, "f8e5m2": 0, "f16": 1, "bf16": 1, "f32": 8, "f64": 8}
 # Amplitudes of the noise by sample, in ulps of the type. The error of an elementary function in f32
-# is 1 to 4 ulps, and a value in a narrow type may or may not be rounded (excess precision), which is
-# half an ulp; twice that leaves room for a decision that eight samples miss.
+# is 1 to 4 ulps, and a value in a narrow type may or may not be rounded (excess precision), which
+# is half an ulp; twice that leaves room for a decision that eight samples miss.
 AMPLITUDES = {"wide": (1, 2, 4, 8, 8, 4, 8, 8), "narrow": (0.5, 1, 1, 1, 1, 1, 1, 1)}
 SAMPLES = 8
 # How far beyond the movement of the samples a result may be: eight samples of a uniform
@@ -272,6 +272,4 @@ def _describe(
         detail = "; rounding noise does not change it"
     if exact is not None:
         detail += f"; in float64 {exact[index]}"
-    return Difference(
-        output, what, int(mask.sum()), mask.size, index, str(one), str(other), detail
-    )
+    return Difference(output, what, int(mask.sum()), mask.size, index, str(one), str(other), detail)

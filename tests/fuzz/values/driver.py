@@ -259,7 +259,11 @@ class Campaign:
                 careful = worker.ask({"seed": seed, "careful": True})["status"]
                 if careful in _QUIET or self._reference_dies(worker, {"seed": seed}):
                     status = "reference died"
-        if self._compiler and status == "error" and "could not create an engine" in reply["message"]:
+        if (
+            self._compiler
+            and status == "error"
+            and "could not create an engine" in reply["message"]
+        ):
             status = "unsupported"  # oneDNN accepts Intel's devices only
         with self._lock:
             self.words[status] += 1
@@ -354,9 +358,10 @@ class Campaign:
     def summary(self) -> str:
         """Returns the statistics in a few lines."""
         lines = [
-            f"{self._name}, schedules {' and '.join(self._schedules)}: {self.words.total()} programs,"
-            f" {self.ops} statements: {dict(self.words)}; judged in stage {dict(self.stages)};"
-            f" seconds {({name: round(took, 1) for name, took in self.seconds.items()})}"
+            f"{self._name}, schedules {' and '.join(self._schedules)}:"
+            f" {self.words.total()} runs of programs, {self.ops} statements:"
+            f" {dict(self.words)}; judged in stage {dict(self.stages)};"
+            f" seconds { ({name: round(took, 1) for name, took in self.seconds.items()}) }"
         ]
         for title, known in (("unsupported", self.unsupported), ("invalid", self.invalid)):
             lines += [f"{times:6} {title}: {text}" for text, times in known.most_common(8)]

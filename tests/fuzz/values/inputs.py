@@ -53,14 +53,16 @@ def short_name(dtype: object) -> str:
 def make_values(dtype, shape, kind, seed):
     """Returns an array of a NumPy dtype.
 
-    Kinds: "small" (integers from -4 to 4), "normal" (standard normal; integers to ±100), "positive"
-    (0.25 to 4), "special" (normal with some NaN, infinities and -0.0), "huge" (large magnitudes that
-    stay finite when a few are added), "ties" (three distinct values), "extreme" (an integer dtype's
-    limits and values near them), "zeros", "ones".
+    Kinds: "small" (integers from -4 to 4), "normal" (standard normal; integers to ±100),
+    "positive" (0.25 to 4), "special" (normal with some NaN, infinities and -0.0), "huge" (large
+    magnitudes that stay finite when a few are added), "ties" (three distinct values),
+    "extreme" (an integer dtype's limits and values near them), "zeros", "ones".
     """
     rng = np.random.default_rng([seed, *shape])
     if dtype == np.bool_:
-        return np.full(shape, kind == "ones") if kind in ("zeros", "ones") else rng.random(shape) < 0.5
+        return (
+            np.full(shape, kind == "ones") if kind in ("zeros", "ones") else rng.random(shape) < 0.5
+        )
     if kind == "zeros":
         return np.zeros(shape, dtype)
     if kind == "ones":

@@ -72,9 +72,7 @@ def reduce(
 
 
 class _Search:
-    def __init__(
-        self, program: Program, fails: Callable[[Program], bool], deadline: float
-    ) -> None:
+    def __init__(self, program: Program, fails: Callable[[Program], bool], deadline: float) -> None:
         self.best = program
         self._fails = fails
         self._deadline = deadline

@@ -34,8 +34,8 @@ for i, (a, b) in enumerate(zip(got, want)):
     where = np.argwhere(wrong(a, b))
     if len(where):
         at = tuple(where[0])
-        print(f"FAIL output {i}: {len(where)} of {a.size} elements, first at {[int(n) for n in at]}: "
-              f"got {a[at]}, want {b[at]}")
+        print(f"FAIL output {i}: {len(where)} of {a.size} elements, first at "
+              f"{[int(n) for n in at]}: got {a[at]}, want {b[at]}")
         failed = True
 if not failed:
     print("ok")

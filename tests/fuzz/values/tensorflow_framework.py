@@ -39,7 +39,9 @@ MODES = ("all", *WAYS)
 # Sizes of these results depend on values. In a compiled program they become dimensions with a bound,
 # whose elements behind the true size XLA's passes may mix into results: a known limitation (issue 43).
 # So programs with these ops run as eager code and as functions only.
-DYNAMIC_OPS = frozenset({"where", "boolean_mask", "unique", "dynamic_partition", "ragged", "sparse"})
+DYNAMIC_OPS = frozenset(
+    {"where", "boolean_mask", "unique", "dynamic_partition", "ragged", "sparse"}
+)
 # What XLA has no translation for, in the words of TensorFlow's compiler bridge.
 _UNTRANSLATED = "Detected unsupported operations"
 
@@ -63,7 +65,9 @@ def namespace(*, wide: bool = False) -> dict[str, Any]:
     return names
 
 
-def define(program: Program, *, wide: bool = False, noise: _Noise | None = None) -> Callable[..., Any]:
+def define(
+    program: Program, *, wide: bool = False, noise: _Noise | None = None
+) -> Callable[..., Any]:
     """Returns the program as a function of its inputs."""
     names = namespace(wide=wide)
     if noise is not None:

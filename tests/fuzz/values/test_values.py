@@ -100,9 +100,7 @@ class TestTheJudge:
         for element, wrong in ((0, True), (1, False)):
             got = [want[0].copy()]
             got[0][element] += np.float32(1e-3)
-            verdict = compare.judge(
-                got, want, lambda i: noisy(values, i), lambda: wide(values)
-            )
+            verdict = compare.judge(got, want, lambda i: noisy(values, i), lambda: wide(values))
             assert bool(verdict.differences) == wrong, (element, verdict)
 
 

@@ -1,8 +1,9 @@
-"""A process that checks programs: one JSON request on a line of stdin, one answer on a line of stdout.
+"""A process that checks programs: a line of stdin is a request, a line of stdout its answer.
 
-Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values of all statements.
-With `"careful": true`, the reference is compiled as users have it; `"only_reference": true` runs nothing
-else. With `"known": PATH`, the reference's outputs are read from a file, or written to it.
+Both are JSON. Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values
+of all statements. With `"careful": true`, the reference is compiled as users have it;
+`"only_reference": true` runs nothing else. With `"known": PATH`, the reference's outputs are read
+from a file, or written to it.
 A program may kill the process, so the driver (`driver.py`) runs it as a child.
 """
 

@@ -47,7 +47,9 @@ class Builder(builder.Builder):
 
     # Conversions to a wanted type.
 
-    def coerce(self, value: Value, dtype: str, shape: tuple[int, ...], *, bounded: bool = False) -> Value:
+    def coerce(
+        self, value: Value, dtype: str, shape: tuple[int, ...], *, bounded: bool = False
+    ) -> Value:
         """Returns a value of a dtype and a shape that is computed from another.
 
         Parameters
@@ -69,9 +71,7 @@ class Builder(builder.Builder):
             else:
                 value = self.emit(f"{{0}}.astype({dtype})", value, op="convert")
         if bounded and value.dtype in FLOATS:
-            value = self.emit(
-                "jnp.clip({0}, -8, 8)", value, op="clip", noise="none", magnitude=8.0
-            )
+            value = self.emit("jnp.clip({0}, -8, 8)", value, op="clip", noise="none", magnitude=8.0)
         return value
 
     def to_integer(self, value: Value, dtype: str) -> Value:

@@ -125,8 +125,10 @@ def fourier(b: Builder) -> None:
     if not value.rank or value.special:
         raise Rejected
     rank = b.rng.randint(1, min(value.rank, 3))
-    axes = tuple(b.rng.sample(range(value.rank), rank)) if b.chance(0.4) else tuple(
-        range(value.rank - rank, value.rank)
+    axes = (
+        tuple(b.rng.sample(range(value.rank), rank))
+        if b.chance(0.4)
+        else tuple(range(value.rank - rank, value.rank))
     )
     count = math.prod(value.shape[i] for i in axes)
     if value.is_complex:
@@ -143,7 +145,9 @@ def _square(b: Builder, *, wide: bool = False) -> Value:
     """Returns a batch of small square matrices."""
     size = b.choice((1, 2, 3, 4, 5, 7, 8, 13, 16, 17))
     batch = b.choice(((), (), (2,), (3,), (2, 3)))
-    return b.of(b.choice(("f32", "f32", "f64")), (*batch, size, size), b.choice(("normal", "small")))
+    return b.of(
+        b.choice(("f32", "f32", "f64")), (*batch, size, size), b.choice(("normal", "small"))
+    )
 
 
 def linear_algebra(b: Builder) -> None:

@@ -33,7 +33,8 @@ def _fill(b: Builder, function: FunctionBuilder) -> Value:
 
 def _carry(b: Builder) -> Value:
     return b.pick(
-        REAL_FLOATS + INTEGERS + ("bool", "c64"), where=lambda one: one.size <= 4000 and not one.special
+        REAL_FLOATS + INTEGERS + ("bool", "c64"),
+        where=lambda one: one.size <= 4000 and not one.special,
     )
 
 
@@ -148,7 +149,9 @@ def vmap(b: Builder) -> None:
     axis = b.axis(value)
     rest = value.shape[:axis] + value.shape[axis + 1 :]
     mapped = [
-        one for one in b.visible() if one.rank and one.shape[0] == value.shape[axis] and one.size <= 8000
+        one
+        for one in b.visible()
+        if one.rank and one.shape[0] == value.shape[axis] and one.size <= 8000
     ]
     types = [dataclasses.replace(value, shape=rest)]
     operands, axes = [value], [axis]
@@ -179,7 +182,9 @@ def grad(b: Builder) -> None:
         if result.is_complex:
             result = b.emit("lax.real({0})", result, op="real", noise="none")
         if which in ("grad", "checkpoint"):
-            source = "jnp.sum({0}.astype(f32))" if b.chance(0.5) else "jnp.sum(jnp.sin({0}.astype(f32)))"
+            source = (
+                "jnp.sum({0}.astype(f32))" if b.chance(0.5) else "jnp.sum(jnp.sin({0}.astype(f32)))"
+            )
             result = b.emit(source, result, op="scalar", noise="transform", magnitude=4.0)
         f.result = result.name
     text = {
@@ -211,7 +216,8 @@ def map_(b: Builder) -> None:
     """`lax.map` over rows, and `lax.associative_scan`."""
     _shallow(b)
     value = b.pick(
-        REAL_FLOATS + INTEGERS, where=lambda one: one.rank > 0 and 0 < one.shape[0] <= 40 and one.size < 4000
+        REAL_FLOATS + INTEGERS,
+        where=lambda one: one.rank > 0 and 0 < one.shape[0] <= 40 and one.size < 4000,
     )
     if b.chance(0.4):
         name = b.choice(("jnp.maximum", "jnp.add", "jnp.minimum"))

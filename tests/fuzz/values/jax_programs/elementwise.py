@@ -126,7 +126,9 @@ def unary(b: Builder) -> None:
 def operand_for(b: Builder, value: Value) -> Value:
     """Returns a value that broadcasts against another of the same dtype."""
     if b.chance(0.6):
-        fitting = [one for one in b.visible() if one.dtype == value.dtype and one.shape == value.shape]
+        fitting = [
+            one for one in b.visible() if one.dtype == value.dtype and one.shape == value.shape
+        ]
         return b.choice(fitting) if fitting else b.like(value)
     shape = [size if b.chance(0.6) else 1 for size in value.shape]
     while shape and b.chance(0.3):
@@ -151,10 +153,16 @@ _FLOAT_BINARY = {
     "jnp.heaviside({0}, {1})": ("none", "largest"),
     "jnp.where({0} > {1}, {0}, {1} * 2)": ("none", "sum"),
 }
-_UNGUARDED_BINARY = ("{0} / {1}", "jnp.remainder({0}, {1})", "jnp.power({0}, {1})", "lax.rem({0}, {1})")
+_UNGUARDED_BINARY = (
+    "{0} / {1}",
+    "jnp.remainder({0}, {1})",
+    "jnp.power({0}, {1})",
+    "lax.rem({0}, {1})",
+)
 _INTEGER_BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "jnp.maximum({0}, {1})",
                    "jnp.minimum({0}, {1})", "{0} & {1}", "{0} | {1}", "{0} ^ {1}",
-                   "{0} // ({1} | 1)", "{0} % ({1} | 1)", "lax.div(*jnp.broadcast_arrays({0}, {1}))",
+                   "{0} // ({1} | 1)", "{0} % ({1} | 1)",
+                   "lax.div(*jnp.broadcast_arrays({0}, {1}))",
                    "lax.rem(*jnp.broadcast_arrays({0}, {1}))", "jnp.power({0}, {1} & 3)",
                    "jnp.gcd({0}, {1} & 15)")  # fmt: skip
 _SHIFTS = ("lax.shift_left", "lax.shift_right_arithmetic", "lax.shift_right_logical")
@@ -285,7 +293,9 @@ def make_complex(b: Builder) -> None:
 
 def tests(b: Builder) -> None:
     """A predicate of a float."""
-    source = b.choice(("jnp.isnan({0})", "jnp.isinf({0})", "jnp.isfinite({0})", "jnp.signbit({0} + 0)"))
+    source = b.choice(
+        ("jnp.isnan({0})", "jnp.isinf({0})", "jnp.isfinite({0})", "jnp.signbit({0} + 0)")
+    )
     value = b.floats()
     if "signbit" in source:
         value = b.emit("jnp.where({0} == 0, 1, {0})", value, op="select", noise="none")

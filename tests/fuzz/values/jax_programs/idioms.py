@@ -104,7 +104,9 @@ def interpolate(b: Builder) -> None:
         method = b.choice(("nearest", "linear", "cubic"))
         text = f"jax.image.resize({{0}}, {shape}, {method!r})"
     else:
-        text = "jnp.interp({0}.astype(f32), jnp.linspace(-3, 3, 13), jnp.cos(jnp.linspace(-3, 3, 13)))"
+        text = (
+            "jnp.interp({0}.astype(f32), jnp.linspace(-3, 3, 13), jnp.cos(jnp.linspace(-3, 3, 13)))"
+        )
     b.emit(text, value, op="interpolate", noise="transform")
 
 

@@ -79,8 +79,12 @@ def indices(b: Builder, size: int, count: tuple[int, ...] | None = None) -> Valu
     if math.prod(shape) > 2000:
         raise Rejected
     fitting = [one for one in b.visible() if one.dtype in INTEGERS and one.shape == shape]
-    value = b.choice(fitting) if fitting and b.chance(0.4) else b.new_input(
-        b.choice(_INDEX_DTYPES), shape, b.choice(("small", "normal", "normal", "ties"))
+    value = (
+        b.choice(fitting)
+        if fitting and b.chance(0.4)
+        else b.new_input(
+            b.choice(_INDEX_DTYPES), shape, b.choice(("small", "normal", "normal", "ties"))
+        )
     )
     if b.chance(0.5):
         return value
@@ -149,7 +153,9 @@ def scatter(b: Builder) -> None:
 
     XLA leaves the order of updates of one element open.
     """
-    value = b.pick(REAL_FLOATS + INTEGERS + ("bool", "c64"), where=lambda one: one.rank > 0 and one.size > 0)
+    value = b.pick(
+        REAL_FLOATS + INTEGERS + ("bool", "c64"), where=lambda one: one.rank > 0 and one.size > 0
+    )
     axis = b.rng.choice((0, 0, b.axis(value)))
     size = value.shape[axis]
     method = b.weighted({"add": 6, "max": 4, "min": 4, "set": 5, "mul": 1})
@@ -179,7 +185,11 @@ def scatter(b: Builder) -> None:
     update = b.of(value.dtype, shape)
     words = [":"] * (axis + 1)
     words[axis] = "{1}"
-    mode = b.choice(("", "mode='drop'", "mode='clip'")) if method not in ("set", "mul") else "mode='drop'"
+    mode = (
+        b.choice(("", "mode='drop'", "mode='clip'"))
+        if method not in ("set", "mul")
+        else "mode='drop'"
+    )
     text = f"{{0}}.at[{', '.join(words)}].{method}({{2}}{', ' if mode else ''}{mode})"
     if method == "mul" and not value.is_integer:
         text = text.replace("{2}", "jnp.clip({2}, -1.5, 1.5)")

@@ -31,7 +31,9 @@ def reduce(b: Builder) -> None:
                magnitude=value.magnitude * count)  # fmt: skip
         return
     if value.is_integer:
-        name = b.choice(("sum", "sum", "max", "max", "min", "prod", "any", "all", "or", "and", "xor"))
+        name = b.choice(
+            ("sum", "sum", "max", "max", "min", "prod", "any", "all", "or", "and", "xor")
+        )
         if name in ("or", "and", "xor"):
             text = f"lax.reduce_{name}({{0}}, {axes})"
         else:
@@ -85,7 +87,12 @@ def argument(b: Builder) -> None:
 _REDUCERS = (
     # Operands, initial values, reducer. The last part says which of the results is used.
     ("({0}, {1})", "(0, 0)", "lambda a, b: (a[0] + b[0], a[1] + b[1])", "operands"),
-    ("({0}, {1})", "(0, 1)", "lambda a, b: (jnp.maximum(a[0], b[0]), jnp.minimum(a[1], b[1]))", "none"),
+    (
+        "({0}, {1})",
+        "(0, 1)",
+        "lambda a, b: (jnp.maximum(a[0], b[0]), jnp.minimum(a[1], b[1]))",
+        "none",
+    ),
     ("({0}, {1})", "(0, 0)", "lambda a, b: (jnp.maximum(a[0], b[0]), a[1] + b[1])", "operands"),
 )
 
@@ -187,7 +194,10 @@ def window(b: Builder) -> None:
 
 def pool_gradient(b: Builder) -> None:
     """The gradient of a pooling: select-and-scatter, or a dilated window."""
-    value = b.pick(("f32", "f32", "f64", "bf16"), where=lambda one: one.rank > 0 and one.size > 0 and not one.special)
+    value = b.pick(
+        ("f32", "f32", "f64", "bf16"),
+        where=lambda one: one.rank > 0 and one.size > 0 and not one.special,
+    )
     sizes, strides = _window(b, value)
     padding = b.choice(("SAME", "VALID"))
     if b.chance(0.7):
@@ -231,7 +241,10 @@ def top_k(b: Builder) -> None:
 
 def ranks(b: Builder) -> None:
     """A function that sorts inside: median, search in a sorted array, histogram, ranks."""
-    value = b.pick(("f32", "s32", "f64", "u8"), where=lambda one: one.rank > 0 and 0 < one.size < 3000 and not one.special)
+    value = b.pick(
+        ("f32", "s32", "f64", "u8"),
+        where=lambda one: one.rank > 0 and 0 < one.size < 3000 and not one.special,
+    )
     options = [
         "jnp.searchsorted(jnp.sort({0}.ravel()), {0})",
         "jnp.median({0}.astype(f32), axis=-1)",

@@ -1,4 +1,4 @@
-"""Operations that move elements: reshape, transpose, broadcast, pad, slice, concatenate and others."""
+"""Operations that move elements: reshape, transpose, broadcast, pad, slice, concatenate, ..."""
 
 from __future__ import annotations
 
@@ -113,7 +113,9 @@ def pad_mode(b: Builder) -> None:
     """One of the modes of `jnp.pad`."""
     value = b.floats(where=lambda one: one.rank > 0 and min(one.shape) > 1)
     mode = b.choice(_PAD_MODES)
-    widths = [(b.rng.randint(0, min(3, n - 1)), b.rng.randint(0, min(3, n - 1))) for n in value.shape]
+    widths = [
+        (b.rng.randint(0, min(3, n - 1)), b.rng.randint(0, min(3, n - 1))) for n in value.shape
+    ]
     noise = "approximate" if mode in ("linear_ramp", "mean") else "none"
     b.emit(f"jnp.pad({{0}}, {widths}, mode={mode!r})", value, op=f"pad_{mode}", noise=noise)
 
@@ -144,7 +146,8 @@ def index_statically(b: Builder) -> None:
     for size in value.shape:
         words.append(
             b.choice(
-                (":", ":", "::-1", "::2", "1::2", str(b.rng.randrange(size)), f"-{size}:", "None, :",
+                (":", ":", "::-1", "::2", "1::2", str(b.rng.randrange(size)), f"-{size}:",
+                 "None, :",
                  f"{b.rng.randrange(size)}:")
             )
         )  # fmt: skip

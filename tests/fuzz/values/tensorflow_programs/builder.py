@@ -97,7 +97,10 @@ class Builder(builder.Builder):
         if not isinstance(like, Value):
             return tuple(map(self._type_of, like))
         known = self._types.get(like.name)
-        if isinstance(known, _Result) and (known.shape, known.dtype) == (like.shape, DTYPES[like.dtype]):
+        if isinstance(known, _Result) and (known.shape, known.dtype) == (
+            like.shape,
+            DTYPES[like.dtype],
+        ):
             return known
         given = next((one for one in self.inputs if one.name == like.name), None)
         if given is not None and given.shape == like.shape:
@@ -113,7 +116,9 @@ class Builder(builder.Builder):
 
     # Conversions to a wanted type.
 
-    def coerce(self, value: Value, dtype: str, shape: tuple[int, ...], *, bounded: bool = False) -> Value:
+    def coerce(
+        self, value: Value, dtype: str, shape: tuple[int, ...], *, bounded: bool = False
+    ) -> Value:
         """Returns a value of a dtype and a shape that is computed from another.
 
         Parameters
@@ -167,7 +172,9 @@ class Builder(builder.Builder):
     def constant(self, dtype: str, low: float = -3, high: float = 3) -> str:
         """Returns the source of a scalar."""
         if dtype in INTEGERS:
-            return repr(self.rng.randint(max(0, int(low)) if dtype[0] == "u" else int(low), int(high)))
+            return repr(
+                self.rng.randint(max(0, int(low)) if dtype[0] == "u" else int(low), int(high))
+            )
         return repr(round(self.rng.uniform(low, high), 3))
 
 

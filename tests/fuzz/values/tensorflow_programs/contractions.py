@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from tests.fuzz.values.tensorflow_programs.builder import REAL_FLOATS, Builder, Rejected, Value, product
+from tests.fuzz.values.tensorflow_programs.builder import (
+    REAL_FLOATS,
+    Builder,
+    Rejected,
+    Value,
+    product,
+)
 
 _SMALL_FLOATS = ("f32", "f32", "f64", "f16", "bf16")
 
 
 def matmul(b: Builder) -> None:
     """A product of matrices, with batches that broadcast and operands that are transposed."""
-    value = b.pick(REAL_FLOATS + ("s32", "s64", "c64"), where=lambda one: one.rank > 1 and one.size > 0)
+    value = b.pick(
+        REAL_FLOATS + ("s32", "s64", "c64"), where=lambda one: one.rank > 1 and one.size > 0
+    )
     if value.special:
         raise Rejected
     other_axis = b.chance(0.4)
@@ -34,7 +42,9 @@ def einsum(b: Builder) -> None:
         raise Rejected
     letters = "abcde"[: value.rank]
     roles = {letter: b.choice(("batch", "contract", "contract", "free")) for letter in letters}
-    other = [letter for letter in letters if roles[letter] != "free"] + list("xy"[: b.rng.randint(0, 2)])
+    other = [letter for letter in letters if roles[letter] != "free"] + list(
+        "xy"[: b.rng.randint(0, 2)]
+    )
     b.rng.shuffle(other)
     sizes = dict(zip(letters, value.shape, strict=True)) | {"x": b.size(9, minimum=1), "y": 3}
     shape = tuple(sizes[letter] for letter in other)
@@ -55,7 +65,12 @@ def _image(b: Builder, dtypes: tuple[str, ...] = _SMALL_FLOATS) -> Value:
                and not one.special and one.size < 6000]  # fmt: skip
     if fitting and b.chance(0.5):
         return b.choice(fitting)
-    shape = (b.rng.randint(1, 3), b.size(17, minimum=1), b.size(17, minimum=1), b.size(9, minimum=1))
+    shape = (
+        b.rng.randint(1, 3),
+        b.size(17, minimum=1),
+        b.size(17, minimum=1),
+        b.size(9, minimum=1),
+    )
     return b.of(b.choice(dtypes), shape, b.choice(("normal", "small")))
 
 
@@ -83,7 +98,11 @@ def convolution(b: Builder) -> None:
         sizes = [n, height * strides[0], width * strides[1], features]
         source = f"tf.nn.conv2d_transpose({{0}}, {{1}}, {sizes}, {list(strides)}, 'SAME')"
     else:
-        groups = b.choice([g for g in range(1, channels + 1) if channels % g == 0]) if how == "grouped" else 1
+        groups = (
+            b.choice([g for g in range(1, channels + 1) if channels % g == 0])
+            if how == "grouped"
+            else 1
+        )
         weights = b.of(value.dtype, (*kernel, channels // groups, features * groups), "small")
         source = f"tf.nn.conv2d({{0}}, {{1}}, {list(strides)}, {padding}, dilations={dilation})"
     if weights.special:
@@ -117,7 +136,12 @@ def pool(b: Builder) -> None:
     source = f"tf.nn.{name}({{0}}, {window}, {stride}, '{padding}')"
     if b.chance(0.4):
         source = f"gradient(lambda a: tf.sin({source.replace('{0}', 'a')}), {{0}})"
-    b.emit(source, value, op=name, noise="none" if name == "max_pool2d" and "grad" not in source else "operands")
+    b.emit(
+        source,
+        value,
+        op=name,
+        noise="none" if name == "max_pool2d" and "grad" not in source else "operands",
+    )
 
 
 def image(b: Builder) -> None:
@@ -177,7 +201,9 @@ def linear_algebra(b: Builder) -> None:
     """A factorisation or a solution, of well-conditioned matrices."""
     size = b.choice((1, 2, 3, 4, 5, 7, 8, 13))
     batch = b.choice(((), (), (2,), (3,), (2, 3)))
-    value = b.of(b.choice(("f32", "f32", "f64")), (*batch, size, size), b.choice(("normal", "small")))
+    value = b.of(
+        b.choice(("f32", "f32", "f64")), (*batch, size, size), b.choice(("normal", "small"))
+    )
     if value.special:
         raise Rejected
     other = b.of(value.dtype, (*batch, size, b.choice((1, 2, 3, 5))), "normal")
@@ -187,7 +213,10 @@ def linear_algebra(b: Builder) -> None:
     name, source = b.choice(
         (
             ("cholesky", f"tf.linalg.cholesky({positive})"),
-            ("triangular_solve", f"tf.linalg.triangular_solve({dominant}, {{1}}, lower={b.chance(0.5)})"),
+            (
+                "triangular_solve",
+                f"tf.linalg.triangular_solve({dominant}, {{1}}, lower={b.chance(0.5)})",
+            ),
             ("solve", f"tf.linalg.solve({dominant}, {{1}})"),
             ("inverse", f"tf.linalg.inv({dominant})"),
             ("determinant", f"tf.linalg.det({dominant} * {1 / (2 * size + 4)!r})"),

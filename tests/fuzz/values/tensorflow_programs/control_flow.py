@@ -39,7 +39,8 @@ def _shallow(b: Builder) -> None:
 
 def _carry(b: Builder) -> Value:
     return b.pick(
-        REAL_FLOATS + INTEGERS + ("bool", "c64"), where=lambda one: one.size <= 4000 and not one.special
+        REAL_FLOATS + INTEGERS + ("bool", "c64"),
+        where=lambda one: one.size <= 4000 and not one.special,
     )
 
 
@@ -64,7 +65,8 @@ def map_fn(b: Builder) -> None:
     """A function of each row, by `tf.map_fn`, `tf.vectorized_map` or a loop over a TensorArray."""
     _shallow(b)
     value = b.pick(
-        REAL_FLOATS + INTEGERS, where=lambda one: one.rank > 0 and 0 < one.shape[0] <= 20 and one.size < 4000
+        REAL_FLOATS + INTEGERS,
+        where=lambda one: one.rank > 0 and 0 < one.shape[0] <= 20 and one.size < 4000,
     )
     with b.function([dataclasses.replace(value, name="", shape=value.shape[1:])]) as f:
         f.result = _fill(b, f).name
@@ -146,7 +148,11 @@ def variable(b: Builder) -> None:
         raise Rejected  # `helpers._made_once` counts what the program itself makes
     value = b.pick(REAL_FLOATS + ("s32", "s64"), where=lambda one: one.size <= 8000)
     other = b.like(value)
-    steps = ["lambda v: v.assign_add({1})", "lambda v: v.assign_sub({1} * 2)", "lambda v: v.assign({1} + v)"]
+    steps = [
+        "lambda v: v.assign_add({1})",
+        "lambda v: v.assign_sub({1} * 2)",
+        "lambda v: v.assign({1} + v)",
+    ]
     if value.rank and value.shape[0] > 1 and not value.special and not other.special:
         steps += [
             "lambda v: v.scatter_nd_add([[0], [1], [0]], {1}[:1] + tf.zeros_like({1})[:1] + "
@@ -156,7 +162,13 @@ def variable(b: Builder) -> None:
             "lambda v: v[::2].assign({1}[::2])",
         ]
     chosen = ", ".join(b.rng.sample(steps, b.rng.randint(1, min(3, len(steps)))))
-    b.emit(f"assigned({{0}}, {list(value.shape)}, {chosen})", value, other, op="variable", noise="operands")
+    b.emit(
+        f"assigned({{0}}, {list(value.shape)}, {chosen})",
+        value,
+        other,
+        op="variable",
+        noise="operands",
+    )
 
 
 _OPTIMIZERS = (

@@ -75,7 +75,9 @@ def unary(b: Builder) -> None:
 def operand_for(b: Builder, value: Value) -> Value:
     """Returns a value that broadcasts against another of the same dtype."""
     if b.chance(0.6):
-        fitting = [one for one in b.visible() if one.dtype == value.dtype and one.shape == value.shape]
+        fitting = [
+            one for one in b.visible() if one.dtype == value.dtype and one.shape == value.shape
+        ]
         return b.choice(fitting) if fitting else b.like(value)
     shape = [size if b.chance(0.6) else 1 for size in value.shape]
     while shape and b.chance(0.3):
@@ -101,7 +103,12 @@ _FLOAT_BINARY = {
     "{0} * 0.5 + {1} * 0.25": "round",
     "tf.where({0} > {1}, {0}, {1} * 2)": "none",
 }
-_UNGUARDED_BINARY = ("{0} / {1}", "tf.pow({0}, {1})", "tf.math.xdivy({0}, {1})", "tf.math.xlog1py({0}, {1})")
+_UNGUARDED_BINARY = (
+    "{0} / {1}",
+    "tf.pow({0}, {1})",
+    "tf.math.xdivy({0}, {1})",
+    "tf.math.xlog1py({0}, {1})",
+)
 _INTEGER_BINARY = (
     "{0} + {1}", "{0} - {1}", "{0} * {1}", "tf.maximum({0}, {1})", "tf.minimum({0}, {1})",
     "tf.bitwise.bitwise_and({0}, {1})", "tf.bitwise.bitwise_or({0}, {1})",
@@ -143,14 +150,24 @@ def compare(b: Builder) -> None:
     names = ("equal", "not_equal")
     if value.dtype in REAL_FLOATS + INTEGERS:
         names += ("less", "less_equal", "greater", "greater_equal")
-    b.emit(f"tf.{b.choice(names)}({{0}}, {{1}})", value, operand_for(b, value), op="compare", noise="none")
+    b.emit(
+        f"tf.{b.choice(names)}({{0}}, {{1}})",
+        value,
+        operand_for(b, value),
+        op="compare",
+        noise="none",
+    )
 
 
 def select(b: Builder) -> None:
     """A selection by a mask, which may broadcast."""
     value = b.pick()
     other = operand_for(b, value)
-    shape = value.shape if b.chance(0.6) else tuple(size if b.chance(0.5) else 1 for size in value.shape)
+    shape = (
+        value.shape
+        if b.chance(0.6)
+        else tuple(size if b.chance(0.5) else 1 for size in value.shape)
+    )
     mask = b.of("bool", shape)
     b.emit("tf.where({0}, {1}, {2})", mask, value, other, op="select", noise="none")
 
@@ -164,14 +181,18 @@ def cast(b: Builder) -> None:
         wanted = b.dtype((*REAL_FLOATS, *INTEGERS, "bool", *COMPLEX))
         if wanted in INTEGERS:
             if b.chance(0.3) and not value.special and wanted not in ("s64", "u64", "s32", "u32"):
-                b.emit(f"tf.saturate_cast({{0}}, {wanted})", value, op="saturate_cast", noise="none")
+                b.emit(
+                    f"tf.saturate_cast({{0}}, {wanted})", value, op="saturate_cast", noise="none"
+                )
             else:
                 b.to_integer(value, wanted)
         else:
             b.emit(f"tf.cast({{0}}, {wanted})", value, op="cast")
     else:
         wanted = b.dtype()
-        name = "saturate_cast" if value.is_integer and wanted in INTEGERS and b.chance(0.3) else "cast"
+        name = (
+            "saturate_cast" if value.is_integer and wanted in INTEGERS and b.chance(0.3) else "cast"
+        )
         if name == "saturate_cast" and "64" in wanted + value.dtype:
             name = "cast"  # TensorFlow compares limits in float64, which 64 bits do not fit in
         b.emit(f"tf.{name}({{0}}, {wanted})", value, op=name)

@@ -86,6 +86,4 @@ def _finish(b: Builder, seed: int) -> Program:
 
 def statistics(seeds: range) -> collections.Counter[str]:
     """Returns how often each op occurs in the programs of some seeds."""
-    return collections.Counter(
-        one.op for seed in seeds for one in walk(generate(seed).statements)
-    )
+    return collections.Counter(one.op for seed in seeds for one in walk(generate(seed).statements))

@@ -6,7 +6,11 @@ from tests.fuzz.values.inputs import INTEGERS
 from tests.fuzz.values.tensorflow_programs.builder import REAL_FLOATS, Builder, Rejected
 
 # An update that occurs twice is added in some order, or one of them wins in some order.
-_COMMUTATIVE = {"add": REAL_FLOATS + INTEGERS, "min": REAL_FLOATS + INTEGERS, "max": REAL_FLOATS + INTEGERS}
+_COMMUTATIVE = {
+    "add": REAL_FLOATS + INTEGERS,
+    "min": REAL_FLOATS + INTEGERS,
+    "max": REAL_FLOATS + INTEGERS,
+}
 _NARROW = ("u16", "u32", "u64")
 
 
@@ -75,7 +79,9 @@ def segments(b: Builder) -> None:
     dtypes = ("f16", "bf16", "f32", "f64") if name in ("mean", "sqrt_n") else (
         "f16", "bf16", "f32", "f64", "s32", "s64", "u8", "s8", "s16"
     )  # fmt: skip
-    value = b.pick(dtypes, where=lambda one: one.rank > 0 and 0 < one.size < 4000 and not one.special)
+    value = b.pick(
+        dtypes, where=lambda one: one.rank > 0 and 0 < one.size < 4000 and not one.special
+    )
     rows = value.shape[0]
     noise = "none" if name in ("max", "min") or value.is_integer else "operands"
     if name == "prod" and value.is_float and rows > 40:
@@ -130,7 +136,12 @@ def counts(b: Builder) -> None:
             b.emit(f"tf.math.bincount({text}, weights={{1}}, minlength=9, maxlength=9)", value, weights,
                    op="bincount", noise="operands")  # fmt: skip
         else:
-            b.emit(f"tf.math.bincount({text}, minlength=9, maxlength=9)", value, op="bincount", noise="none")
+            b.emit(
+                f"tf.math.bincount({text}, minlength=9, maxlength=9)",
+                value,
+                op="bincount",
+                noise="none",
+            )
         return
     value = b.pick(("f32", "s32", "f64", "s64"), where=lambda one: one.rank > 0 and one.size > 0)
     if value.special:
@@ -171,7 +182,8 @@ def dynamic(b: Builder) -> None:
                noise="none")  # fmt: skip
     elif how == "ragged":
         value = b.pick(
-            REAL_FLOATS + ("s32", "s64"), where=lambda one: one.rank > 0 and 0 < one.shape[0] and one.size
+            REAL_FLOATS + ("s32", "s64"),
+            where=lambda one: one.rank > 0 and 0 < one.shape[0] and one.size,
         )
         lengths = [b.rng.randint(0, 4) for _ in range(30)]
         while sum(lengths) > value.shape[0]:
@@ -184,7 +196,12 @@ def dynamic(b: Builder) -> None:
             (f"{rows}.to_tensor()", f"tf.reduce_sum({rows}, 1)", f"tf.reduce_max({rows}, 1)",
              f"tf.concat([{rows}, {rows}], 1).to_tensor()", f"{rows}.row_lengths()")
         )  # fmt: skip
-        b.emit(source, value, op=how, noise="operands" if "sum" in source and value.is_float else "none")
+        b.emit(
+            source,
+            value,
+            op=how,
+            noise="operands" if "sum" in source and value.is_float else "none",
+        )
     else:
         value = b.pick(("f32", "f64"), where=lambda one: one.rank == 2 and one.size > 0)
         if value.special:

@@ -99,7 +99,9 @@ def normalize(b: Builder) -> None:
 
 def losses(b: Builder) -> None:
     """Losses of classes and of values."""
-    value = b.pick(REAL_FLOATS, where=lambda one: one.rank == 2 and one.size > 0 and not one.special)
+    value = b.pick(
+        REAL_FLOATS, where=lambda one: one.rank == 2 and one.size > 0 and not one.special
+    )
     rows, columns = value.shape
     how = b.choice(("sparse", "dense", "sigmoid", "l2", "huber"))
     if how == "sparse":

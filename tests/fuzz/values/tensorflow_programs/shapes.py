@@ -22,7 +22,11 @@ def reshape(b: Builder) -> None:
         if value.rank < 2:
             raise Rejected
         axis = b.rng.randrange(value.rank - 1)
-        shape = [*value.shape[:axis], product(value.shape[axis : axis + 2]), *value.shape[axis + 2 :]]
+        shape = [
+            *value.shape[:axis],
+            product(value.shape[axis : axis + 2]),
+            *value.shape[axis + 2 :],
+        ]
         b.emit(f"tf.reshape({{0}}, {shape})", value, op="reshape", noise="none")
     else:
         axis = b.axis(value)
@@ -214,13 +218,20 @@ def blocks(b: Builder) -> None:
     for block in (3, 2):
         if height % block == 0 and width % block == 0:
             if b.chance(0.5):
-                b.emit(f"tf.nn.space_to_depth({{0}}, {block})", value, op="space_to_depth", noise="none")
+                b.emit(
+                    f"tf.nn.space_to_depth({{0}}, {block})",
+                    value,
+                    op="space_to_depth",
+                    noise="none",
+                )
             else:
                 b.emit(f"tf.space_to_batch({{0}}, [{block}, {block}], [[0, 0], [0, 0]])", value,
                        op="space_to_batch", noise="none")  # fmt: skip
             return
         if depth % (block * block) == 0:
-            b.emit(f"tf.nn.depth_to_space({{0}}, {block})", value, op="depth_to_space", noise="none")
+            b.emit(
+                f"tf.nn.depth_to_space({{0}}, {block})", value, op="depth_to_space", noise="none"
+            )
             return
     raise Rejected
 
