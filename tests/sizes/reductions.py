@@ -92,18 +92,18 @@ for _operation, _dtypes in (("max", ORDERED), ("min", ORDERED_TOO)):
     def _(m, n, dtype, operation=_operation):
         return reduced(operation, distinct((m, n), dtype), 1)
 
-    @family(f"{_operation} of the middle axis", ORDERED)
+    @family(f"{_operation} of the middle axis", _dtypes[:1])
     def _(m, n, dtype, operation=_operation):
         return reduced(operation, distinct((2, m, n), dtype), 1)
 
 
 # Reducers other than sums and extrema.
-@family("xor of columns", ("uint8", "int32"))
+@family("xor of columns", ("int32",))
 def _(m, n, dtype):
     return reduced("xor", distinct((m, n), dtype), 0)
 
 
-@family("product of columns", ("int8", "float32"))
+@family("product of columns", ("int8",))
 def _(m, n, dtype):
     return reduced("product", signs((m, n), dtype), 0)
 
@@ -130,7 +130,7 @@ for _axis, _dtypes in ((0, ORDERED), (1, ORDERED_TOO)):
         x = distinct((m, n), "int32") % 70 == 0
         return Case(lambda x: (x.any(axis), (~x).all(axis)), (x,), lambda x: (x.any(axis), (~x).all(axis)))
 
-    @family(f"sum and maximum along axis {_axis}", ("int32", "float64"))
+    @family(f"sum and maximum along axis {_axis}", (("int32", "float64")[_axis],))
     def _(m, n, dtype, axis=_axis):
         least = np.asarray(_limits(np.dtype(dtype))[0]).astype(dtype)
 
@@ -158,7 +158,7 @@ def _(m, n, dtype):
     )
 
 
-@family("sum of a transposed array", ("float32", "int64"))
+@family("sum of a transposed array", ("float32",))
 def _(m, n, dtype):
     return Case(lambda x: x.T.sum(0) - x.sum(0).sum(), (small((m, n), dtype),), lambda x: wide(x).T.sum(0) - wide(x).sum())
 
@@ -274,7 +274,7 @@ def _(m, n, dtype):
     return _select_and_scatter(dtype, (m + 1, n + 1), (2, 2), (2, 2))
 
 
-@family("gradient of window maxima that overlap", ("float32", "float64"))
+@family("gradient of window maxima that overlap", ("float64",))
 def _(m, n, dtype):
     return _select_and_scatter(dtype, (m + 2, n + 1), (3, 2), (1, 1))
 

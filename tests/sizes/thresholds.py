@@ -283,7 +283,7 @@ def _(units):
         yield product(signs((512, 512), "float64"), signs((512, columns), "float64"), one)  # kSmallProductsOnCpu
     batch = (((2,), (1,)), ((0,), (0,)))
     for matrices in around(32):  # kManyMatrices, blas_gemm.cc
-        yield product(signs((matrices, 33, 64), "float32"), signs((matrices, 64, 65), "float32"), batch)
+        yield product(signs((matrices, 128, 64), "float32"), signs((matrices, 64, 73), "float32"), batch)
 
 
 # ---- attention_fusion.cc, schedules/attention.cc ----
