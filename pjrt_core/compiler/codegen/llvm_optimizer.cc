@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Scalar/DCE.h"
+#include "pjrt_core/compiler/codegen/nested_selects.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -22,6 +23,14 @@ namespace {
 class PassRun {
  public:
   PassRun(const llvm::Module& module, llvm::TargetMachine& machine) : builder_(&machine, Tuning()) {
+    // Before InstCombine sees a pair, and after common subexpressions have become one operand.
+    builder_.registerPipelineStartEPCallback([](llvm::ModulePassManager& passes, auto) {
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(MergeNestedSelectsPass()));
+    });
+    builder_.registerPipelineEarlySimplificationEPCallback(
+        [](llvm::ModulePassManager& passes, auto, auto) {
+          passes.addPass(llvm::createModuleToFunctionPassAdaptor(MergeNestedSelectsPass()));
+        });
     // What is registered first stays.
     function_analyses_.registerPass([&module] {
       return llvm::TargetLibraryAnalysis(WithoutLibrary(module.getTargetTriple()));
