@@ -132,9 +132,11 @@ constexpr char kOneMkl[] = "oneMKL";
 constexpr char kOneMklVersions[] = "2026.1";
 constexpr char kCpuDriver[] = "OpenCL CPU driver";
 constexpr char kCpuDriverVersions[] = "intel-opencl-rt 2026.1.2";
+constexpr char kDisabledPass[] =
+    "-opt-disable in CL_CONFIG_LLVM_OPTIONS (kDisabledPasses in runtime/device_discovery.cc)";
 constexpr char kSycl[] = "SYCL runtime";
 constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
-constexpr char kLlvm[] = "LLVM SPIR-V back end";
+constexpr char kLlvm[] = "LLVM";
 constexpr char kLlvmVersions[] = "22";
 
 constexpr char kNextImplementation[] = "oneDNN's next implementation (thunks/convolution_thunk.cc)";
@@ -229,10 +231,17 @@ constexpr Fault kFaults[] = {
      "tests/jax/test_schedules.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
-     "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results",
-     "-opt-disable=sycl-kernel-wg-loop-bound in CL_CONFIG_LLVM_OPTIONS "
-     "(runtime/device_discovery.cc)",
+     "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results", kDisabledPass,
      "tests/jax/test_schedules.py"},
+    {kCpuDriver, "mask-taken-for-linear", kCpuDriverVersions,
+     "a comparison of x & mask, where x is linear in the work-item id: pads, gradients of a row",
+     "the pass sycl-kernel-loop-strided-code-motion makes a recurrence of the mask: wrong results",
+     kDisabledPass, "tests/jax/test_driver_passes.py"},
+    {kCpuDriver, "stores-lost-after-unswitching", kCpuDriverVersions,
+     "a loop, then a store that only some work-items of a sub-group execute",
+     "simple-loop-unswitch and jump-threading split the loop by work-items, and the vectoriser "
+     "loses the stores of all but one lane",
+     kDisabledPass, "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "sine-and-cosine-merged", kCpuDriverVersions, "a sine and a cosine of one operand",
      "the compiler may abort the process",
      "cosines take the operand's magnitude (compiler/codegen/trigonometry.cc)",
@@ -249,9 +258,15 @@ constexpr Fault kFaults[] = {
     {kSycl, "host-task-threads-deadlock", kSyclVersions,
      "host tasks of several CPU devices on fewer threads", "a deadlock",
      "one thread per device (runtime/device_discovery.cc)", "tests/runtime/devices_test.cc"},
+    {kLlvm, "nested-selects-lose-nan", kLlvmVersions,
+     "a floating-point select over another select that shares an operand, different for NaN",
+     "InstCombine (foldSPFofSPF) folds the pair as nested minima or maxima: NaN instead of the "
+     "outer select's operand",
+     "the pairs are merged first (compiler/codegen/nested_selects.cc)",
+     "tests/compiler/codegen/nested_selects_test.cc"},
     {kLlvm, "truncation-after-strength-reduction", kLlvmVersions,
-     "integer truncations after loop strength reduction", "operands of the wrong width",
-     "--disable-lsr (compiler/codegen/spirv_worker/emit_spirv.cc)",
+     "integer truncations after loop strength reduction, in the SPIR-V back end",
+     "operands of the wrong width", "--disable-lsr (compiler/codegen/spirv_worker/emit_spirv.cc)",
      "tests/compiler/codegen/kernel_codegen_test.cc"},
 };
 

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -91,25 +90,40 @@ absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_
   return std::vector<sycl::device>(number, cpu);
 }
 
-// Passes of the CPU driver's compiler (intel-opencl-rt 2026.1.2) that are disabled because they
-// miscompile or crash. docs/architecture.md gives the evidence and the cost of each.
-// - vplan-vec, the loop vectoriser, aborts the process on some reductions that one work-item runs
-//   alone, such as a sum over selected elements. Adjacent work-items are vectorised by another pass.
-// - sycl-kernel-wg-loop-bound removes work-items whose stores are masked out by a condition on the
-//   local id, although the remaining work-items may read the removed ones' values through
-//   sub-group operations.
-// - instcombine miscompiles comparisons of a quotient that is written as a product and a shift
-//   (IndexMath::Quotient), so pads lose their operand, and stores that are masked with
-//   `lane < 1`. Our own LLVM has already run it.
-constexpr std::array<absl::string_view, 3> kDriverOptions = {
-    "-disable-auto-vec-dir-insert", "-opt-disable=sycl-kernel-wg-loop-bound",
-    "-opt-disable=instcombine"};
+// Passes of the CPU driver's compiler (intel-opencl-rt 2026.1.2) that are disabled.
+// docs/developer/cpu_driver_passes.md has the evidence, and what each group costs.
+constexpr absl::string_view kDisabledPasses[] = {
+    // Removes work-items whose stores a condition on the local id masks out, although the others
+    // may
+    // read their values through sub-group operations.
+    "sycl-kernel-wg-loop-bound",
+    // Replaces `x & mask` in the loop over work-items by a linear recurrence, which it is not: pads
+    // and gradients of a row became zero.
+    "sycl-kernel-loop-strided-code-motion",
+    // These split control flow on conditions that differ between adjacent work-items, before the
+    // work-items become lanes of vectors. The vectoriser then lost stores of 15 of 16 lanes.
+    "simple-loop-unswitch", "jump-threading", "callsite-splitting", "chr", "speculative-execution",
+    "aggressive-speculation", "gvn-hoist", "mldst-motion", "correlated-propagation",
+    "constraint-elimination",
+    // Our own LLVM has run these, or our kernels have nothing for them: no pass, no miscompilation.
+    "aggressive-instcombine", "reassociate", "sccp", "ipsccp", "bdce", "memcpyopt", "float2int",
+    "div-rem-pairs", "loop-load-elim", "loop-distribute", "dopevectorconstprop",
+    "load-store-complex-combine", "openmp-opt", "openmp-opt-cgscc", "recursive-function-memoize",
+    "libcalls-shrinkwrap", "tailcallelim"};
 
+// The loop vectoriser (vplan-vec) aborts the process on some reductions that one work-item runs
+// alone, such as a sum over selected elements: it gets no loops. Another pass vectorises adjacent
+// work-items.
+constexpr absl::string_view kNoLoopVectorizer = "-disable-auto-vec-dir-insert";
+
+// The driver reads the variable when it loads. Options that the user set stay.
 void SetDriverOptions() {
   const char* set = std::getenv(kDriverOptionsVariable);
   std::string options = set == nullptr ? "" : set;
-  for (const absl::string_view option : kDriverOptions) {
-    if (absl::StrContains(options, option)) continue;
+  for (const std::string& option :
+       {std::string(kNoLoopVectorizer),
+        absl::StrCat("-opt-disable=", absl::StrJoin(kDisabledPasses, ","))}) {
+    if (absl::StrContains(options, option)) continue;  // a parent process set it
     absl::StrAppend(&options, options.empty() ? "" : " ", option);
   }
   setenv(kDriverOptionsVariable, options.c_str(), /*overwrite=*/1);

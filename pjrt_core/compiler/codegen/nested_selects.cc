@@ -24,8 +24,7 @@ Value* ForArm(Value* condition, SelectInst* select, Value* arm, llvm::IRBuilder<
 // The replacement of `outer`, whose arm `inner` is taken if its condition is `inner_if`; null if
 // they share no operand.
 Value* Merge(SelectInst& outer, bool inner_if) {
-  auto* inner =
-      llvm::dyn_cast<SelectInst>(inner_if ? outer.getTrueValue() : outer.getFalseValue());
+  auto* inner = llvm::dyn_cast<SelectInst>(inner_if ? outer.getTrueValue() : outer.getFalseValue());
   Value* shared = inner_if ? outer.getFalseValue() : outer.getTrueValue();
   if (inner == nullptr || inner->getCondition()->getType() != outer.getCondition()->getType()) {
     return nullptr;
@@ -36,8 +35,7 @@ Value* Merge(SelectInst& outer, bool inner_if) {
   Value* other = shares_false ? inner->getTrueValue() : inner->getFalseValue();
 
   llvm::IRBuilder<> b(&outer);
-  Value* yields_other =
-      shares_false ? inner->getCondition() : b.CreateNot(inner->getCondition());
+  Value* yields_other = shares_false ? inner->getCondition() : b.CreateNot(inner->getCondition());
   Value* takes_inner = ForArm(outer.getCondition(), inner, other, b);
   if (!inner_if) takes_inner = b.CreateNot(takes_inner);
   // Logical: a comparison of what the inner select does not yield may be poison.
