@@ -2,6 +2,7 @@
 // the graph spells out; these take their place.
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/padding.h"
 #include "xla/hlo/builder/xla_builder.h"
+#include "xla/hlo/builder/xla_computation.h"
+#include "xla/primitive_util.h"
+#include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -115,15 +119,31 @@ class MaxPoolTranslation final : public MaxPooling {
   absl::Status Translate(XlaOpKernelContext* context) const {
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
     const xla::PrimitiveType type = context->input_xla_type(0);
-    // What is beyond the edges never is the greatest.
-    context->SetOutput(
-        0, xla::ReduceWindowWithGeneralPadding(
-               context->Input(0), xla::MinValue(context->builder(), type),
-               xla::CreateScalarMaxComputation(type, context->builder()), window(), strides(),
-               /*base_dilations=*/{}, /*window_dilations=*/{}, paddings));
+    // TensorFlow's kernels start with the lowest finite value and go on to what is above it, so
+    // they ignore NaN. What is beyond the edges never is the greatest.
+    XlaOp x = context->Input(0);
+    if (xla::primitive_util::IsFloatingPointType(type)) {
+      x = xla::Select(xla::Ne(x, x), xla::MinFiniteValue(context->builder(), type), x);
+    }
+    const XlaOp lowest = xla::MinValue(context->builder(), type);
+    context->SetOutput(0, xla::ReduceWindowWithGeneralPadding(
+                              x, lowest, xla::CreateScalarMaxComputation(type, context->builder()),
+                              window(), strides(),
+                              /*base_dilations=*/{}, /*window_dilations=*/{}, paddings));
     return absl::OkStatus();
   }
 };
+
+// Whether the element that a window has chosen so far stays when it meets the next: unless that is
+// larger. So NaN is chosen if it is the first, as TensorFlow's kernel has it, and not later.
+xla::XlaComputation StaysChosen(xla::PrimitiveType type, xla::XlaBuilder& builder) {
+  const std::unique_ptr<xla::XlaBuilder> comparison = builder.CreateSubBuilder("stays_chosen");
+  const xla::Shape scalar = xla::ShapeUtil::MakeShape(type, {});
+  const XlaOp chosen = xla::Parameter(comparison.get(), 0, scalar, "chosen");
+  const XlaOp next = xla::Parameter(comparison.get(), 1, scalar, "next");
+  xla::Not(xla::Lt(chosen, next));
+  return comparison->BuildAndNoteError();
+}
 
 // Inputs: what was pooled, the pools (which the choice of the greatest makes again), the gradient.
 class MaxPoolGradTranslation final : public MaxPooling {
@@ -144,11 +164,10 @@ class MaxPoolGradTranslation final : public MaxPooling {
     }
     const xla::PrimitiveType type = context->input_xla_type(2);
     xla::XlaBuilder* const builder = context->builder();
-    context->SetOutput(
-        0, xla::SelectAndScatterWithGeneralPadding(
-               context->Input(0), xla::CreateScalarGeComputation(type, builder), window(),
-               strides(), paddings, context->Input(2), xla::Zero(builder, type),
-               xla::CreateScalarAddComputation(type, builder)));
+    context->SetOutput(0, xla::SelectAndScatterWithGeneralPadding(
+                              context->Input(0), StaysChosen(type, *builder), window(), strides(),
+                              paddings, context->Input(2), xla::Zero(builder, type),
+                              xla::CreateScalarAddComputation(type, builder)));
     return absl::OkStatus();
   }
 };

@@ -9,6 +9,7 @@ void RegisterTranslations() {
   RegisterActivations();
   RegisterAliases();
   RegisterAmsgrad();
+  RegisterArgExtremes();
   RegisterArgmaxPooling();
   RegisterCategorical();
   RegisterComplexNumbers();

@@ -11,6 +11,7 @@ void RegisterOnexpuKernelTranslation();
 void RegisterActivations();
 void RegisterAliases();
 void RegisterAmsgrad();
+void RegisterArgExtremes();
 void RegisterArgmaxPooling();
 void RegisterCategorical();
 void RegisterComplexNumbers();
