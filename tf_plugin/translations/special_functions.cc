@@ -1,5 +1,6 @@
-// Bessel functions, Dawson's and Fresnel's integrals, the exponential integral and the dilogarithm
-// (NIST Digital Library of Mathematical Functions, chapters 6, 7, 10 and 25).
+// Bessel functions, Dawson's and Fresnel's integrals, the exponential integral, the dilogarithm and
+// the quantiles of the normal distribution (NIST Digital Library of Mathematical Functions,
+// chapters 6, 7, 10 and 25).
 //
 // Each is put together of smooth parts, which are Chebyshev series, and of what is not smooth in
 // it: logarithms, poles, oscillations. Errors are some units in the last place of the greatest
@@ -207,6 +208,38 @@ XlaOp Fresnel(bool is_sine, XlaOp x) {
 XlaOp FresnelCosine(XlaOp x) { return Fresnel(/*is_sine=*/false, x); }
 XlaOp FresnelSine(XlaOp x) { return Fresnel(/*is_sine=*/true, x); }
 
+// The quantile function of the normal distribution. TensorFlow's translation is the inverse error
+// function of 2p - 1, which has lost the digits of a small p.
+XlaOp NormalQuantile(XlaOp p) {
+  const XlaOp one = ScalarLike(p, 1), half = ScalarLike(p, 0.5);
+  // By symmetry, as a distance from 0. The complement of a p above 1/2 is exact.
+  const XlaOp tail = xla::Min(p, one - p);
+  // Beyond a tenth the inverse error function has all digits.
+  const XlaOp near =
+      ScalarLike(p, -std::sqrt(2.0)) * xla::ErfInv(xla::Max(tail + tail, ScalarLike(p, 0.2)) - one);
+  // Below, a rational estimate with an error of 3e-3 (Abramowitz and Stegun 26.2.22), and two of
+  // Halley's steps, each of which cubes the error.
+  const XlaOp log_tail = xla::Log(tail);
+  const XlaOp t = xla::Sqrt(ScalarLike(p, -2) * log_tail);
+  XlaOp far = t - (ScalarLike(p, 2.30753) + ScalarLike(p, 0.27061) * t) /
+                      (one + t * (ScalarLike(p, 0.99229) + ScalarLike(p, 0.04481) * t));
+  for (int i = 0; i < 2; ++i) {
+    const XlaOp excess = half * xla::Erfc(far * ScalarLike(p, std::sqrt(0.5))) / tail - one;
+    // The tail over the density: both may be tiny, so their logarithms are subtracted.
+    const XlaOp ratio =
+        xla::Exp(log_tail + half * far * far + ScalarLike(p, 0.5 * std::log(2 * kPi)));
+    const XlaOp step = excess * ratio;
+    far = far + step / (one - half * far * step);
+  }
+  const XlaOp distance = xla::Select(xla::Lt(tail, ScalarLike(p, 0.1)), far, near);
+  XlaOp result = xla::Select(xla::Lt(p, half), -distance, distance);
+  const XlaOp infinity = xla::FullLike(p, INFINITY);
+  result = xla::Select(xla::Eq(tail, ScalarLike(p, 0)),
+                       xla::Select(xla::Lt(p, half), -infinity, infinity), result);
+  // Outside of 0 to 1, and of NaN.
+  return xla::Select(xla::Ge(tail, ScalarLike(p, 0)), result, xla::FullLike(p, NAN));
+}
+
 // Half precision computes in single.
 template <XlaOp (*function)(XlaOp)>
 class SpecialFunction final : public tensorflow::XlaOpKernel {
@@ -247,6 +280,7 @@ void RegisterSpecialFunctions() {
   Register<ExponentialIntegral>("Expint");
   Register<FresnelCosine>("FresnelCos");
   Register<FresnelSine>("FresnelSin");
+  Register<NormalQuantile>("Ndtri");
   Register<Spence>("Spence");
 }
 

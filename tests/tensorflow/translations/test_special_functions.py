@@ -128,3 +128,16 @@ def test_gradients() -> None:
         step = 1e-6
         expected = (function(x + step) - function(x - step)) / (2 * step)
         np.testing.assert_allclose(slope, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", ["eager", "jit"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_quantiles_of_the_normal_distribution(dtype: type, mode: str) -> None:
+    small = 10.0 ** -np.arange(0.3, 37, 0.7)
+    p = np.concatenate([small, 1 - small[small > 1e-6], [0.0, 1.0, 0.5, 0.1, 0.9, -1e-8, 1.0000002, np.nan]]).astype(dtype)
+    if dtype is np.float64:
+        p = np.append(p, [1e-100, 1e-300])
+    expected = special.ndtri(p.astype(np.float64))
+    actual = compare.on("/XPU:0", lambda: tf.math.ndtri(p), mode).numpy().astype(np.float64)
+    # Beside 1/2 the quantile is small, and its error is that of 2p - 1.
+    np.testing.assert_allclose(actual, expected, rtol=16 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
