@@ -28,8 +28,9 @@ enum Combiner { kSum, kMean, kSqrtN, kProduct, kMinimum, kMaximum };
 template <int combiner, typename V>
 inline V combine(V a, V b) {
   if constexpr (combiner == kProduct) return a * b;
-  if constexpr (combiner == kMinimum) return b < a ? b : a;
-  if constexpr (combiner == kMaximum) return a < b ? b : a;
+  // Of NaN and numbers, in any order, the result is NaN, as it is of unsorted segments.
+  if constexpr (combiner == kMinimum) return b < a || b != b ? b : a;
+  if constexpr (combiner == kMaximum) return a < b || b != b ? b : a;
   return a + b;
 }
 

@@ -148,3 +148,18 @@ def test_an_embedding_trains() -> None:
 
     expected = compare.on("/CPU:0", slope)
     compare.assert_same(compare.on("/XPU:0", slope), expected)
+
+
+@pytest.mark.parametrize("columns", [1, 4, 21])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_the_extreme_of_a_segment_with_nan_is_nan(dtype: type, columns: int) -> None:
+    """TensorFlow's CPU kernel drops or keeps NaN depending on the order of rows and the number of columns."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, columns)).astype(dtype)
+    rows[random.random(rows.shape) < 0.1] = np.nan
+    ids = np.sort(random.integers(0, 17, 60))
+    for op, extreme in ((tf.math.segment_max, np.max), (tf.math.segment_min, np.min)):
+        with tf.device("/XPU:0"):
+            actual = op(rows, ids).numpy()
+        for segment in np.unique(ids):
+            np.testing.assert_array_equal(actual[segment], extreme(rows[ids == segment], axis=0))
