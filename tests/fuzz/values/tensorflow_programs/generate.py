@@ -79,6 +79,8 @@ def _finish(b: Builder, seed: int) -> Program:
     if len(leaves) > MOST_OUTPUTS:
         leaves = sorted(b.rng.sample(leaves, MOST_OUTPUTS), key=leaves.index)
     extra = b.rng.sample(others, min(len(others), b.rng.choice((0, 0, 1, 2))))
+    if not leaves:  # no op fitted the inputs
+        leaves = [one.name for one in b.inputs]
     return without_dead_code(
         Program("tensorflow", tuple(b.inputs), statements, tuple(leaves + extra), "all", seed)
     )
