@@ -92,10 +92,16 @@ def narrow(function, *operands):
 
 
 def looped(count, body, value):
-    """Applies `body(i, value)` count times in a `tf.while_loop`; `count` may be a tensor."""
+    """Applies `body(i, value)` up to 8 times in a `tf.while_loop`; `count` may be a tensor.
+
+    Gradients of compiled loops need the limit.
+    """
     count = tf.cast(count, tf.int32)
     return tf.while_loop(
-        lambda i, _: i < count, lambda i, x: (i + 1, body(i, x)), (tf.constant(0), value)
+        lambda i, _: i < count,
+        lambda i, x: (i + 1, body(i, x)),
+        (tf.constant(0), value),
+        maximum_iterations=8,
     )[1]
 
 
@@ -114,6 +120,7 @@ def per_step(function, rows):
         lambda i, _: i < count,
         lambda i, written: (i + 1, written.write(i, function(rows[i]))),
         (tf.constant(0), array),
+        maximum_iterations=rows.shape[0],
     )[1].stack()
 
 
