@@ -191,17 +191,12 @@ def test_positions_that_descend(xpu) -> None:
             np.testing.assert_array_equal(index, length - np.isnan(x).argmax(1))
 
 
-def test_windows_and_scans_combine_in_order(xpu) -> None:
+def test_windows_combine_in_order(xpu) -> None:
     arrays = _integers((3, 200), 2)
 
     def windows(*x):
         return lax.reduce_window(
             x, (np.uint32(1), np.uint32(0)), _affine, (1, 7), (1, 2), [(0, 0), (3, 2)]
-        )
-
-    def running(*x):
-        return lax.reduce_window(
-            x, (np.uint32(1), np.uint32(0)), _affine, (1, 200), (1, 1), [(0, 0), (0, 199)]
         )
 
     padded = [np.pad(x, ((0, 0), (3, 2)), constant_values=i) for x, i in zip(arrays, (1, 0), strict=True)]
@@ -210,14 +205,49 @@ def test_windows_and_scans_combine_in_order(xpu) -> None:
         expected = _fold(_affine, (1, 0), [x[:, 2 * at : 2 * at + 7] for x in padded], 1)
         for result, wanted in zip(got, expected, strict=True):
             np.testing.assert_array_equal(result[:, at], wanted)
-    scans = _on(xpu, running, *arrays)
-    tree = _on(xpu, lambda *x: lax.associative_scan(_affine, x, axis=1), *arrays)
-    for at in range(200):
-        forward = _fold(_affine, (1, 0), [x[:, : at + 1] for x in arrays], 1)
-        backward = _fold(_affine, (1, 0), [x[:, at:] for x in arrays], 1)
-        for results, expected in ((tree, forward), (scans, backward)):
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("length", [31, 33, 200, 1500])  # one block of ReduceWindowRewriter, several, blocks of blocks
+def test_scans_combine_in_order(xpu, axis, length) -> None:
+    shape = (length, 3) if axis == 0 else (3, length)
+    arrays = _integers(shape, 2)
+
+    def scan(padding, *x):
+        window = [1, 1]
+        window[axis] = length
+        pads = [(0, 0), (0, 0)]
+        pads[axis] = padding
+        return lax.reduce_window(x, (np.uint32(1), np.uint32(0)), _affine, window, (1, 1), pads)
+
+    forward = _on(xpu, functools.partial(scan, (length - 1, 0)), *arrays)
+    reverse = _on(xpu, functools.partial(scan, (0, length - 1)), *arrays)
+    tree = _on(xpu, lambda *x: lax.associative_scan(_affine, x, axis=axis), *arrays)
+    for at in range(0, length, max(1, length // 50)):
+        before = [np.take(x, range(at + 1), axis) for x in arrays]
+        behind = [np.take(x, range(at, length), axis) for x in arrays]
+        for results, elements in ((forward, before), (tree, before), (reverse, behind)):
+            expected = _fold(_affine, (1, 0), elements, axis)
             for result, wanted in zip(results, expected, strict=True):
-                np.testing.assert_array_equal(result[:, at], wanted)
+                np.testing.assert_array_equal(np.take(result, at, axis), wanted, str(at))
+
+
+@pytest.mark.parametrize("scans", [1, 2, 3, 5, 9, 17])
+def test_many_scans_in_one_program(xpu, scans) -> None:
+    """ReduceWindowRewriter adds computations while it iterates over the module's."""
+    arrays = [_integers((40 + i,), 2) for i in range(scans)]
+
+    def program(arrays):
+        return [
+            lax.reduce_window(x, (np.uint32(1), np.uint32(0)), _affine, x[0].shape, (1,), [(0, x[0].size - 1)])
+            for x in arrays
+        ]
+
+    for x, results in zip(arrays, _on(xpu, program, arrays), strict=True):
+        for at in range(len(x[0])):
+            expected = _fold(_affine, (1, 0), [a[at:] for a in x], 0)
+            for result, wanted in zip(results, expected, strict=True):
+                np.testing.assert_array_equal(result[at], wanted)
 
 
 def test_in_a_loop(xpu) -> None:

@@ -1,6 +1,7 @@
 // Makes the module smaller, layouts aside. No pass here evaluates tensors on the host: what a
 // program computes, the device computes, also when all of it is constant.
 
+#include "pjrt_core/compiler/passes/scan_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
@@ -8,7 +9,6 @@
 #include "xla/hlo/transforms/simplifiers/broadcast_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/reduce_window_resizer.h"
-#include "xla/hlo/transforms/simplifiers/reduce_window_rewriter.h"
 #include "xla/hlo/transforms/simplifiers/reshape_mover.h"
 #include "xla/hlo/transforms/simplifiers/slice_sinker.h"
 #include "xla/hlo/transforms/simplifiers/sort_simplifier.h"
@@ -39,8 +39,8 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::TupleSimplifier>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/false);
   fixed_point.AddPass<xla::ReduceWindowResizer>();
-  // A running sum over n elements would else take n * n steps.
-  pipeline.AddPass<xla::ReduceWindowRewriter>(/*base_length=*/32);
+  // Otherwise a running sum over n elements takes n * n steps.
+  pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(/*block_length=*/32);
 }
 
 }  // namespace onexpu::compiler
