@@ -135,11 +135,16 @@ llvm::Value* IndexMath::Quotient(llvm::Value* value, int64_t divisor, int64_t li
   const std::optional<Reciprocal> reciprocal =
       type_->getBitWidth() == 32 ? ReciprocalOf(divisor, limit) : std::nullopt;
   if (!reciprocal.has_value()) return Div(value, divisor);
-  const Key key{Operation::kDiv, value, Constant(divisor)};
+  // The keys hold what the limit decides: a reciprocal for a lower limit is not exact for this one.
+  const Key product_key{Operation::kProduct, value,
+                        llvm::ConstantInt::get(type_, reciprocal->multiplier)};
+  llvm::Value* product = Find(product_key);
+  if (product == nullptr) {
+    product = Remember(product_key, builder_.CreateNUWMul(value, std::get<2>(product_key)));
+  }
+  const Key key{Operation::kShift, product, Constant(reciprocal->shift)};
   if (llvm::Value* found = Find(key)) return found;
-  llvm::Value* multiplier = llvm::ConstantInt::get(type_, reciprocal->multiplier);
-  return Remember(key,
-                  builder_.CreateLShr(builder_.CreateNUWMul(value, multiplier), reciprocal->shift));
+  return Remember(key, builder_.CreateLShr(product, reciprocal->shift));
 }
 
 llvm::Value* IndexMath::TakeOff(llvm::Value*& rest, int64_t extent, int64_t& limit) {
@@ -147,7 +152,7 @@ llvm::Value* IndexMath::TakeOff(llvm::Value*& rest, int64_t extent, int64_t& lim
   rest = Quotient(value, extent, limit);
   limit /= std::max<int64_t>(extent, 1);  // of nothing no element is asked for
   if (llvm::isPowerOf2_64(extent)) return Rem(value, extent);
-  const Key key{Operation::kRem, value, Constant(extent)};
+  const Key key{Operation::kRest, value, rest};
   if (llvm::Value* found = Find(key)) return found;
   return Remember(
       key, builder_.CreateSub(value, Mul(rest, extent), "", /*HasNUW=*/true, /*HasNSW=*/true));

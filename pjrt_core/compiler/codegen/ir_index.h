@@ -102,6 +102,9 @@ class IndexMath {
     kMul,
     kDiv,
     kRem,
+    kProduct,  // with a reciprocal's multiplier
+    kShift,
+    kRest,  // of a quotient
     kConvert,
     kWiden,
     kClampSigned,

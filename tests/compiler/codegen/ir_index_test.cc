@@ -113,6 +113,24 @@ TEST_P(IndexMathTest, ClampsTheSameValueAsSignedAndAsUnsigned) {
   EXPECT_EQ(value_of(math.ClampStart(minus_one, /*is_signed=*/true, 7)), 0);
 }
 
+// The reciprocal for a small range is not exact in a larger one.
+TEST_P(IndexMathTest, DividesTheSameValueInTwoRanges) {
+  llvm::Module module("m", context_);
+  llvm::Function* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getIntNTy(GetParam())},
+                              /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, "f", module);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  IndexMath math = Math();
+  llvm::Value* value = function->getArg(0);
+  const Index small = math.DelinearizeRowMajor(value, {2, 7});
+  const Index large = math.DelinearizeRowMajor(value, {100000, 7});
+  EXPECT_EQ(small[0] == large[0], GetParam() != 32);
+  EXPECT_EQ(small[1] == large[1], GetParam() != 32);
+  EXPECT_EQ(math.DelinearizeRowMajor(value, {2, 7})[0], small[0]);
+  EXPECT_EQ(math.DelinearizeRowMajor(value, {100000, 7})[1], large[1]);
+}
+
 // An index that is narrower than both types is converted to each.
 TEST_P(IndexMathTest, ConvertsTheSameValueToTheIndexTypeAndTo64Bits) {
   llvm::Module module("m", context_);
