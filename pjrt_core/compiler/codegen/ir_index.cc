@@ -152,10 +152,11 @@ llvm::Value* IndexMath::TakeOff(llvm::Value*& rest, int64_t extent, int64_t& lim
   rest = Quotient(value, extent, limit);
   limit /= std::max<int64_t>(extent, 1);  // of nothing no element is asked for
   if (llvm::isPowerOf2_64(extent)) return Rem(value, extent);
-  const Key key{Operation::kRest, value, rest};
+  // Not keyed by `rest`: LLVM has one constant for equal quotients by different extents.
+  llvm::Value* multiple = Mul(rest, extent);
+  const Key key{Operation::kRemainder, value, multiple};
   if (llvm::Value* found = Find(key)) return found;
-  return Remember(
-      key, builder_.CreateSub(value, Mul(rest, extent), "", /*HasNUW=*/true, /*HasNSW=*/true));
+  return Remember(key, builder_.CreateSub(value, multiple, "", /*HasNUW=*/true, /*HasNSW=*/true));
 }
 
 llvm::Value* IndexMath::Minimum(llvm::Value* value, int64_t limit) {

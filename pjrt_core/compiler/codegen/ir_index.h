@@ -104,7 +104,7 @@ class IndexMath {
     kRem,
     kProduct,  // with a reciprocal's multiplier
     kShift,
-    kRest,  // of a quotient
+    kRemainder,  // of a quotient by a reciprocal
     kConvert,
     kWiden,
     kClampSigned,

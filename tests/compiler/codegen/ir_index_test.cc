@@ -131,6 +131,26 @@ TEST_P(IndexMathTest, DividesTheSameValueInTwoRanges) {
   EXPECT_EQ(math.DelinearizeRowMajor(value, {100000, 7})[1], large[1]);
 }
 
+// LLVM has one object for equal constants, so keys of different questions may have equal operands.
+TEST_P(IndexMathTest, DelinearizesConstantsByManyExtents) {
+  llvm::Module module("m", context_);
+  llvm::Function* function = llvm::Function::Create(
+      llvm::FunctionType::get(builder_.getVoidTy(), /*isVarArg=*/false),
+      llvm::Function::ExternalLinkage, "f", module);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  IndexMath math = Math();
+  for (int64_t number = 0; number < 60; ++number) {
+    for (int64_t extent = 2; extent < 40; ++extent) {
+      const int64_t rows = number / extent + 2;
+      const Index index = math.DelinearizeRowMajor(math.Constant(number), {rows, extent});
+      EXPECT_EQ(llvm::cast<llvm::ConstantInt>(index[0])->getSExtValue(), number / extent)
+          << number << " by " << extent;
+      EXPECT_EQ(llvm::cast<llvm::ConstantInt>(index[1])->getSExtValue(), number % extent)
+          << number << " by " << extent;
+    }
+  }
+}
+
 // An index that is narrower than both types is converted to each.
 TEST_P(IndexMathTest, ConvertsTheSameValueToTheIndexTypeAndTo64Bits) {
   llvm::Module module("m", context_);
