@@ -94,6 +94,12 @@ class Worker:
             self._process.communicate()
             self._process = None
 
+    def kill(self) -> None:
+        """Kills the process, from any thread; the worker is not used afterwards."""
+        process = self._process
+        if process is not None:
+            process.kill()
+
     def _start(self) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.fuzz.values.worker", self._framework],
@@ -216,7 +222,10 @@ class Campaign:
         self.ops = 0
 
     def run(self, first: int, count: int | None, seconds: float) -> None:
-        """Checks seeds from `first` on, until there were `count` of them or the time is over."""
+        """Checks seeds from `first` on, until there were `count` of them or the time is over.
+
+        An interrupt kills the worker processes; what was counted until then stays.
+        """
         deadline = time.monotonic() + seconds
         seeds = iter(range(first, first + count if count is not None else 1 << 62))
 
@@ -227,6 +236,7 @@ class Campaign:
                     name: stack.enter_context(contextlib.closing(self._worker(name)))
                     for name in self._schedules
                 }
+                started.extend(workers.values())
                 while time.monotonic() < deadline:
                     with self._lock:
                         seed = next(seeds, None)
@@ -237,11 +247,17 @@ class Campaign:
                         self._check(worker, seed, name, known)
                     known.unlink(missing_ok=True)
 
-        threads = [threading.Thread(target=work) for _ in range(self._jobs)]
+        started: list[Worker] = []
+        threads = [threading.Thread(target=work, daemon=True) for _ in range(self._jobs)]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        try:
+            for thread in threads:
+                thread.join()
+        except KeyboardInterrupt:
+            for worker in started:
+                worker.kill()
+            raise
 
     def _worker(self, schedules: str) -> Worker:
         return Worker(self._name, environment(self._name, schedules, self._compiler))

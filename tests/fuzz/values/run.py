@@ -42,11 +42,15 @@ def main() -> int:
         out=options.out.resolve(),
     )
     start = time.monotonic()
-    campaign.run(options.first, options.count, options.seconds)
+    interrupted = False
+    try:
+        campaign.run(options.first, options.count, options.seconds)
+    except KeyboardInterrupt:
+        interrupted = True
     print(campaign.summary())
     rate = campaign.words.total() / max(0.1, time.monotonic() - start)
     print(f"{rate:.2f} runs per second, {options.jobs} at a time", flush=True)
-    return 1 if campaign.findings else 0
+    return 1 if campaign.findings or interrupted else 0
 
 
 def _check_one(options: argparse.Namespace, names: tuple[str, ...]) -> int:
