@@ -100,16 +100,9 @@ constexpr absl::string_view kDisabledPasses[] = {
     // Replaces `x & mask` in the loop over work-items by a linear recurrence, which it is not: pads
     // and gradients of a row became zero.
     "sycl-kernel-loop-strided-code-motion",
-    // These split control flow on conditions that differ between adjacent work-items, before the
-    // work-items become lanes of vectors. The vectoriser then lost stores of 15 of 16 lanes.
-    "simple-loop-unswitch", "jump-threading", "callsite-splitting", "chr", "speculative-execution",
-    "aggressive-speculation", "gvn-hoist", "mldst-motion", "correlated-propagation",
-    "constraint-elimination",
-    // Our own LLVM has run these, or our kernels have nothing for them: no pass, no miscompilation.
-    "aggressive-instcombine", "reassociate", "sccp", "ipsccp", "bdce", "memcpyopt", "float2int",
-    "div-rem-pairs", "loop-load-elim", "loop-distribute", "dopevectorconstprop",
-    "load-store-complex-combine", "openmp-opt", "openmp-opt-cgscc", "recursive-function-memoize",
-    "libcalls-shrinkwrap", "tailcallelim"};
+    // These split loops on conditions that differ between adjacent work-items, before the work-items
+    // become lanes of vectors. The vectoriser then lost the stores of 15 of 16 lanes.
+    "simple-loop-unswitch", "jump-threading"};
 
 // The loop vectoriser (vplan-vec) aborts the process on some reductions that one work-item runs
 // alone, such as a sum over selected elements: it gets no loops. Another pass vectorises adjacent
