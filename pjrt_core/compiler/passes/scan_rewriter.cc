@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "pjrt_core/compiler/codegen/combine_order.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -141,9 +143,15 @@ absl::StatusOr<bool> ScanRewriter::RunImpl(
     changed = true;
   }
   // The rewriter adds one for each array.
+  const int64_t reserved = module->computation_count() + arrays;
   TF_RETURN_IF_ERROR(ReserveComputations(*module, arrays));
   TF_ASSIGN_OR_RETURN(const bool rewritten,
                       xla::ReduceWindowRewriter::RunImpl(module, execution_threads));
+  if (module->computation_count() > reserved) {
+    return absl::InternalError(absl::StrCat(
+        "onexpu: ReduceWindowRewriter added more computations than the ", arrays,
+        " that were reserved for it. This TensorFlow is not the one that onexpu is built for."));
+  }
   return changed || rewritten;
 }
 
