@@ -18,8 +18,6 @@ from tests.fuzz.values.framework import Runner, Unsupported
 from tests.fuzz.values.inputs import COMPLEX, DTYPES, FLOATS, short_name, values_of
 from tests.fuzz.values.program import Program, render
 
-jax.config.update("jax_enable_x64", True)
-
 # Which platform is tested; "cpu" compares the reference with itself, where there is no product.
 DEVICE = os.environ.get("VALUE_FUZZER_DEVICE", "xpu")
 # How a program is compiled and run on the device under test.

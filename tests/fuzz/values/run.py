@@ -7,6 +7,7 @@ What fails is reduced, printed, and written to `build/fuzz/values` as a script t
 from __future__ import annotations
 
 import argparse
+import os
 import pathlib
 import sys
 import time
@@ -30,6 +31,7 @@ def main() -> int:
     parser.add_argument("--program", type=int, help="prints the program of a seed, and checks it")
     parser.add_argument("--replay", type=pathlib.Path, help="checks a program (.json)")
     options = parser.parse_args()
+    os.environ["JAX_ENABLE_X64"] = "1"  # before JAX is imported
     names = ("default", "gpu") if options.schedules == "both" else (options.schedules,)
     if options.program is not None or options.replay:
         return _check_one(options, names)

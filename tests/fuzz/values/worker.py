@@ -55,6 +55,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever libraries print goes to the log
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.environ["JAX_ENABLE_X64"] = "1"  # before JAX is imported
     framework = load(sys.argv[1])
     for line in sys.stdin:
         try:
