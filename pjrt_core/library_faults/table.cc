@@ -137,7 +137,7 @@ constexpr char kDisabledPass[] =
 constexpr char kSycl[] = "SYCL runtime";
 constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
 constexpr char kLlvm[] = "LLVM";
-constexpr char kLlvmVersions[] = "22";
+constexpr char kLlvmVersions[] = "22.1.8";
 
 constexpr char kNextImplementation[] = "oneDNN's next implementation (thunks/convolution_thunk.cc)";
 constexpr char kSweep[] = "tests/jax/test_convolution_sweep.py";
@@ -148,7 +148,7 @@ constexpr Fault kFaults[] = {
     {kOneDnn, "convolution-output-width-one", kOneDnnVersions,
      "forward, one channel per group, output width 1, stride of the width above 1, stride of the "
      "height 1: brg_conv_fwd:avx512_core*",
-     "wrong results; rows are read at the wrong stride, also past the end of the source",
+     "wrong results; rows are read with the wrong stride, and past the end of the source",
      kNextImplementation, kSweep, HasWrongColumn},
     {kOneDnn, "convolution-one-channel-narrow", kOneDnnVersions,
      "forward, bf16 or s8, one channel per group, kernel width above 1 without dilation: "
@@ -186,7 +186,7 @@ constexpr Fault kFaults[] = {
      LeavesTapsUnwritten},
     {kOneDnn, "weight-gradient-bf16", kOneDnnVersions,
      "bf16 gradient of weights, few output columns or several groups: jit_bf16",
-     "wrong results; memory is read that nobody wrote",
+     "wrong results; uninitialised memory is read",
      "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
      HasWrongBf16WeightGradient},
     {kOneDnn, "data-gradient-bf16-1x1", kOneDnnVersions,
@@ -223,7 +223,7 @@ constexpr Fault kFaults[] = {
      "the thunks wait for the queue first (thunks/lapack_call.h)", kLinearAlgebra},
     {kOneMkl, "gesvd-reports-late", kOneMklVersions, "gesvd that does not converge, on a CPU",
      "the error reaches the queue's asynchronous handler, as a lost device would",
-     "a queue of its own (thunks/svd_thunk.cc)", kLinearAlgebra},
+     "a separate queue (thunks/svd_thunk.cc)", kLinearAlgebra},
     {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
      "reductions that one work-item runs, such as sums of selected values",
      "the pass vplan-vec aborts the process",
@@ -233,7 +233,7 @@ constexpr Fault kFaults[] = {
      "stores that depend on the local id, of values that came from a shuffle",
      "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results", kDisabledPass,
      "tests/jax/test_schedules.py"},
-    {kCpuDriver, "mask-taken-for-linear", kCpuDriverVersions,
+    {kCpuDriver, "mask-treated-as-linear", kCpuDriverVersions,
      "a comparison of x & mask, where x is linear in the work-item id: pads, gradients of a row",
      "the pass sycl-kernel-loop-strided-code-motion makes a recurrence of the mask: wrong results",
      kDisabledPass, "tests/jax/test_driver_passes.py"},

@@ -97,10 +97,12 @@ constexpr absl::string_view kDisabledPasses[] = {
     // may
     // read their values through sub-group operations.
     "sycl-kernel-wg-loop-bound",
-    // Replaces `x & mask` in the loop over work-items by a linear recurrence, which it is not: pads
+    // Replaces `x & mask` in the loop over work-items by a linear recurrence, although it is not
+    // linear: pads
     // and gradients of a row became zero.
     "sycl-kernel-loop-strided-code-motion",
-    // These split loops on conditions that differ between adjacent work-items, before the work-items
+    // These split loops on conditions that differ between adjacent work-items, before the
+    // work-items
     // become lanes of vectors. The vectoriser then lost the stores of 15 of 16 lanes.
     "simple-loop-unswitch", "jump-threading"};
 

@@ -63,7 +63,7 @@ def test_reference_is_a_plain_sum(seed) -> None:
     np.testing.assert_allclose((dw * w).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
 
 
-# Products of bf16 come in pairs of channels: an odd one's pair is no element of the next pixel.
+# oneDNN multiplies bf16 channels in pairs. The last of an odd number must not be paired with the next pixel.
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("channels", [1, 3, 4])
 @pytest.mark.parametrize("stride", [1, 2])

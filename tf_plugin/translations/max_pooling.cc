@@ -120,7 +120,7 @@ class MaxPoolTranslation final : public MaxPooling {
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
     const xla::PrimitiveType type = context->input_xla_type(0);
     // TensorFlow's kernels start with the lowest finite value and go on to what is above it, so
-    // they ignore NaN. What is beyond the edges never is the greatest.
+    // they ignore NaN. Padding is never the maximum.
     XlaOp x = context->Input(0);
     if (xla::primitive_util::IsFloatingPointType(type)) {
       x = xla::Select(xla::Ne(x, x), xla::MinFiniteValue(context->builder(), type), x);

@@ -135,7 +135,7 @@ llvm::Value* IndexMath::Quotient(llvm::Value* value, int64_t divisor, int64_t li
   const std::optional<Reciprocal> reciprocal =
       type_->getBitWidth() == 32 ? ReciprocalOf(divisor, limit) : std::nullopt;
   if (!reciprocal.has_value()) return Div(value, divisor);
-  // The keys hold what the limit decides: a reciprocal for a lower limit is not exact for this one.
+  // The keys include what depends on the limit: a reciprocal for a lower limit is not exact for this one.
   const Key product_key{Operation::kProduct, value,
                         llvm::ConstantInt::get(type_, reciprocal->multiplier)};
   llvm::Value* product = Find(product_key);

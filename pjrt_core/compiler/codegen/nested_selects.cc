@@ -11,7 +11,7 @@ namespace {
 using llvm::SelectInst;
 using llvm::Value;
 
-// `condition`, in which a direct comparison of `select` becomes one of `arm`: it is asked only if
+// `condition`, in which a direct comparison of `select` becomes one of `arm`: it is evaluated only if
 // `select` yields `arm`. Comparisons of the same operands fold into one later.
 Value* ForArm(Value* condition, SelectInst* select, Value* arm, llvm::IRBuilder<>& b) {
   auto* compare = llvm::dyn_cast<llvm::FCmpInst>(condition);
@@ -21,7 +21,7 @@ Value* ForArm(Value* condition, SelectInst* select, Value* arm, llvm::IRBuilder<
                       replaced(compare->getOperand(1)));
 }
 
-// The replacement of `outer`, whose arm `inner` is taken if its condition is `inner_if`; null if
+// The replacement of `outer`, whose arm `inner` is selected if its condition is `inner_if`; null if
 // they share no operand.
 Value* Merge(SelectInst& outer, bool inner_if) {
   auto* inner = llvm::dyn_cast<SelectInst>(inner_if ? outer.getTrueValue() : outer.getFalseValue());

@@ -23,7 +23,7 @@ namespace {
 using xla::HloComputation;
 using xla::HloInstruction;
 
-// The dimension along which `reduce_window` is a forward scan; nothing if it is none.
+// The dimension along which `reduce_window` is a forward scan; nullopt if it is not one.
 std::optional<int64_t> ForwardScanDimension(const xla::HloReduceWindowInstruction& reduce_window) {
   const xla::Shape& shape = reduce_window.inputs().front()->shape();
   std::optional<int64_t> scanned;
@@ -122,7 +122,7 @@ absl::Status ReserveComputations(xla::HloModule& module, int64_t number) {
   for (HloComputation* computation : added) {
     TF_RETURN_IF_ERROR(module.RemoveEmbeddedComputation(computation));
   }
-  module.CleanupComputations();  // until then they keep their places in the list
+  module.CleanupComputations();  // until then they stay in the list
   return absl::OkStatus();
 }
 

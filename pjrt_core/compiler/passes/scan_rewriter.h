@@ -1,14 +1,15 @@
 // Splits long scans (reduce-windows over all elements before each element) into blocks.
 //
 // xla::ReduceWindowRewriter scans blocks of a fixed length, and combines each result with the scan
-// of what the blocks before it yield. Two properties of it (TensorFlow 2.21's) are corrected here:
+// over the totals of the blocks before it. Two properties of it (TensorFlow 2.21's) are corrected
+// here:
 // - It combines a forward scan with the later elements as the left argument, which is wrong for
 //   reducers that are not symmetric. Such a scan becomes a reverse scan over reversed operands with
 //   the reducer's arguments exchanged, which the rewriter combines in order.
 // - It adds computations for scans of several arrays while it iterates over the module's list of
 //   computations, so the list must not be reallocated.
 //
-// Leaves a scan over the blocks, so it runs to a fixed point. Thread-compatible, as every pass.
+// Leaves a scan over the blocks, so run it to a fixed point. Thread-compatible, like every pass.
 #ifndef PJRT_CORE_COMPILER_PASSES_SCAN_REWRITER_H_
 #define PJRT_CORE_COMPILER_PASSES_SCAN_REWRITER_H_
 

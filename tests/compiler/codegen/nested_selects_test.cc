@@ -58,7 +58,7 @@ uint64_t Evaluate(llvm::Function& function, float x, float y) {
   EXPECT_NE(result, nullptr) << function.getName().str();
   const llvm::APFloat value = result == nullptr ? llvm::APFloat(0.0f) : result->getValueAPF();
   clone->eraseFromParent();
-  // Which NaN it is is nobody's business.
+  // NaN payloads are not compared.
   return value.isNaN() ? ~uint64_t{0} : value.bitcastToAPInt().getZExtValue();
 }
 
