@@ -6,6 +6,7 @@ import collections
 import dataclasses
 import random
 
+from tests.fuzz.values import growth
 from tests.fuzz.values.jax_framework import MODES, namespace
 from tests.fuzz.values.jax_programs import (
     contractions,
@@ -16,8 +17,8 @@ from tests.fuzz.values.jax_programs import (
     reductions,
     shapes,
 )
-from tests.fuzz.values.jax_programs.builder import Builder, Rejected
-from tests.fuzz.values.program import Program, uses, walk, without_dead_code
+from tests.fuzz.values.jax_programs.builder import Builder
+from tests.fuzz.values.program import Program, walk, without_dead_code
 
 _FAMILIES = {
     elementwise: 36,
@@ -28,13 +29,8 @@ _FAMILIES = {
     control_flow: 9,
     idioms: 5,
 }
-_WEIGHTS = {
-    op: weight * share / sum(family.FAMILY.values())
-    for family, share in _FAMILIES.items()
-    for op, weight in family.FAMILY.items()
-}
+_WEIGHTS = growth.weights_of(_FAMILIES)
 _SMALL, _LARGE = 20_000, 1_000_000
-MOST_OUTPUTS = 8
 
 
 def generate(seed: int) -> Program:
@@ -52,29 +48,15 @@ def generate(seed: int) -> Program:
 
 
 def grow(b: Builder, count: int) -> None:
-    """Adds about that many statements to the innermost scope."""
-    limit = b.count + count
-    ops, weights = list(_WEIGHTS), list(_WEIGHTS.values())
-    for _ in range(4 * count + 4):
-        if b.count >= limit:
-            return
-        try:
-            b.rng.choices(ops, weights)[0](b)
-        except Rejected:
-            continue
+    """Adds about `count` statements to the innermost scope."""
+    growth.grow(b, count, _WEIGHTS)
 
 
 def _finish(b: Builder, seed: int) -> Program:
-    statements = tuple(b.statements)
-    used = collections.Counter(name for one in statements for name in uses(one))
-    leaves = [one.name for one in statements if not used[one.name]]
-    others = [one.name for one in statements if used[one.name]]
-    if len(leaves) > MOST_OUTPUTS:
-        leaves = sorted(b.rng.sample(leaves, MOST_OUTPUTS), key=leaves.index)
-    extra = b.rng.sample(others, min(len(others), b.rng.choice((0, 0, 1, 2))))
+    outputs = growth.draw_outputs(b)
     mode = b.rng.choices(MODES, (70, 10, 6, 14))[0]
     program = without_dead_code(
-        Program("jax", tuple(b.inputs), statements, tuple(leaves + extra), mode, seed)
+        Program("jax", tuple(b.inputs), tuple(b.statements), outputs, mode, seed)
     )
     if mode == "donate":
         inputs = tuple(

@@ -7,7 +7,8 @@ import random
 
 import tensorflow as tf
 
-from tests.fuzz.values.program import Program, uses, walk, without_dead_code
+from tests.fuzz.values import growth
+from tests.fuzz.values.program import Program, walk, without_dead_code
 from tests.fuzz.values.tensorflow_framework import namespace
 from tests.fuzz.values.tensorflow_programs import (
     contractions,
@@ -18,7 +19,7 @@ from tests.fuzz.values.tensorflow_programs import (
     reductions,
     shapes,
 )
-from tests.fuzz.values.tensorflow_programs.builder import Builder, Rejected
+from tests.fuzz.values.tensorflow_programs.builder import Builder
 
 _FAMILIES = {
     elementwise: 34,
@@ -28,13 +29,8 @@ _FAMILIES = {
     contractions: 8,
     control_flow: 10,
 }
-_WEIGHTS = {
-    op: weight * share / sum(family.FAMILY.values())
-    for family, share in _FAMILIES.items()
-    for op, weight in family.FAMILY.items()
-}
+_WEIGHTS = growth.weights_of(_FAMILIES)
 _SMALL, _LARGE = 12_000, 300_000
-MOST_OUTPUTS = 8
 
 
 def generate(seed: int) -> Program:
@@ -59,30 +55,16 @@ def generate(seed: int) -> Program:
 
 
 def grow(b: Builder, count: int) -> None:
-    """Adds about that many statements to the innermost scope."""
-    limit = b.count + count
-    ops, weights = list(_WEIGHTS), list(_WEIGHTS.values())
-    for _ in range(4 * count + 4):
-        if b.count >= limit:
-            return
-        try:
-            b.rng.choices(ops, weights)[0](b)
-        except Rejected:
-            continue
+    """Adds about `count` statements to the innermost scope."""
+    growth.grow(b, count, _WEIGHTS)
 
 
 def _finish(b: Builder, seed: int) -> Program:
-    statements = tuple(b.statements)
-    used = collections.Counter(name for one in statements for name in uses(one))
-    leaves = [one.name for one in statements if not used[one.name]]
-    others = [one.name for one in statements if used[one.name]]
-    if len(leaves) > MOST_OUTPUTS:
-        leaves = sorted(b.rng.sample(leaves, MOST_OUTPUTS), key=leaves.index)
-    extra = b.rng.sample(others, min(len(others), b.rng.choice((0, 0, 1, 2))))
-    if not leaves:  # no op fitted the inputs
-        leaves = [one.name for one in b.inputs]
+    outputs = growth.draw_outputs(b)
+    if not b.statements:  # no op fitted the inputs
+        outputs = tuple(one.name for one in b.inputs)
     return without_dead_code(
-        Program("tensorflow", tuple(b.inputs), statements, tuple(leaves + extra), "all", seed)
+        Program("tensorflow", tuple(b.inputs), tuple(b.statements), outputs, "all", seed)
     )
 
 
