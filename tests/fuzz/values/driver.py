@@ -309,9 +309,7 @@ class Campaign:
         return worker.ask(request)["status"] in ("died", "hang", "memory")
 
     def _loaded(self) -> Framework:
-        # The parent generates and prints; it never opens a device.
         if self._framework is None:
-            os.environ.setdefault("JAX_PLATFORMS", "cpu")
             self._framework = load(self._name)
         return self._framework
 

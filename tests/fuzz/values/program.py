@@ -91,10 +91,11 @@ class Statement:
     noise : str
         Where rounding may differ between correct implementations, see `compare.py`:
         "none" (data movement, integers), "round" (a correctly rounded result, so a result with few
-        significant bits is exact), "approximate" (any result may be off by ulps), "operands" (the
-        rounding error is relative to the operands, and there is none on small integers: sums and
-        products of matrices), "transform" (the same, but inexact on any operand: Fourier
-        transforms, factorisations, normalisations).
+        significant bits is exact), "approximate" (any result may be off by ulps), "terms" (the
+        same, but by ulps of 4: larger terms of its formula cancel), "operands" (the rounding error
+        is relative to the operands, and there is none on small integers: sums and products of
+        matrices), "transform" (the same, but inexact on any operand: Fourier transforms,
+        factorisations, normalisations).
     functions : tuple of Function
         Local functions that the source uses, defined just before it.
     """
@@ -287,6 +288,9 @@ def render_body(
                 source = substitute(
                     source, {name: f"perturb({name}, {next(sites)}, {always})" for name in names}
                 )
-            always = one.noise == "approximate"
-            source = f"perturb({source}, {next(sites)}, {always})"
+            always = one.noise in ("approximate", "terms")
+            if one.noise == "terms":
+                source = f"perturb({source} + 4, {next(sites)}, {always}) - 4"
+            else:
+                source = f"perturb({source}, {next(sites)}, {always})"
         lines.append(f"{indent}{one.name} = {source}")

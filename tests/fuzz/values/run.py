@@ -31,7 +31,9 @@ def main() -> int:
     parser.add_argument("--program", type=int, help="prints the program of a seed, and checks it")
     parser.add_argument("--replay", type=pathlib.Path, help="checks a program (.json)")
     options = parser.parse_args()
-    os.environ["JAX_ENABLE_X64"] = "1"  # before JAX is imported
+    # Before JAX is imported; this process generates and prints, and never opens a device.
+    os.environ["JAX_ENABLE_X64"] = "1"
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     names = ("default", "gpu") if options.schedules == "both" else (options.schedules,)
     if options.program is not None or options.replay:
         return _check_one(options, names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.fuzz.values.builder import noise_of
 from tests.fuzz.values.inputs import COMPLEX, FLOATS, INTEGERS
 from tests.fuzz.values.jax_programs.builder import REAL_FLOATS, Builder, Rejected, Value, width
 
@@ -108,7 +109,8 @@ def unary(b: Builder) -> None:
     elif value.dtype not in REAL_FLOATS:
         b.emit(f"{{0}}.astype({b.choice(('f32', 'bf16', 'f16'))})", value, op="convert_f8")
     elif b.chance(0.08):
-        b.emit(b.choice(_UNGUARDED), value, op="unguarded", noise="approximate", special=True,
+        source = b.choice(_UNGUARDED)
+        b.emit(source, value, op="unguarded", noise=noise_of(source, value.dtype), special=True,
                magnitude=16.0)  # fmt: skip
     elif b.chance(0.35):
         b.emit(b.choice(_EXACT_UNARY), value, op="exact_unary", noise="none")
@@ -120,7 +122,8 @@ def unary(b: Builder) -> None:
         source = b.choice(list(_UNARY))
         if source in _GUARDS:
             value = b.emit(_GUARDS[source], value, op="guard", magnitude=value.magnitude + 1)
-        b.emit(source, value, op="unary", noise="approximate", magnitude=_UNARY[source])
+        b.emit(source, value, op="unary", noise=noise_of(source, value.dtype),
+               magnitude=_UNARY[source])  # fmt: skip
 
 
 def operand_for(b: Builder, value: Value) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.fuzz.values.builder import noise_of
 from tests.fuzz.values.inputs import COMPLEX, INTEGERS, SIGNED, UNSIGNED
 from tests.fuzz.values.tensorflow_programs.builder import REAL_FLOATS, Builder, Rejected, Value
 
@@ -77,7 +78,8 @@ def unary(b: Builder) -> None:
     elif b.chance(0.3):
         b.emit(b.choice(_ROUNDED), value, op="rounded_unary")
     else:
-        b.emit(b.choice(_APPROXIMATE), value, op="unary", noise="approximate")
+        source = b.choice(_APPROXIMATE)
+        b.emit(source, value, op="unary", noise=noise_of(source, value.dtype))
 
 
 def operand_for(b: Builder, value: Value) -> Value:
