@@ -17,6 +17,9 @@ namespace onexpu::c_api {
 namespace {
 
 constexpr absl::string_view kNumCpuDevicesOption = "num_cpu_devices";
+// JAX passes both if jax.distributed.initialize was called before.
+constexpr absl::string_view kNumNodesOption = "num_nodes";
+constexpr absl::string_view kNodeIdOption = "node_id";
 
 // Who called: the framework whose library the return address lies in.
 Origin OriginOfCaller(const void* return_address) {
@@ -33,8 +36,21 @@ Origin OriginOfCaller(const void* return_address) {
   return Origin::kUnknown;
 }
 
+// A client is the only one of its program. The error has to come here: a later one would be an
+// error of a program that already runs on part of its devices.
+absl::Status RequireOneProcess(absl::Span<const PJRT_NamedValue> options) {
+  const int64_t num_nodes = FindInteger(options, kNumNodesOption).value_or(1);
+  if (num_nodes == 1) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: programs of several processes are not supported: num_nodes is ", num_nodes,
+      " (node_id ", FindInteger(options, kNodeIdOption).value_or(0),
+      "). Call jax.distributed.initialize with num_processes=1, or do not call it; one process "
+      "can use all devices of this machine."));
+}
+
 absl::Status CreateUnknown(PJRT_Client_Create_Args& args) {
   const absl::Span<const PJRT_NamedValue> values(args.create_options, args.num_options);
+  ONEXPU_RETURN_IF_ERROR(RequireOneProcess(values));
   ONEXPU_ASSIGN_OR_RETURN(
       std::unique_ptr<PJRT_Client> client,
       PJRT_Client::Create(Origin::kUnknown,
@@ -74,6 +90,12 @@ absl::Status ProcessIndex(PJRT_Client_ProcessIndex_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.client, "client"));
   args.process_index = 0;
   return absl::OkStatus();
+}
+
+// The states of all processes of the program, of which this is the only one. jaxlib aborts the
+// process on an error.
+absl::Status UpdateGlobalProcessInfo(PJRT_Client_UpdateGlobalProcessInfo_Args& args) {
+  return Require(args, args.client, "client");
 }
 
 absl::Status TopologyDescription(PJRT_Client_TopologyDescription_Args& args) {
@@ -188,6 +210,7 @@ void PJRT_Client::BindApi(PJRT_Api* api) {
   api->PJRT_Client_PlatformName = Entry<PlatformName>::Call;
   api->PJRT_Client_PlatformVersion = Entry<PlatformVersion>::Call;
   api->PJRT_Client_ProcessIndex = Entry<ProcessIndex>::Call;
+  api->PJRT_Client_UpdateGlobalProcessInfo = Entry<UpdateGlobalProcessInfo>::Call;
   api->PJRT_Client_TopologyDescription = Entry<TopologyDescription>::Call;
   api->PJRT_Client_Devices = Entry<Devices>::Call;
   api->PJRT_Client_AddressableDevices = Entry<AddressableDevices>::Call;

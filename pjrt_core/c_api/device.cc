@@ -63,6 +63,21 @@ absl::Status MemoryStats(PJRT_Device_MemoryStats_Args& args) {
   return absl::OkStatus();
 }
 
+// Tracking events name other libraries' work in the profile of a TPU. None is a valid answer;
+// XLA's client of the C API aborts the process on an error.
+absl::Status CreateAsyncTrackingEvent(PJRT_Device_CreateAsyncTrackingEvent_Args& args) {
+  ONEXPU_RETURN_IF_ERROR(Require(args, args.device, "device"));
+  args.event = nullptr;
+  return absl::OkStatus();
+}
+
+absl::Status DestroyAsyncTrackingEvent(PJRT_AsyncTrackingEvent_Destroy_Args& args) {
+  if (args.event == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "onexpu: PJRT_AsyncTrackingEvent_Destroy: the event is not one of this plugin's, which "
+      "creates none");
+}
+
 }  // namespace
 }  // namespace onexpu::c_api
 
@@ -82,4 +97,6 @@ void PJRT_Device::BindApi(PJRT_Api* api) {
   api->PJRT_Device_AddressableMemories = Entry<AddressableMemories>::Call;
   api->PJRT_Device_DefaultMemory = Entry<DefaultMemory>::Call;
   api->PJRT_Device_MemoryStats = Entry<MemoryStats>::Call;
+  api->PJRT_Device_CreateAsyncTrackingEvent = Entry<CreateAsyncTrackingEvent>::Call;
+  api->PJRT_AsyncTrackingEvent_Destroy = Entry<DestroyAsyncTrackingEvent>::Call;
 }

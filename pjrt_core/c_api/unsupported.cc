@@ -16,9 +16,13 @@ PJRT_Error* Unsupported(Args*) {
 
 }  // namespace
 
+// XLA's client of the C API (pjrt_c_api_client.cc), which jaxlib and TensorFlow use, aborts the
+// process on an error of some entries. None of those may be bound here, unless the client can reach
+// it only through an entry whose error it returns to its caller.
 void BindUnsupported(PJRT_Api* api) {
-  // Streams of chunks belong to host send and receive callbacks, which the compiler refuses: JAX
-  // and TensorFlow use FFI calls instead. Only Destroy could ever be called, with null.
+  // Streams of chunks belong to host send and receive callbacks, which
+  // PJRT_LoadedExecutable_Execute rejects: JAX and TensorFlow use FFI calls instead. No stream
+  // exists that could be passed.
   api->PJRT_CopyToDeviceStream_Destroy = Unsupported;
   api->PJRT_CopyToDeviceStream_AddChunk = Unsupported;
   api->PJRT_CopyToDeviceStream_TotalBytes = Unsupported;
@@ -30,9 +34,6 @@ void BindUnsupported(PJRT_Api* api) {
   api->PJRT_Client_DmaMap = Unsupported;
   api->PJRT_Client_DmaUnmap = Unsupported;
 
-  // One process; there are no others to be told about.
-  api->PJRT_Client_UpdateGlobalProcessInfo = Unsupported;
-
   // Buffers whose memory is chosen after they exist. onexpu_launch's result aliases serve the same
   // purpose.
   api->PJRT_Client_CreateAliasBuffer = Unsupported;
@@ -42,12 +43,8 @@ void BindUnsupported(PJRT_Api* api) {
   // Failing an execution that has been enqueued, from outside.
   api->PJRT_Device_PoisonExecution = Unsupported;
 
-  // Names for the work of others in the profile of a TPU.
-  api->PJRT_Device_CreateAsyncTrackingEvent = Unsupported;
-  api->PJRT_AsyncTrackingEvent_Destroy = Unsupported;
-
   // Filling a buffer in pieces. JAX and TensorFlow send whole arrays through
-  // PJRT_Client_BufferFromHostBuffer.
+  // PJRT_Client_BufferFromHostBuffer. Without the first of these, no transfer manager exists.
   api->PJRT_Client_CreateBuffersForAsyncHostToDevice = Unsupported;
   api->PJRT_AsyncHostToDeviceTransferManager_Destroy = Unsupported;
   api->PJRT_AsyncHostToDeviceTransferManager_TransferData = Unsupported;

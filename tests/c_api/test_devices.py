@@ -25,6 +25,55 @@ def test_the_platform_is_xpu(api: Api, client: Client) -> None:
     assert api.call("PJRT_Client_ProcessIndex", client=client.handle).process_index == 0
 
 
+def _named_values(**values: int) -> tuple[ctypes.Array, list[ctypes.Array]]:
+    """Options of a client, and the memory of their names."""
+    struct = HEADER.structs["PJRT_NamedValue"]
+    names = [ctypes.create_string_buffer(name.encode()) for name in values]
+    array = (struct * len(values))()
+    for option, name, value in zip(array, names, values.values()):
+        option.struct_size = ctypes.sizeof(struct)
+        option.name, option.name_size = ctypes.addressof(name), len(name.value)
+        option.type, option.value_size = CONSTANTS["PJRT_NamedValue_kInt64"], 1
+        option.int64_value = value
+    return array, names
+
+
+@pytest.mark.parametrize("node", [0, 1])
+def test_a_program_of_several_processes_is_rejected(api: Api, node: int) -> None:
+    options, _names = _named_values(node_id=node, num_nodes=2)
+    with pytest.raises(PjrtError, match="num_nodes is 2.*num_processes=1") as error:
+        api.call(
+            "PJRT_Client_Create", create_options=ctypes.addressof(options), num_options=len(options)
+        )
+    assert error.value.code == CONSTANTS["PJRT_Error_Code_UNIMPLEMENTED"]
+
+
+def test_a_program_of_one_process_hears_of_its_state(api: Api) -> None:
+    options, _names = _named_values(node_id=0, num_nodes=1)
+    created = api.call(
+        "PJRT_Client_Create", create_options=ctypes.addressof(options), num_options=len(options)
+    )
+    process = HEADER.structs["PJRT_ProcessInfo"]()
+    process.struct_size = ctypes.sizeof(process)
+    process.state = CONSTANTS["PJRT_ProcessState_kConnected"]
+    for count in (0, 1):
+        api.call(
+            "PJRT_Client_UpdateGlobalProcessInfo",
+            client=created.client,
+            process_infos=ctypes.addressof(process),
+            num_process_infos=count,
+        )
+    api.call("PJRT_Client_Destroy", client=created.client)
+
+
+def test_there_are_no_tracking_events(api: Api, client: Client) -> None:
+    args = api.call("PJRT_Device_CreateAsyncTrackingEvent", device=client.device, event=1)
+    assert args.event is None
+    api.call("PJRT_AsyncTrackingEvent_Destroy", event=args.event)
+    with pytest.raises(PjrtError, match="creates none"):
+        api.call("PJRT_AsyncTrackingEvent_Destroy", event=1)
+
+
 def test_two_clients_share_the_core_but_not_their_handles(api: Api, client: Client) -> None:
     other = Client(api)
     assert len(other.devices) == len(client.devices)

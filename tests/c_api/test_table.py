@@ -16,14 +16,71 @@ UNSUPPORTED = [
 ] + [
     "PJRT_Client_DmaMap",
     "PJRT_Client_DmaUnmap",
-    "PJRT_Client_UpdateGlobalProcessInfo",
     "PJRT_Client_CreateAliasBuffer",
     "PJRT_Client_FulfillAliasBuffer",
     "PJRT_Client_CreateBuffersForAsyncHostToDevice",
     "PJRT_Buffer_DonateWithControlDependency",
     "PJRT_Device_PoisonExecution",
-    "PJRT_Device_CreateAsyncTrackingEvent",
+]
+# XLA's client of the C API, which jaxlib and TensorFlow use, aborts the process on an error of
+# these entries, and reaches them without another entry's success.
+FATAL_ON_ERROR = [
     "PJRT_AsyncTrackingEvent_Destroy",
+    "PJRT_Buffer_DecreaseExternalReferenceCount",
+    "PJRT_Buffer_Delete",
+    "PJRT_Buffer_Destroy",
+    "PJRT_Buffer_Device",
+    "PJRT_Buffer_Dimensions",
+    "PJRT_Buffer_DynamicDimensionIndices",
+    "PJRT_Buffer_ElementType",
+    "PJRT_Buffer_IsDeleted",
+    "PJRT_Buffer_IsOnCpu",
+    "PJRT_Buffer_Memory",
+    "PJRT_Buffer_ReadyEvent",
+    "PJRT_Client_AddressableDevices",
+    "PJRT_Client_AddressableMemories",
+    "PJRT_Client_Destroy",
+    "PJRT_Client_Devices",
+    "PJRT_Client_PlatformName",
+    "PJRT_Client_PlatformVersion",
+    "PJRT_Client_ProcessIndex",
+    "PJRT_Client_UpdateGlobalProcessInfo",
+    "PJRT_DeviceDescription_Attributes",
+    "PJRT_DeviceDescription_DebugString",
+    "PJRT_DeviceDescription_Id",
+    "PJRT_DeviceDescription_Kind",
+    "PJRT_DeviceDescription_ProcessIndex",
+    "PJRT_DeviceDescription_ToString",
+    "PJRT_Device_AddressableMemories",
+    "PJRT_Device_CreateAsyncTrackingEvent",
+    "PJRT_Device_GetDescription",
+    "PJRT_Device_IsAddressable",
+    "PJRT_Device_LocalHardwareId",
+    "PJRT_Event_Destroy",
+    "PJRT_ExecuteContext_Destroy",
+    "PJRT_Executable_Destroy",
+    "PJRT_Executable_Name",
+    "PJRT_Executable_NumPartitions",
+    "PJRT_Executable_NumReplicas",
+    "PJRT_Executable_SizeOfGeneratedCodeInBytes",
+    "PJRT_LoadedExecutable_AddressableDevices",
+    "PJRT_LoadedExecutable_Delete",
+    "PJRT_LoadedExecutable_Destroy",
+    "PJRT_LoadedExecutable_GetDeviceAssignment",
+    "PJRT_LoadedExecutable_GetExecutable",
+    "PJRT_LoadedExecutable_IsDeleted",
+    "PJRT_Memory_AddressableByDevices",
+    "PJRT_Memory_DebugString",
+    "PJRT_Memory_Id",
+    "PJRT_Memory_Kind",
+    "PJRT_Memory_Kind_Id",
+    "PJRT_Memory_ToString",
+    "PJRT_Plugin_Attributes",
+    "PJRT_TopologyDescription_Attributes",
+    "PJRT_TopologyDescription_Destroy",
+    "PJRT_TopologyDescription_GetDeviceDescriptions",
+    "PJRT_TopologyDescription_PlatformName",
+    "PJRT_TopologyDescription_PlatformVersion",
 ]
 # Void functions, and those whose null handle or empty struct means something.
 NO_NULL_HANDLE = {
@@ -49,6 +106,16 @@ def test_an_unsupported_entry_says_its_name(api: Api, function: str) -> None:
     with pytest.raises(PjrtError, match=rf"\b{function}\b") as error:
         api.call(function)
     assert error.value.code == CONSTANTS["PJRT_Error_Code_UNIMPLEMENTED"]
+
+
+@pytest.mark.parametrize("function", FATAL_ON_ERROR)
+def test_an_entry_that_callers_abort_on_is_supported(api: Api, function: str) -> None:
+    """With null handles, each succeeds or names the null one; none is UNIMPLEMENTED."""
+    assert function in HEADER.functions
+    try:
+        api.call(function)
+    except PjrtError as error:
+        assert error.code == CONSTANTS["PJRT_Error_Code_INVALID_ARGUMENT"]
 
 
 @pytest.mark.parametrize(
