@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def test_programs_of_eight_devices() -> None:
     """Everything in several_devices/, whose files are not collected by themselves."""
-    files = [f"tests/jax/several_devices/{name}.py" for name in ("collectives", "programs")]
+    files = [f"tests/jax/several_devices/{name}.py" for name in ("collectives", "narrow_floats", "programs")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
         cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "xpu,cpu", "JAX_NUM_CPU_DEVICES": "8"},

@@ -1,5 +1,6 @@
 #include "pjrt_core/compiler/frontend/mlir_module.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/frontend/bytecode_types.h"
 #include "pjrt_core/compiler/frontend/call_graph.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/builder/xla_computation.h"
@@ -104,7 +106,6 @@ std::string MlirModuleToString(mlir::ModuleOp module, bool show_debug_info);
 namespace onexpu::compiler {
 namespace {
 
-constexpr absl::string_view kBytecodeMagic = "ML\xefR";
 // MLIR's parser calls itself for what is nested. The deepest that is known has two dozen.
 constexpr int kDeepestNesting = 500;
 
@@ -144,6 +145,8 @@ absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
           "becomes, has none; compute with integers, and scale them in the program");
     }
   }
+  const std::optional<std::string> spelled_out = SpellOutTypes(code);
+  if (spelled_out.has_value()) code = *spelled_out;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = xla::ParseMlirModuleString(code, context);
   if (!module.ok()) return InvalidModule(module.status());
