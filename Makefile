@@ -59,7 +59,7 @@ fuzz-values: setup-tests
 	$(VENV_PYTHON) -m tests.fuzz.values.run --framework tensorflow --schedules both --jobs 2 --first $(FUZZ_FIRST) --seconds $(FUZZ_SECONDS)
 
 sweep-convolutions: setup-tests
-	$(VENV_PYTHON) -m tests.conformance.convolution_sweep $(SWEEP)
+	$(VENV_PYTHON) -m tests.convolutions.sweep $(SWEEP)
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run

@@ -204,8 +204,8 @@ def _known_faults() -> list[Finding]:
         Finding(
             "Known faults",
             fault["name"],
-            f"{fault['library']} {fault['versions']}. If: {fault['form']}. Then: {fault['symptom']}. "
-            f"Way around: {fault['way_around']}.",
+            f"{fault['library']} {fault['versions']}. If: {fault['trigger']}. Then: {fault['symptom']}. "
+            f"Workaround: {fault['workaround']}.",
         )
         for fault in _native.library_faults()
     ]

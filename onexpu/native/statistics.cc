@@ -123,9 +123,9 @@ py::list ListLibraryFaults() {
       fault["library"] = entry.library;
       fault["name"] = entry.name;
       fault["versions"] = entry.versions;
-      fault["form"] = entry.form;
+      fault["trigger"] = entry.trigger;
       fault["symptom"] = entry.symptom;
-      fault["way_around"] = entry.way_around;
+      fault["workaround"] = entry.workaround;
       fault["test"] = entry.test;
       list.append(fault);
     }

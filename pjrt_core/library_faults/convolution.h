@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "pjrt_core/library_faults/operand_type.h"
+
 namespace onexpu::library_faults {
 
 enum class ConvolutionKind { kForward, kBackwardData, kBackwardWeights };
-// Of the operands. kOther: a type for which no fault is known.
-enum class OperandType { kF32, kBf16, kF16, kS8, kOther };
 
 // One spatial dimension. Sizes are in elements.
 struct WindowDimension {

@@ -69,6 +69,15 @@ bool HasWrongSingleColumn(std::string_view implementation, const Convolution& co
   return d.destination == 1 && d.kernel > 1 && d.stride >= d.kernel && d.dilation == 1;
 }
 
+// All of the random forms that match were wrong, at any channels.
+bool HasWrongSingleColumnInTiles(std::string_view implementation, const Convolution& convolution) {
+  if (!IsForward(convolution) || !Uses(implementation, "brg_conv_fwd:avx10_1_512_amx")) {
+    return false;
+  }
+  const WindowDimension& d = convolution.window.back();
+  return d.destination == 1 && d.kernel > 1 && d.stride > 1;
+}
+
 bool LacksPaddingKernel(std::string_view implementation, const Convolution& convolution) {
   return IsForward(convolution) && Uses(implementation, "brg_conv_fwd:") &&
          HasPaddingOnlyPosition(convolution.window.back());
@@ -116,6 +125,12 @@ bool HasWrongBf16DataGradient(std::string_view implementation, const Convolution
           convolution.destination_channels_per_group % kVector != 0);
 }
 
+// Slices of the source that no window reads are not written. In two dimensions they are.
+bool LeavesUnreadSlicesUnwritten(std::string_view implementation, const Convolution& convolution) {
+  return convolution.kind == ConvolutionKind::kBackwardData && convolution.window.size() >= 3 &&
+         Uses(implementation, "jit:avx10_1_512_amx");
+}
+
 // A random search found none with full vectors.
 bool HasWrongSampledGradient(std::string_view implementation, const Convolution& convolution) {
   constexpr int64_t kVector = 8;
@@ -124,6 +139,15 @@ bool HasWrongSampledGradient(std::string_view implementation, const Convolution&
          convolution.source_channels_per_group % kVector != 0 &&
          std::any_of(convolution.window.begin(), convolution.window.end(),
                      [](const WindowDimension& d) { return d.stride > 1; });
+}
+
+// The copy of the right-hand side leaves rows unwritten where k does not fill a tile of 64. Only
+// products with m > 16, n > 32 and k > 64 were wrong on two cores, but blocks depend on the cores.
+bool ReadsUnwrittenTileRows(std::string_view implementation, const Matmul& matmul) {
+  constexpr int64_t kTile = 64;
+  return matmul.type == OperandType::kS8 && matmul.is_rhs_row_major && matmul.k > kTile &&
+         matmul.k % kTile != 0 && Uses(implementation, "brg_matmul:") &&
+         implementation.find("amx") != std::string_view::npos;
 }
 
 constexpr char kOneDnn[] = "oneDNN";
@@ -140,7 +164,8 @@ constexpr char kLlvm[] = "LLVM";
 constexpr char kLlvmVersions[] = "22.1.8";
 
 constexpr char kNextImplementation[] = "oneDNN's next implementation (thunks/convolution_thunk.cc)";
-constexpr char kSweep[] = "tests/jax/test_convolution_sweep.py";
+constexpr char kNextProduct[] = "oneDNN's next implementation (thunks/gemm_thunk.cc)";
+constexpr char kSweep[] = "tests/convolutions/test_sweep.py";
 constexpr char kLibraryCalls[] = "tests/jax/test_library_calls.py";
 constexpr char kLinearAlgebra[] = "tests/jax/test_linear_algebra.py";
 
@@ -165,6 +190,11 @@ constexpr Fault kFaults[] = {
      "a "
      "patch embedding: brg_conv_fwd:avx512_core_bf16, brg_conv_fwd:avx512_core_vnni",
      "wrong results", kNextImplementation, kSweep, HasWrongSingleColumn},
+    {kOneDnn, "convolution-output-width-one-amx", kOneDnnVersions,
+     "forward, bf16 or s8, output width 1, stride of the width above 1, kernel width above 1: "
+     "brg_conv_fwd:avx10_1_512_amx",
+     "wrong results in every row but the first", kNextImplementation, kSweep,
+     HasWrongSingleColumnInTiles},
     {kOneDnn, "convolution-padding-only-output", kOneDnnVersions,
      "forward, some output column sees only padding: brg_conv_fwd of every instruction set",
      "SIGSEGV in perform_outwork, which calls a kernel that was not made; s8: -1 instead of 0",
@@ -194,6 +224,11 @@ constexpr Fault kFaults[] = {
      "the gradient is multiplied by itself",
      "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
      HasWrongBf16DataGradient},
+    {kOneDnn, "data-gradient-bf16-amx-3d", kOneDnnVersions,
+     "bf16 gradient of data, three spatial dimensions, a depth that no window reads: "
+     "jit:avx10_1_512_amx",
+     "elements of that depth are not written", kNextImplementation, kSweep,
+     LeavesUnreadSlicesUnwritten},
     {kOneDnn, "odd-channels-bf16", kOneDnnVersions,
      "forward, bf16, an odd number of channels per group, not depthwise: every implementation but "
      "the reference",
@@ -209,6 +244,10 @@ constexpr Fault kFaults[] = {
     {kOneDnn, "convolution-scratchpad-of-terabytes", kOneDnnVersions,
      "kernels of a thousand rows with AVX-512", "a scratchpad of terabytes", kNextImplementation,
      kLibraryCalls},
+    {kOneDnn, "matmul-s8-amx-tail", kOneDnnVersions,
+     "s8, row-major right-hand side, k above 64 and not a multiple of 64: brg_matmul:*_amx",
+     "wrong results: elements of the scratchpad are read that were never written", kNextProduct,
+     "tests/jax/test_integer_products.py", nullptr, ReadsUnwrittenTileRows},
     {kOneDnn, "matmul-strides-of-one-element", kOneDnnVersions,
      "a matmul with a dimension of one element",
      "the format is guessed from a stride that is never used: wrong results",
@@ -270,19 +309,31 @@ constexpr Fault kFaults[] = {
      "tests/compiler/codegen/kernel_codegen_test.cc"},
 };
 
+template <typename Operation>
+const Fault* Find(const Version& version,
+                  bool (*Fault::*matches)(std::string_view, const Operation&),
+                  std::string_view implementation, const Operation& operation) {
+  const Version unknown;
+  for (const Fault& fault : kFaults) {
+    if (fault.*matches == nullptr) continue;
+    const bool is_fixed = unknown < fault.fixed_in && !(version < fault.fixed_in);
+    if (!is_fixed && (fault.*matches)(implementation, operation)) return &fault;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 FaultTable Faults() { return {kFaults, sizeof(kFaults) / sizeof(kFaults[0])}; }
 
 const Fault* FindConvolutionFault(const Version& version, std::string_view implementation,
                                   const Convolution& convolution) {
-  const Version unknown;
-  for (const Fault& fault : kFaults) {
-    if (fault.matches == nullptr) continue;
-    const bool is_fixed = unknown < fault.fixed_in && !(version < fault.fixed_in);
-    if (!is_fixed && fault.matches(implementation, convolution)) return &fault;
-  }
-  return nullptr;
+  return Find(version, &Fault::matches_convolution, implementation, convolution);
+}
+
+const Fault* FindMatmulFault(const Version& version, std::string_view implementation,
+                             const Matmul& matmul) {
+  return Find(version, &Fault::matches_matmul, implementation, matmul);
 }
 
 }  // namespace onexpu::library_faults

@@ -10,6 +10,7 @@
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device.h"
 #include "pjrt_core/thunks/dnnl_context.h"
+#include "pjrt_core/thunks/dnnl_faults.h"
 
 namespace onexpu {
 
@@ -71,7 +72,6 @@ class ConvolutionBuilder {
 
 library_faults::Convolution FormOf(const program::ConvolutionThunk& convolution) {
   using library_faults::ConvolutionKind;
-  using library_faults::OperandType;
   library_faults::Convolution form;
   switch (convolution.kind()) {
     case program::ConvolutionKind::Forward:
@@ -86,22 +86,8 @@ library_faults::Convolution FormOf(const program::ConvolutionThunk& convolution)
   }
   // The operand that is not computed has the type of both.
   const bool is_weights = form.kind == ConvolutionKind::kBackwardWeights;
-  switch ((is_weights ? convolution.source() : convolution.weights())->element_type()) {
-    case program::ElementType::F32:
-      form.type = OperandType::kF32;
-      break;
-    case program::ElementType::BF16:
-      form.type = OperandType::kBf16;
-      break;
-    case program::ElementType::F16:
-      form.type = OperandType::kF16;
-      break;
-    case program::ElementType::S8:
-      form.type = OperandType::kS8;
-      break;
-    default:
-      form.type = OperandType::kOther;
-  }
+  form.type =
+      OperandTypeOf((is_weights ? convolution.source() : convolution.weights())->element_type());
   const auto& source = *convolution.source()->dimensions();
   const auto& weights = *convolution.weights()->dimensions();
   const auto& destination = *convolution.destination()->dimensions();
@@ -121,11 +107,7 @@ library_faults::Convolution FormOf(const program::ConvolutionThunk& convolution)
 
 const library_faults::Fault* ConvolutionBuilder::Fault(const char* implementation) const {
   // Faults are known of CPU implementations; those of GPUs have other names.
-  static const library_faults::Version version = [] {
-    const dnnl_version_t* library = dnnl_version();
-    return library_faults::Version{library->major, library->minor, library->patch};
-  }();
-  return library_faults::FindConvolutionFault(version, implementation, form_);
+  return library_faults::FindConvolutionFault(DnnlVersion(), implementation, form_);
 }
 
 // The descriptor becomes that of the first implementation that has no known fault for this

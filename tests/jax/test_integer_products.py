@@ -25,7 +25,7 @@ def _convolve(x, w, stride=(1, 1), padding="SAME", numbers=("NHWC", "HWIO", "NHW
     )
 
 
-@pytest.mark.parametrize("sizes", [(256, 4096, 128), (100, 1000, 333), (1, 4096, 1024), (300, 77, 1), (7, 5, 3), (4, 0, 5)])
+@pytest.mark.parametrize("sizes", [(256, 4096, 128), (100, 1000, 333), (49, 70, 33), (1, 4096, 1024), (300, 77, 1), (7, 5, 3), (4, 0, 5)])
 def test_products(xpu, cpu, sizes) -> None:
     m, k, n = sizes
     check(xpu, cpu, jax.jit(_product), _s8(m, k), _s8(k, n))

@@ -38,12 +38,27 @@ std::string NameOf(std::string_view implementation, const Convolution& convoluti
   return fault == nullptr ? "" : fault->name;
 }
 
+TEST(LibraryFaultsTest, ProductsOfS8InTiles) {
+  const Matmul wrong = {OperandType::kS8, 70, true};
+  const auto name_of = [](std::string_view implementation, const Matmul& matmul) {
+    const Fault* fault = FindMatmulFault(kOneDnn, implementation, matmul);
+    return std::string(fault == nullptr ? "" : fault->name);
+  };
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx", wrong), "matmul-s8-amx-tail");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx_fp16", wrong), "matmul-s8-amx-tail");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512", wrong), "");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx", {OperandType::kS8, 128, true}), "");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx", {OperandType::kS8, 63, true}), "");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx", {OperandType::kS8, 70, false}), "");
+  EXPECT_EQ(name_of("brg_matmul:avx10_1_512_amx", {OperandType::kBf16, 70, true}), "");
+}
+
 TEST(LibraryFaultsTest, EveryEntryIsComplete) {
   std::set<std::string> names;
   for (const Fault& fault : Faults()) {
     EXPECT_TRUE(names.insert(fault.name).second) << fault.name;
-    for (const char* text : {fault.library, fault.name, fault.versions, fault.form, fault.symptom,
-                             fault.way_around, fault.test}) {
+    for (const char* text : {fault.library, fault.name, fault.versions, fault.trigger,
+                             fault.symptom, fault.workaround, fault.test}) {
       ASSERT_NE(text, nullptr) << fault.name;
       EXPECT_STRNE(text, "") << fault.name;
     }
@@ -114,6 +129,28 @@ TEST(LibraryFaultsTest, OneColumnOfNarrowTypes) {
   EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core", Form(OperandType::kF32, 16, patch)), "");
   EXPECT_EQ(NameOf("brg_conv_fwd:avx512_core_bf16",
                    Form(OperandType::kBf16, 16, {Dimension(8, 4, 4, 0, 2)})),
+            "");
+}
+
+TEST(LibraryFaultsTest, OneColumnInTiles) {
+  for (const OperandType type : {OperandType::kBf16, OperandType::kS8}) {
+    const auto name_of = [&](const WindowDimension& column) {
+      return NameOf("brg_conv_fwd:avx10_1_512_amx",
+                    Form(type, 31, {Dimension(10, 3, 1, 1, 9), column}));
+    };
+    EXPECT_EQ(name_of(Dimension(6, 7, 6, 1, 1)), "convolution-output-width-one-amx");
+    EXPECT_EQ(name_of(Dimension(6, 7, 1, 1, 1)), "");
+    EXPECT_EQ(name_of(Dimension(12, 7, 6, 1, 2)), "");
+  }
+}
+
+TEST(LibraryFaultsTest, DataGradientsInTiles) {
+  const WindowDimension depth = Dimension(9, 8, 5, 0, 1), row = Dimension(9, 7, 5, 1, 2);
+  const char* tiles = "jit:avx10_1_512_amx";
+  EXPECT_EQ(NameOf(tiles,
+                   Form(OperandType::kBf16, 16, {depth, row, row}, ConvolutionKind::kBackwardData)),
+            "data-gradient-bf16-amx-3d");
+  EXPECT_EQ(NameOf(tiles, Form(OperandType::kBf16, 16, {row, row}, ConvolutionKind::kBackwardData)),
             "");
 }
 

@@ -78,9 +78,9 @@ def test_doctor_lists_known_faults_that_name_what_exists() -> None:
     root = pathlib.Path(__file__).resolve().parents[2]
     for fault in faults:
         text = printed[fault["name"]]
-        assert all(fault[part] in text for part in ("library", "versions", "form", "symptom", "way_around"))
+        assert all(fault[part] in text for part in ("library", "versions", "trigger", "symptom", "workaround"))
         assert (root / fault["test"]).is_file(), fault["test"]
-        for path in re.findall(r"\b[\w/]+/\w+\.(?:cc|h|md)\b", fault["way_around"]):
+        for path in re.findall(r"\b[\w/]+/\w+\.(?:cc|h|md)\b", fault["workaround"]):
             assert any((root / top / path).is_file() for top in (".", "pjrt_core")), path
 
 

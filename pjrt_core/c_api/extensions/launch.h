@@ -213,9 +213,9 @@ typedef struct OnexpuLibraryFault {
   const char* library;
   const char* name;
   const char* versions;  // in which the fault was seen
-  const char* form;      // what meets it
+  const char* trigger;   // the operands or the code that show it
   const char* symptom;
-  const char* way_around;
+  const char* workaround;
   const char* test;  // a path in the repository
 } OnexpuLibraryFault;
 

@@ -12,8 +12,8 @@ absl::Status ListLibraryFaults(OnexpuLibraryFaultsArgs& args) {
   }
   std::vector<OnexpuLibraryFault> faults;
   for (const library_faults::Fault& fault : library_faults::Faults()) {
-    faults.push_back({fault.library, fault.name, fault.versions, fault.form, fault.symptom,
-                      fault.way_around, fault.test});
+    faults.push_back({fault.library, fault.name, fault.versions, fault.trigger, fault.symptom,
+                      fault.workaround, fault.test});
   }
   args.on_faults(args.user, faults.data(), faults.size());
   return absl::OkStatus();

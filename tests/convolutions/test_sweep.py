@@ -7,16 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.conformance import convolution_sweep
+from tests.convolutions import forms, programs, sweep
+from tests.convolutions.reference import reference
 
-_KNOWN = [-1 - i for i in range(len(convolution_sweep.KNOWN))]
+_KNOWN = [-1 - i for i in range(len(forms.KNOWN))]
 _FORMS = 32
 
 
 # The instruction sets for which oneDNN picks different implementations; ALL is the processor's own.
 @pytest.mark.parametrize("isa", ["ALL", "AVX2", "AVX512_CORE"])
 def test_forms_of_known_faults_and_drawn_forms_are_right(isa) -> None:
-    outcome = convolution_sweep.sweep([*_KNOWN, *range(_FORMS)], isa)
+    outcome = sweep.sweep([*_KNOWN, *range(_FORMS)], isa)
     assert not outcome.findings, outcome.findings
     assert outcome.forms == len(_KNOWN) + _FORMS
     assert outcome.implementations  # oneDNN computed some
@@ -24,23 +25,23 @@ def test_forms_of_known_faults_and_drawn_forms_are_right(isa) -> None:
 
 def test_damage_is_found(xpu) -> None:
     seeds = list(range(16))
-    found = convolution_sweep.run_forms(seeds, damage=True)
-    results = sum(1 if convolution_sweep.form_of(seed).dtype == "int8" else 3 for seed in seeds)
+    found = programs.run_forms(seeds, damage=True)
+    results = sum(1 if forms.form_of(seed).dtype == "int8" else 3 for seed in seeds)
     assert len(found) == results
 
 
 def test_a_process_that_ends_is_a_finding(monkeypatch) -> None:
     monkeypatch.setenv("ONEXPU_DEVICE", "nonsense")
-    outcome = convolution_sweep.sweep([0, 1])
+    outcome = sweep.sweep([0, 1])
     assert [finding["seed"] for finding in outcome.findings] == [0, 1]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_reference_is_a_plain_sum(seed) -> None:
-    form = convolution_sweep.draw_form(seed)
-    operands = convolution_sweep._operands(form, seed)
+    form = forms.draw_form(seed)
+    operands = programs.operands_of(form, seed)
     x, w = operands["x"], operands["w"]
-    y, dx, dw = convolution_sweep.reference(form, x, w, operands["cotangent"])
+    y, dx, dw = reference(form, x, w, operands["cotangent"])
     numbers = np.random.default_rng(seed)
     for _ in range(8):
         at = tuple(int(numbers.integers(n)) for n in y.shape)
