@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Compares xpu with itself under other environment variables: driver options, schedules, instruction sets.
+"""Compares xpu with itself under other environment variables or builds: driver options, schedules, instruction sets.
 
-Usage: compare_environments.py [CASE or GROUP ...] --environment NAME [VARIABLE=VALUE ...] --environment ...
+Usage: compare_environments.py [CASE or GROUP ...] [--clock wall|processor] --environment NAME [VARIABLE=VALUE ...] ...
 
 The first environment is the baseline. Each environment is one child process, and the children run a case in turn, so drift
 of the machine reaches all of them alike. A ratio above 1 means that the environment is faster than the baseline. The last
 line is the geometric mean over cases.
+
+The variable PYTHON is the interpreter of an environment, so that another build can be the baseline. All environments run
+this file's cases. On a busy machine, `--clock processor` compares processor time of all threads instead of wall time.
 
 Example, the cost of a pass of the CPU driver:
 
@@ -34,11 +37,12 @@ from measure import alternate, ratio
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # models/
 
-_GROUPS = ("operations", "models", "library", "compilation")
+_GROUPS = ("operations", "models", "library", "compilation", "kernels")
 _SERVE = "--serve"
+_CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
-def _cases() -> dict[str, dict]:
+def _cases(with_kernels: bool) -> dict[str, dict]:
     from attention_cases import ATTENTION_CASES
     from cases import CASES
     from compile_cases import COMPILE_CASES
@@ -47,7 +51,10 @@ def _cases() -> dict[str, dict]:
     from model_cases import MODEL_CASES
 
     library = LIBRARY_CASES | ATTENTION_CASES | INFERENCE_CASES
-    return dict(zip(_GROUPS, (CASES, MODEL_CASES, library, COMPILE_CASES), strict=True))
+    kernels: dict = {}
+    if with_kernels:  # these start TensorFlow
+        from kernel_cases import KERNEL_CASES as kernels
+    return dict(zip(_GROUPS, (CASES, MODEL_CASES, library, COMPILE_CASES, kernels), strict=True))
 
 
 class _NoLimits:
@@ -60,13 +67,14 @@ class _NoLimits:
         raise ValueError(f"not measured here: {request}")
 
 
-def _serve() -> None:
+def _serve(clock: str, with_kernels: bool) -> None:
     """Answers requests on stdin, one a line: the name of a case prepares it, an empty line runs it; "names" lists cases."""
+    now = _CLOCKS[clock]
     import jax
 
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # libraries print to stdout
-    groups = _cases()
+    groups = _cases(with_kernels)
     cases = {name: case for group in groups.values() for name, case in group.items()}
     jax.block_until_ready(jax.jit(lambda x: x + 1)(1.0))
     run: Callable[[], float | None]
@@ -81,18 +89,19 @@ def _serve() -> None:
             except Exception as error:
                 print(f"{type(error).__name__}: {str(error).splitlines()[0]}", file=answers)
                 continue
-        begin = time.perf_counter()
+        begin = now()
         own = run()
-        print(time.perf_counter() - begin if own is None else own, file=answers)
+        print(now() - begin if own is None else own, file=answers)
 
 
 class _Child:
     """A process with variables of its own, and a cache that is empty at first."""
 
-    def __init__(self, variables: dict[str, str]) -> None:
+    def __init__(self, variables: dict[str, str], *options: str) -> None:
         self._cache = tempfile.TemporaryDirectory()
+        python = variables.get("PYTHON", sys.executable)
         self._process = subprocess.Popen(
-            [sys.executable, __file__, _SERVE],
+            [python, __file__, _SERVE, *options],
             env={**os.environ, "ONEXPU_CACHE_DIR": self._cache.name, **variables},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -114,9 +123,10 @@ class _Child:
         self._cache.cleanup()
 
 
-def _parse(arguments: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+def _parse(arguments: list[str]) -> tuple[list[str], str, dict[str, dict[str, str]]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", metavar="NAME", help=f"of a case, or of the groups {', '.join(_GROUPS)}; default: all")
+    parser.add_argument("case", nargs="*", metavar="NAME", help=f"of a case, or of the groups {', '.join(_GROUPS)}; default: all but kernels")
+    parser.add_argument("--clock", choices=_CLOCKS, default="wall")
     parser.add_argument("--environment", nargs="+", action="append", metavar="NAME", required=True)
     parsed = parser.parse_args(arguments)
     environments: dict[str, dict[str, str]] = {}
@@ -126,7 +136,7 @@ def _parse(arguments: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
         environments[name] = dict(setting.split("=", 1) for setting in settings)
     if len(environments) < 2:
         parser.error("--environment: expected two or more, each with a name of its own")
-    return parsed.case, environments
+    return parsed.case, parsed.clock, environments
 
 
 def _selected(child: _Child, wanted: list[str]) -> Iterator[str]:
@@ -138,12 +148,13 @@ def _selected(child: _Child, wanted: list[str]) -> Iterator[str]:
 
 def main() -> None:
     """Runs the command line."""
-    if sys.argv[1:] == [_SERVE]:
-        _serve()
+    if sys.argv[1:2] == [_SERVE]:
+        _serve(sys.argv[2], sys.argv[3:] == ["kernels"])
         return
-    wanted, environments = _parse(sys.argv[1:])
+    wanted, clock, environments = _parse(sys.argv[1:])
     baseline, *others = environments
-    children = {name: _Child(variables) for name, variables in environments.items()}
+    options = [clock, *(["kernels"] if "kernels" in wanted else [])]
+    children = {name: _Child(variables, *options) for name, variables in environments.items()}
     table = rich.table.Table(title=f"times faster than {baseline}: medians of alternating runs")
     for column in ("case", baseline, *others):
         table.add_column(column, justify="left" if column == "case" else "right")
