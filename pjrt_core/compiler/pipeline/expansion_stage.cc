@@ -1,8 +1,7 @@
 // Hands to oneMKL what it does better, and takes apart what no later stage knows. Afterwards there
-// are no calls, maps, batch normalisations, transforms and factorisations but as library calls,
-// random number instructions, shardings or dynamic dimensions; dots have one
-// contracting dimension; gather, scatter, sort and reduce-window stay whole, for code generation
-// has schedules for them.
+// are no calls, transforms and factorisations except as library calls, and no random number
+// instructions; dots have one contracting dimension; gather, scatter, sort and reduce-window stay
+// whole, because code generation has schedules for them. All shapes are static.
 
 #include "pjrt_core/compiler/passes/batch_sum.h"
 #include "pjrt_core/compiler/passes/collective_expander.h"
@@ -15,30 +14,20 @@
 #include "xla/hlo/transforms/expanders/cholesky_expander.h"
 #include "xla/hlo/transforms/expanders/comparison_expander.h"
 #include "xla/hlo/transforms/expanders/dot_decomposer.h"
-#include "xla/hlo/transforms/expanders/dynamic_index_splitter.h"
 #include "xla/hlo/transforms/expanders/eigh_expander.h"
 #include "xla/hlo/transforms/expanders/optimization_barrier_expander.h"
 #include "xla/hlo/transforms/expanders/qr_expander.h"
 #include "xla/hlo/transforms/expanders/rng_bit_generator_expander.h"
-#include "xla/hlo/transforms/expanders/rng_expander.h"
 #include "xla/hlo/transforms/expanders/stochastic_convert_decomposer.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/batch_dot_simplification.h"
-#include "xla/hlo/transforms/simplifiers/dynamic_dimension_simplifier.h"
-#include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/result_caster.h"
 #include "xla/hlo/transforms/simplifiers/sub_byte_normalization.h"
 #include "xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.h"
 #include "xla/primitive_util.h"
-#include "xla/service/batched_gather_scatter_normalizer.h"
-#include "xla/service/batchnorm_expander.h"
 #include "xla/service/call_inliner.h"
-#include "xla/service/dynamic_padder.h"
-#include "xla/service/map_inliner.h"
 #include "xla/service/scatter_simplifier.h"
-#include "xla/service/sharding_remover.h"
-#include "xla/service/topk_rewriter.h"
 #include "xla/service/triangular_solve_expander.h"
 #include "xla/xla_data.pb.h"
 
@@ -55,12 +44,9 @@ bool HasIntegerResult(const xla::HloInstruction* instruction) {
 void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
   // Types narrower than a byte take a byte each, in memory and everywhere.
   pipeline.AddPass<xla::SubByteNormalization>(xla::SubByteNormalization::REMOVE_ELEMENT_SIZE);
-  pipeline.AddPass<xla::ShardingRemover>();
   pipeline.AddPass<CollectiveExpander>();
-  pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::CallInliner>();
   pipeline.AddPass<xla::ZeroSizedHloElimination>();
-  pipeline.AddPass<xla::MapInliner>();
 
   pipeline.AddPass<LinearAlgebraRewriter>(context.target);
   pipeline.AddPass<xla::CholeskyExpander>();
@@ -68,23 +54,14 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::EighExpander>();
   pipeline.AddPass<xla::TriangularSolveExpander>();
   pipeline.AddPass<FftExpander>(context.target);
-  pipeline.AddPass<xla::RngExpander>();
   pipeline.AddPass<xla::RngBitGeneratorExpander>(xla::RandomAlgorithm::RNG_PHILOX);
   pipeline.AddPass<xla::BitcastDtypesExpander>();
   pipeline.AddPass<xla::ComparisonExpander>();
   pipeline.AddPass<xla::StochasticConvertDecomposer>();
-  pipeline.AddPass<xla::BatchNormExpander>(/*rewrite_training_op=*/true,
-                                           /*rewrite_inference_op=*/true,
-                                           /*rewrite_grad_op=*/true);
-  pipeline.AddPass<xla::TopkDecomposer>();
-  pipeline.AddPass<xla::BatchedGatherScatterNormalizer>();
   pipeline.AddPass<xla::ScatterSimplifier>();
-  pipeline.AddPass<xla::DynamicIndexSplitter>();
   // The expanders write calls.
   pipeline.AddPass<xla::CallInliner>();
 
-  pipeline.AddPass<xla::DynamicPadder>();
-  pipeline.AddPass<xla::DynamicDimensionSimplifier>();
   pipeline.AddPass<xla::BatchDotSimplification>();
   // Floats that are multiplied into integers add up as floats.
   pipeline.AddPass<xla::ResultCaster>(HasIntegerResult);

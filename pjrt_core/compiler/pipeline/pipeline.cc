@@ -43,6 +43,8 @@ absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
   ONEXPU_RETURN_IF_ERROR(RunStage("partitioning", module, [&](Pipeline& pipeline) {
     AddPartitioningPasses(module, pipeline);
   }));
+  ONEXPU_RETURN_IF_ERROR(RunStage("dynamic shapes", module,
+                                  [&](Pipeline& pipeline) { AddDynamicShapePasses(pipeline); }));
   ONEXPU_RETURN_IF_ERROR(RunStage(
       "expansion", module, [&](Pipeline& pipeline) { AddExpansionPasses(context, pipeline); }));
   ONEXPU_RETURN_IF_ERROR(RunStage("simplification", module, [&](Pipeline& pipeline) {

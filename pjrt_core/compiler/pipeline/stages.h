@@ -16,6 +16,7 @@ struct StageContext {
 };
 
 void AddPartitioningPasses(const xla::HloModule& module, xla::HloPassPipeline& pipeline);
+void AddDynamicShapePasses(xla::HloPassPipeline& pipeline);
 void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipeline);
 void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& pipeline);
 void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline);
