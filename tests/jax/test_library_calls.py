@@ -134,7 +134,7 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
 
 
 @pytest.mark.parametrize("formula", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->nm", "mk,kn->nm"])
-@pytest.mark.parametrize("sizes", [(257, 300, 251), (1, 5000, 4000), (5000, 4000, 1), (4000, 1, 5000), (600, 9, 4000), (130, 511, 513)])
+@pytest.mark.parametrize("sizes", every(2, [(257, 300, 251), (1, 5000, 4000), (600, 9, 4000), (5000, 4000, 1), (130, 511, 513), (4000, 1, 5000)]))
 def test_plain_products(xpu, formula, sizes) -> None:
     """What is called as BLAS on a CPU: both orders of each operand and of the result, a scale."""
     extent = dict(zip("mkn", sizes, strict=True))
