@@ -142,6 +142,8 @@ KNOWN = (
     _form("bfloat16", 7, 1, (9, 1, 1, _NONE), (9, 1, 1, _NONE), batch=2),
     _form("bfloat16", 31, 3, (10, 3, 1, (1, 0)), (8, 7, 6, (1, -2)), batch=5),
     _form("bfloat16", 48, 8, (15, 4, 1, _NONE), (17, 7, 5, (2, 0), 3), batch=3),
+    _form("bfloat16", 12, 48, (15, 8, 1, (-1, 1)), batch=5, activation="tanh"),
+    _form("bfloat16", 8, 32, (21, 2, 3, (2, -2), 3), (6, 8, 1, (0, 2)), batch=4, groups=4, channels_last=False, bias=True),
     _form("int8", 64, 16, (13, 6, 2, (1, 0)), (1, 5, 5, (2, 2)), batch=2),
     _form("bfloat16", 16, 16, (9, 8, 5, (0, 3)), (9, 7, 5, (1, 6)), (21, 7, 1, _NONE, 2), channels_last=False),
 )

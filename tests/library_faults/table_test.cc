@@ -144,6 +144,16 @@ TEST(LibraryFaultsTest, OneColumnInTiles) {
   }
 }
 
+TEST(LibraryFaultsTest, FewChannelsInTiles) {
+  const auto name_of = [](int64_t channels, const WindowDimension& column) {
+    return NameOf("brg_conv_fwd:avx10_1_512_amx", Form(OperandType::kBf16, channels, {column}));
+  };
+  EXPECT_EQ(name_of(12, Dimension(15, 8, 1, 0, 8)), "convolution-few-channels-amx");
+  EXPECT_EQ(name_of(16, Dimension(15, 8, 1, 0, 8)), "");
+  EXPECT_EQ(name_of(12, Dimension(15, 1, 1, 0, 15)), "");
+  EXPECT_EQ(name_of(12, Dimension(15, 4, 1, 0, 9, 2)), "");
+}
+
 TEST(LibraryFaultsTest, DataGradientsInTiles) {
   const WindowDimension depth = Dimension(9, 8, 5, 0, 1), row = Dimension(9, 7, 5, 1, 2);
   const char* tiles = "jit:avx10_1_512_amx";
