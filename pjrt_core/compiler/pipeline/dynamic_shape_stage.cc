@@ -19,10 +19,12 @@
 // | RngExpander | results of static shapes only |
 // | BatchNormExpander | reads sizes with get-dimension-size |
 // | TopkDecomposer | sorts operands with their own shapes |
-// | BatchedGatherScatterNormalizer | sets the sizes of the indices that it writes |
+// | DynamicOperandRewriter | ours: corrects the padder's rules, and adds some |
+// | BatchedGatherScatterNormalizer | loses them for indices of scalars, which ours rewrites |
 // | DynamicIndexSplitter | concerns scalars |
 // | DynamicDimensionSimplifier | simplifies arithmetic on sizes for the padder |
 
+#include "pjrt_core/compiler/passes/dynamic_operand_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/expanders/dynamic_index_splitter.h"
 #include "xla/hlo/transforms/expanders/rng_expander.h"
@@ -53,6 +55,7 @@ void AddDynamicShapePasses(xla::HloPassPipeline& pipeline) {
                                            /*rewrite_inference_op=*/true,
                                            /*rewrite_grad_op=*/true);
   pipeline.AddPass<xla::TopkDecomposer>();
+  pipeline.AddPass<DynamicOperandRewriter>();
   pipeline.AddPass<xla::BatchedGatherScatterNormalizer>();
   pipeline.AddPass<xla::DynamicIndexSplitter>();
   // The expanders write calls.

@@ -6,6 +6,9 @@
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "pjrt_core/program/status_macros.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"
 #include "xla/service/hlo_verifier.h"
 
@@ -33,6 +36,27 @@ absl::Status VerifyInput(xla::HloModule& module) {
   return absl::InvalidArgumentError(absl::StrCat("onexpu: invalid module: ", status.message()));
 }
 
+bool HasDynamicShapes(const xla::HloModule& module) {
+  for (const xla::HloComputation* computation : module.computations()) {
+    for (const xla::HloInstruction* instruction : computation->instructions()) {
+      if (instruction->shape().is_dynamic()) return true;
+    }
+  }
+  return false;
+}
+
+// The padder reports what it has no rule for with several codes.
+absl::Status RemoveDynamicShapes(xla::HloModule& module) {
+  const bool has_dynamic_shapes = HasDynamicShapes(module);
+  const absl::Status status =
+      RunStage("dynamic shapes", module, [](auto& pipeline) { AddDynamicShapePasses(pipeline); });
+  if (status.ok() || !has_dynamic_shapes) return status;
+  return absl::UnimplementedError(
+      absl::StrCat(status.message(),
+                   ". Sizes that are known only at run time are not supported here. Compute this "
+                   "part outside of the compiled function, or pad to a known size"));
+}
+
 }  // namespace
 
 absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
@@ -43,8 +67,7 @@ absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
   ONEXPU_RETURN_IF_ERROR(RunStage("partitioning", module, [&](Pipeline& pipeline) {
     AddPartitioningPasses(module, pipeline);
   }));
-  ONEXPU_RETURN_IF_ERROR(RunStage("dynamic shapes", module,
-                                  [&](Pipeline& pipeline) { AddDynamicShapePasses(pipeline); }));
+  ONEXPU_RETURN_IF_ERROR(RemoveDynamicShapes(module));
   ONEXPU_RETURN_IF_ERROR(RunStage(
       "expansion", module, [&](Pipeline& pipeline) { AddExpansionPasses(context, pipeline); }));
   ONEXPU_RETURN_IF_ERROR(RunStage("simplification", module, [&](Pipeline& pipeline) {
