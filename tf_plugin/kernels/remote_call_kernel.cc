@@ -43,6 +43,13 @@ std::vector<AllocatorAttributes> Memory(const DataTypeVector& types) {
   return memory;
 }
 
+// A call that runs on the target. Its callback is the one that destroys the cancellation manager:
+// copies of the callback, and Call, may hold this longer than the step exists.
+struct PendingCall {
+  std::unique_ptr<CancellationManager> cancellation;
+  Tensors results;
+};
+
 class RemoteCallKernel final : public AsyncOpKernel {
  public:
   explicit RemoteCallKernel(OpKernelConstruction* construction) : AsyncOpKernel(construction) {
@@ -84,18 +91,19 @@ class RemoteCallKernel final : public AsyncOpKernel {
     options.collective_executor = context->collective_executor();
     options.args_alloc_attrs = Memory(operand_types_);
     options.rets_alloc_attrs = Memory(result_types_);
-    std::shared_ptr<CancellationManager> cancellation;
+    const auto call = std::make_shared<PendingCall>();
     if (context->cancellation_manager() != nullptr) {
-      cancellation = std::make_shared<CancellationManager>(context->cancellation_manager());
-      options.cancellation_manager = cancellation.get();
+      call->cancellation = std::make_unique<CancellationManager>(context->cancellation_manager());
+      options.cancellation_manager = call->cancellation.get();
     }
-    auto results = std::make_shared<Tensors>();
-    library->Run(options, function, arguments, results.get(),
-                 [context, results, cancellation, done](absl::Status status) mutable {
-                   if (status.ok()) status = GiveResults(context, *results);
+    // Run may return after `done` was called, on another thread.
+    library->Run(options, function, arguments, &call->results,
+                 [context, call, done](absl::Status status) {
+                   if (status.ok()) status = GiveResults(context, call->results);
                    context->SetStatus(status);
-                   // It leaves the context's own, which may be gone as soon as `done` is called.
-                   cancellation.reset();
+                   // It deregisters from the step's manager, which `done` may destroy.
+                   call->cancellation.reset();
+                   call->results.clear();
                    done();
                  });
     return absl::OkStatus();
