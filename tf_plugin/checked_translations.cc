@@ -55,14 +55,25 @@ constexpr char kLabelAttribute[] = "_kernel";
 
 using HandleShapes = std::vector<std::pair<PartialTensorShape, DataType>>;
 
+// How a shape function sees dimensions whose size is computed by the program. XLA knows their upper
+// bounds.
+enum class DynamicSizes {
+  kUnknown,  // Two dimensions with different bounds may have the same size.
+  kBounds,   // The program allocates memory for the bounds.
+};
+
 // What a shape function sees of the operands.
 class Operands {
  public:
-  explicit Operands(OpKernelContext& context) : op_(context.op_kernel().type_string()) {
+  Operands(OpKernelContext& context, DynamicSizes sizes)
+      : op_(context.op_kernel().type_string()), sizes_(sizes) {
     for (int i = 0; i < context.num_inputs(); ++i) {
       Add(*XlaExpression::CastExpressionFromTensor(context.input(i)));
     }
   }
+
+  // Whether an operand has a dimension whose size is computed by the program.
+  bool has_dynamic_sizes() const { return has_dynamic_sizes_; }
 
   // Whether one is a TensorArray or a stack of TensorFlow 1. In programs their flow, which orders
   // what is done to them, has shapes of its own.
@@ -86,7 +97,7 @@ class Operands {
     switch (operand.kind()) {
       case XlaExpression::Kind::kConstant:
       case XlaExpression::Kind::kXlaOp:
-        if (const auto shape = operand.GetShape(); shape.ok()) shapes_.back() = *shape;
+        AddShape(operand);
         AddElements(operand);
         break;
       case XlaExpression::Kind::kResource: {
@@ -106,6 +117,21 @@ class Operands {
     }
   }
 
+  void AddShape(const XlaExpression& operand) {
+    const absl::StatusOr<tensorflow::TensorShape> bounds = operand.GetShape();
+    if (!bounds.ok()) return;
+    PartialTensorShape& shape = shapes_.back();
+    shape = *bounds;
+    if (operand.kind() != XlaExpression::Kind::kXlaOp) return;
+    const absl::StatusOr<xla::Shape> known = operand.GetXlaShape();
+    if (!known.ok() || !known->IsArray()) return;
+    for (int i = 0; i < shape.dims(); ++i) {
+      if (!known->is_dynamic_dimension(i)) continue;
+      has_dynamic_sizes_ = true;
+      if (sizes_ == DynamicSizes::kUnknown) shape.set_dim(i, -1);
+    }
+  }
+
   // Some shape functions take all integers for int64 that are not int32, and SplitV's takes all
   // arrays for vectors: they end the process over others.
   void AddElements(const XlaExpression& operand) {
@@ -118,7 +144,9 @@ class Operands {
   }
 
   const absl::string_view op_;
+  const DynamicSizes sizes_;
   bool has_lists_ = false;
+  bool has_dynamic_sizes_ = false;
   std::vector<PartialTensorShape> shapes_;
   std::vector<std::unique_ptr<Tensor>> tensors_;
   std::vector<std::unique_ptr<HandleShapes>> handles_;
@@ -214,15 +242,31 @@ class CheckedTranslation final : public OpKernel {
   absl::Status Check(OpKernelContext& context) const {
     TF_RETURN_IF_ERROR(CheckTypeRules(type_string(), tensorflow::AttrSlice(def())));
     if (op_->shape_inference_fn == nullptr || context.num_inputs() == 0) return absl::OkStatus();
-    Operands operands(context);
+    Operands operands(context, DynamicSizes::kUnknown);
     if (operands.has_lists()) return absl::OkStatus();
-    InferenceContext inference(graph_def_version_, tensorflow::AttrSlice(def()), op_->op_def,
-                               operands.shapes(), operands.Tensors(),
-                               /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
+    InferenceContext inference = Inference(operands);
     TF_RETURN_IF_ERROR(inference.construction_status());
     TF_RETURN_IF_ERROR(CheckShapeRules(type_string(), inference));
     TF_RETURN_IF_ERROR(WithRule(type_string(), inference.Run(op_->shape_inference_fn)));
+    TF_RETURN_IF_ERROR(CheckSizes(inference));
+    return operands.has_dynamic_sizes() ? CheckBounds(context) : absl::OkStatus();
+  }
+
+  // Checks the size of the result if all dynamic dimensions reach their bounds. The translation
+  // reconciles bounds that contradict each other.
+  absl::Status CheckBounds(OpKernelContext& context) const {
+    Operands operands(context, DynamicSizes::kBounds);
+    InferenceContext inference = Inference(operands);
+    TF_RETURN_IF_ERROR(inference.construction_status());
+    if (!inference.Run(op_->shape_inference_fn).ok()) return absl::OkStatus();
     return CheckSizes(inference);
+  }
+
+  // Refers to the operands' elements.
+  InferenceContext Inference(Operands& operands) const {
+    return InferenceContext(graph_def_version_, tensorflow::AttrSlice(def()), op_->op_def,
+                            operands.shapes(), operands.Tensors(),
+                            /*input_tensors_as_shapes=*/{}, operands.TakeHandleShapes());
   }
 
   const int graph_def_version_;
