@@ -1,6 +1,7 @@
 #include "tf_plugin/xla_backend.h"
 
 #include "tensorflow/compiler/jit/flags.h"
+#include "tensorflow/compiler/tf2xla/tf2xla_util.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/framework/types.h"
@@ -46,6 +47,17 @@ constexpr DataType kTypes[] = {
     tensorflow::DT_VARIANT,
 };
 
+// Admits strings in Const and Assert, as TensorFlow's own backends do: the text of an assertion.
+// XLA drops both ops from the program.
+bool FilterTranslation(tensorflow::KernelDef* translation) {
+  if (translation->op() == "Const") {
+    tensorflow::AddDtypeToKernelDefConstraint("dtype", tensorflow::DT_STRING, translation);
+  } else if (translation->op() == "Assert") {
+    tensorflow::AddDtypeToKernelDefConstraint("T", tensorflow::DT_STRING, translation);
+  }
+  return SetAside(translation);
+}
+
 XlaOpRegistry::DeviceRegistration Clustering() {
   XlaOpRegistry::DeviceRegistration registration;
   registration.compilation_device_name = kCompilationDevice;
@@ -73,7 +85,7 @@ void RegisterXlaBackend() {
   // Without this, TensorFlow's kernels for any device (DEVICE_DEFAULT) count as XLA's: clusters
   // would hold control flow and other ops that cannot be translated.
   tensorflow::AddSymbolicExecutionDevice(kCompilationDevice);
-  XlaOpRegistry::RegisterBackend(kCompilationDevice, kTypes, SetAside);
+  XlaOpRegistry::RegisterBackend(kCompilationDevice, kTypes, FilterTranslation);
   XlaOpRegistry::RegisterCompilationDevice(kDeviceType, Clustering());
 
   // Without these TensorFlow looks for a StreamExecutor platform of the device's name, and there is
