@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
@@ -15,7 +16,10 @@
 #include "tensorflow/core/public/session_options.h"
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/session_device.h"
+#include "tf_plugin/visible_devices.h"
 #include "tf_plugin/xla_backend.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -31,17 +35,29 @@ class LastingDeviceFactory final : public NextPluggableDeviceFactory {
   absl::Status CreateDevices(const tensorflow::SessionOptions& options,
                              const std::string& name_prefix,
                              std::vector<std::unique_ptr<Device>>* devices) override {
-    std::vector<std::unique_ptr<Device>> wanted;
+    std::vector<std::string> physical;
+    TF_RETURN_IF_ERROR(ListPhysicalDevices(&physical));
+    TF_ASSIGN_OR_RETURN(const absl::btree_set<int> visible,
+                        VisibleDevices(options.config, static_cast<int>(physical.size())));
+    if (visible.empty()) return absl::OkStatus();
+    // TensorFlow would number the visible devices anew, but its transfers and programs find their
+    // device by the ordinal in the name.
+    tensorflow::SessionOptions without_selection = options;
+    without_selection.config.mutable_pluggable_device_options()->clear_visible_device_list();
+    without_selection.config.mutable_device_count()->erase(kDeviceType);
+    std::vector<std::unique_ptr<Device>> all;
     const absl::Status status =
-        NextPluggableDeviceFactory::CreateDevices(options, name_prefix, &wanted);
-    for (std::unique_ptr<Device>& device : wanted) {
-      devices->push_back(MakeSessionDevice(name_prefix, Lasting(std::move(device))));
+        NextPluggableDeviceFactory::CreateDevices(without_selection, name_prefix, &all);
+    for (std::unique_ptr<Device>& device : all) {
+      Device* const lasting = Lasting(std::move(device));
+      if (!visible.contains(lasting->parsed_name().id)) continue;
+      devices->push_back(MakeSessionDevice(name_prefix, lasting));
     }
     return status;
   }
 
  private:
-  // The first device that came with this number.
+  // The first device with this ordinal.
   Device* Lasting(std::unique_ptr<Device> device) {
     absl::MutexLock lock(&mutex_);
     std::unique_ptr<Device>& lasting = devices_[device->parsed_name().id];
