@@ -41,7 +41,9 @@ def _train(device: str, optimizer: str, jit_compile: bool) -> list[np.ndarray]:
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_fewer_words_than_tokens(optimizer: str) -> None:
     expected = _train("/CPU:0", optimizer, jit_compile=False)
-    for weights, wanted in zip(_train("/XPU:0", optimizer, jit_compile=True), expected, strict=True):
+    for weights, wanted in zip(
+        _train("/XPU:0", optimizer, jit_compile=True), expected, strict=True
+    ):
         np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
 
 

@@ -55,14 +55,19 @@ def test_a_check_that_fails(device: str) -> None:
     with tf.device(device):
         x = tf.constant(-X)
         step = _checked(CHECKS["assert_greater"])
-        np.testing.assert_array_equal(tf.function(step, jit_compile=True, autograph=False)(x), -2 * X)
+        np.testing.assert_array_equal(
+            tf.function(step, jit_compile=True, autograph=False)(x), -2 * X
+        )
         for call in (step, tf.function(step, autograph=False)):
             with pytest.raises(tf.errors.InvalidArgumentError, match="must be positive"):
                 call(x)
 
 
 def test_a_check_that_fails_in_clusters(autoclustering) -> None:
-    with tf.device("/XPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match="must be positive"):
+    with (
+        tf.device("/XPU:0"),
+        pytest.raises(tf.errors.InvalidArgumentError, match="must be positive"),
+    ):
         tf.function(_checked(CHECKS["assert_greater"]), autograph=False)(tf.constant(-X))
 
 
@@ -81,7 +86,9 @@ def test_checks_in_branches_and_loops() -> None:
         return tf.cond(tf.reduce_sum(y) > 0, checked, lambda: y)
 
     with tf.device("/XPU:0"):
-        np.testing.assert_array_equal(tf.function(step, jit_compile=True)(tf.constant(X)), 2 * X + 6)
+        np.testing.assert_array_equal(
+            tf.function(step, jit_compile=True)(tf.constant(X)), 2 * X + 6
+        )
 
 
 def test_batch_jacobian() -> None:
@@ -99,7 +106,9 @@ def test_batch_jacobian() -> None:
 
 @pytest.mark.parametrize("jit_compile", [True, None])
 def test_random_crop(jit_compile: bool | None) -> None:
-    crop = tf.function(lambda x: tf.image.random_crop(x, [3, 4, 5, 3], seed=1), jit_compile=jit_compile)
+    crop = tf.function(
+        lambda x: tf.image.random_crop(x, [3, 4, 5, 3], seed=1), jit_compile=jit_compile
+    )
     with tf.device("/XPU:0"):
         places = set()
         for _ in range(20):

@@ -15,7 +15,8 @@ DATASET = """
     import tensorflow as tf
 
     values = np.zeros((64, 256), np.float32)
-    dataset = tf.data.Dataset.from_tensor_slices((values, np.arange(64))).map(lambda a, b: (a + 1, b)).batch(4)
+    dataset = tf.data.Dataset.from_tensor_slices((values, np.arange(64)))
+    dataset = dataset.map(lambda a, b: (a + 1, b)).batch(4)
 """
 
 
@@ -24,7 +25,8 @@ def test_dropped_iterators() -> None:
         DATASET
         + """
     for _ in range(400):
-        for i, _batch in enumerate(dataset.apply(tf.data.experimental.prefetch_to_device("/XPU:0", 4))):
+        prefetched = dataset.apply(tf.data.experimental.prefetch_to_device("/XPU:0", 4))
+        for i, _batch in enumerate(prefetched):
             if i == 3:
                 break
     print("done")
@@ -78,7 +80,8 @@ def test_remote_calls_in_several_threads(fails: bool, target: str) -> None:
             args = [tf.ones([3]), tf.constant(1)]
             for _ in range(2000):
                 try:
-                    tf.raw_ops.RemoteCall(target="{target}", args=args, Tout=[tf.float32, tf.int32], f=function)
+                    types = [tf.float32, tf.int32]
+                    tf.raw_ops.RemoteCall(target="{target}", args=args, Tout=types, f=function)
                     assert not {fails}
                 except tf.errors.InvalidArgumentError:
                     assert {fails}

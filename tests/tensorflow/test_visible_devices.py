@@ -62,7 +62,8 @@ def test_all_devices_are_visible_by_default() -> None:
     import tensorflow as tf
 
     tf.config.set_visible_devices(tf.config.list_physical_devices("XPU"), "XPU")
-    assert [d.name for d in tf.config.list_logical_devices("XPU")] == ["/device:XPU:0", "/device:XPU:1"]
+    names = [d.name for d in tf.config.list_logical_devices("XPU")]
+    assert names == ["/device:XPU:0", "/device:XPU:1"], names
     """
     process.output_of(program, **TWO)
 
@@ -72,7 +73,7 @@ def test_one_of_two_devices() -> None:
     program = """
     import tensorflow as tf
 
-    tf.config.set_visible_devices(tf.config.list_physical_devices("XPU")[{ordinal}:{ordinal} + 1], "XPU")
+    tf.config.set_visible_devices([tf.config.list_physical_devices("XPU")[{ordinal}]], "XPU")
     assert [d.name for d in tf.config.list_logical_devices("XPU")] == ["/device:XPU:{ordinal}"]
     x = tf.random.uniform([4, 4])
     assert x.device.endswith("XPU:{ordinal}"), x.device
@@ -97,7 +98,8 @@ def test_configurations_of_sessions() -> None:
         return tf.compat.v1.ConfigProto(device_count=counts, pluggable_device_options=options)
 
     assert devices(tf.compat.v1.ConfigProto()) == ["XPU:0", "XPU:1"]
-    assert devices(tf.compat.v1.ConfigProto(device_count={"CPU": 1, "GPU": 0})) == ["XPU:0", "XPU:1"]
+    no_gpu = tf.compat.v1.ConfigProto(device_count={"CPU": 1, "GPU": 0})
+    assert devices(no_gpu) == ["XPU:0", "XPU:1"]
     assert devices(config()) == ["XPU:0", "XPU:1"]
     assert devices(config(XPU=0)) == []
     assert devices(config(XPU=1)) == ["XPU:0"]
