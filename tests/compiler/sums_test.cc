@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/passes/batch_sum.h"
+#include "pjrt_core/compiler/passes/inner_product_rewriter.h"
 #include "pjrt_core/compiler/passes/sum_splitter.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -186,6 +188,73 @@ TEST(BatchSumTest, LeavesOtherSums) {
       {{"ROOT sum", "sum"},
        {"to_apply=add\n",
         "to_apply=add\n  ROOT r = (f32[7,4], f32[3,7,4]) tuple(sum, product)\n"}}))));
+}
+
+constexpr absl::string_view kInnerProduct = R"(ENTRY e {
+  x = f32[400]{0} parameter(0)
+  y = f32[400]{0} parameter(1)
+  ROOT product = f32[] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+})";
+
+// A dot of two shapes, in which one dimension of each is contracted.
+std::unique_ptr<xla::HloModule> Dot(absl::string_view lhs, int lhs_contracting,
+                                    absl::string_view rhs, int rhs_contracting, int batches,
+                                    absl::string_view result) {
+  std::string numbers = absl::StrCat("lhs_contracting_dims={", lhs_contracting,
+                                     "}, rhs_contracting_dims={", rhs_contracting, "}");
+  if (batches > 0) absl::StrAppend(&numbers, ", lhs_batch_dims={0}, rhs_batch_dims={0}");
+  return ParseModule(absl::StrCat("HloModule m\nENTRY e {\n  x = f32", lhs,
+                                  " parameter(0)\n  y = f32", rhs, " parameter(1)\n  ROOT p = f32",
+                                  result, " dot(x, y), ", numbers, "\n}"));
+}
+
+TEST(InnerProductRewriterTest, MakesASumOfProducts) {
+  const auto module = ParseModule(absl::StrCat("HloModule m\n", kInnerProduct));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*module));
+  EXPECT_TRUE(Instructions(*module, HloOpcode::kDot).empty());
+  ASSERT_EQ(Instructions(*module, HloOpcode::kReduce).size(), 1);
+  EXPECT_EQ(Instructions(*module, HloOpcode::kReduce)[0]->operand(0)->opcode(),
+            HloOpcode::kMultiply);
+}
+
+TEST(InnerProductRewriterTest, KeepsBatchesAndDimensionsOfOne) {
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[3,400]", 1, "[3,400]", 1, 1, "[3]")));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[1,400]", 1, "[400,1]", 0, 0, "[1,1]")));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[400,1]", 0, "[400]", 0, 0, "[1]")));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[3,1,400]", 2, "[3,400,1]", 1, 1, "[3,1,1]")));
+}
+
+TEST(InnerProductRewriterTest, TakesAVectorAndFewColumns) {
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[1100]", 0, "[1100,5]", 0, 0, "[5]")));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[1100,5]", 0, "[1100,1]", 0, 0, "[5,1]")));
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*Dot("[3,1,1100]", 2, "[3,1100,5]", 1, 1, "[3,1,5]")));
+}
+
+TEST(InnerProductRewriterTest, FindsColumnsBelowATranspose) {
+  const auto module = ParseModule(R"(HloModule m
+ENTRY e {
+  x = f32[1100,5] parameter(0)
+  y = f32[1100] parameter(1)
+  rows = f32[5,1100] transpose(x), dimensions={1,0}
+  ROOT p = f32[5] dot(rows, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})");
+  EXPECT_TRUE(Changes<InnerProductRewriter>(*module));
+}
+
+TEST(InnerProductRewriterTest, AddsUpNarrowFloatsInF32) {
+  const auto module = ParseModule(
+      absl::StrCat("HloModule m\n", absl::StrReplaceAll(kInnerProduct, {{"f32", "bf16"}})));
+  ASSERT_TRUE(InnerProductRewriter().Run(module.get()).value());
+  EXPECT_EQ(Instructions(*module, HloOpcode::kReduce)[0]->shape().element_type(), xla::F32);
+  EXPECT_EQ(module->entry_computation()->root_instruction()->shape().element_type(), xla::BF16);
+}
+
+TEST(InnerProductRewriterTest, LeavesOtherDots) {
+  // Few terms; many columns; rows, for which there is a library; matrices.
+  EXPECT_FALSE(Changes<InnerProductRewriter>(*Dot("[100]", 0, "[100]", 0, 0, "[]")));
+  EXPECT_FALSE(Changes<InnerProductRewriter>(*Dot("[1100]", 0, "[1100,20]", 0, 0, "[20]")));
+  EXPECT_FALSE(Changes<InnerProductRewriter>(*Dot("[5,1100]", 1, "[1100]", 0, 0, "[5]")));
+  EXPECT_FALSE(Changes<InnerProductRewriter>(*Dot("[2,1100]", 1, "[1100,2]", 0, 0, "[2,2]")));
 }
 
 }  // namespace

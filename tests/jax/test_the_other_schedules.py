@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
     [
         "jax/test_driver_passes.py",
+        "jax/test_sum_accuracy.py",
         "jax/test_transformations.py",
         pytest.param("jax/test_library_calls.py", marks=exhaustive),
         "sizes/test_sizes.py",

@@ -1,6 +1,7 @@
 // The running results of a reduction or a reduce-window, for serial loops and for schedules alike.
-// Sums and products of narrow floats run in f32 and are rounded once, when everything is combined.
-// Free functions and objects on a FusionContext; thread-compatible.
+// Sums of many floats run in more digits than their type has (wide_sum.h). Sums and products of
+// narrow floats run in f32 at least. Both are rounded once, when everything is combined. Free
+// functions and objects on a FusionContext; thread-compatible.
 #ifndef PJRT_CORE_COMPILER_CODEGEN_ACCUMULATORS_H_
 #define PJRT_CORE_COMPILER_CODEGEN_ACCUMULATORS_H_
 
@@ -24,22 +25,30 @@ absl::StatusOr<ReductionValues> ReducedElements(FusionContext& context,
 absl::StatusOr<ReductionValues> InitialValues(FusionContext& context,
                                               const xla::HloInstruction& reduction);
 
-// One step: running results and elements, or other running results, into new ones.
+// One step: running results and elements, or other running results, into new ones. Combining only
+// elements gives results in their type, as cheap as the reducer.
 absl::StatusOr<ReductionValues> EmitAccumulate(FusionContext& context,
                                                const xla::HloInstruction& reduction,
                                                const ReductionValues& running,
                                                const ReductionValues& values);
+// Elements as running results. `parts` is how many results the elements of one are divided among
+// before these are combined, here and below: each has fewer additions.
+ReductionValues WidenAccumulators(FusionContext& context, const xla::HloInstruction& reduction,
+                                  ReductionValues values, int64_t parts);
 // Running results as the reduction's results.
 ReductionValues NormalizeAccumulators(FusionContext& context, const xla::HloInstruction& reduction,
                                       ReductionValues running);
 // The element type in which a schedule keeps the running result number `value` in memory.
-xla::PrimitiveType AccumulatorType(const xla::HloInstruction& reduction, int64_t value);
+xla::PrimitiveType AccumulatorType(const xla::HloInstruction& reduction, int64_t value,
+                                   int64_t parts, const Target& target);
+// Whether the reduction adds up floats, alone or with anything else.
+bool AddsFloats(const xla::HloInstruction& reduction);
 
 // Running results in registers, across the trips of a loop.
 class Accumulators {
  public:
   Accumulators(FusionContext& context, const xla::HloInstruction& reduction,
-               const ReductionValues& initial);
+               const ReductionValues& initial, int64_t parts);
 
   absl::Status Add(const ReductionValues& values);
   void Set(const ReductionValues& values);

@@ -9,6 +9,7 @@
 #include "pjrt_core/compiler/codegen/excess_precision.h"
 #include "pjrt_core/compiler/codegen/narrow_float.h"
 #include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/wide_sum.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"
 #include "xla/shape_util.h"
@@ -62,9 +63,15 @@ class Sums {
         dot_(dot),
         type_(IsNarrowFloat(dot.shape().element_type()) ? xla::F32 : dot.shape().element_type()),
         llvm_type_(ComputeType(type_, kernel.llvm_context())),
-        parts_(cells < kFewestSums ? kFewestSums : 1) {
+        parts_(cells < kFewestSums ? kFewestSums : 1),
+        wide_(type_, kernel.target()) {
     for (size_t i = 0; i < cells * parts_; ++i) {
       slots_.push_back(kernel.Slot(llvm_type_, llvm::Constant::getNullValue(llvm_type_)));
+    }
+    if (!wide_.has_wide() || LastExtent(dot) <= kRun * parts_) return;
+    llvm::Type* wide_type = ComputeType(wide_.wide_type(), kernel.llvm_context());
+    for (size_t i = 0; i < cells; ++i) {
+      totals_.push_back(kernel.Slot(wide_type, llvm::Constant::getNullValue(wide_type)));
     }
   }
 
@@ -73,21 +80,36 @@ class Sums {
     std::vector<int64_t> extents = ContractedExtents(dot_);
     if (extents.empty()) return Add(cells, {}, 0);
     const int64_t extent = extents.back();
-    const int64_t whole = extent / parts_ * parts_;
-    extents.back() = extent / parts_;
     const auto add = [&](absl::Span<Value* const> counters, Value* last, int64_t part) {
       std::vector<Value*> position(counters.begin(), counters.end());
       position.back() = last;
       return Add(cells, position, part);
     };
-    TF_RETURN_IF_ERROR(
-        kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
-          Value* first = math.Mul(counters.back(), parts_);
-          for (int64_t part = 0; part < parts_; ++part) {
-            TF_RETURN_IF_ERROR(add(counters, math.Add(first, part), part));
-          }
-          return absl::OkStatus();
-        }));
+    const auto add_parts = [&](absl::Span<Value* const> counters, Value* first) -> absl::Status {
+      for (int64_t part = 0; part < parts_; ++part) {
+        TF_RETURN_IF_ERROR(add(counters, math.Add(first, part), part));
+      }
+      return absl::OkStatus();
+    };
+    int64_t in_runs = 0;
+    if (!totals_.empty()) {
+      extents.back() = extent / (kRun * parts_);
+      in_runs = extents.back() * kRun * parts_;
+      TF_RETURN_IF_ERROR(
+          kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
+            Value* first = math.Mul(counters.back(), kRun * parts_);
+            TF_RETURN_IF_ERROR(kernel_.For(
+                math.Constant(0), math.Constant(kRun), math.Constant(1), [&](Value* step) {
+                  return add_parts(counters, math.Add(first, math.Mul(step, parts_)));
+                }));
+            return EndRun(cells.size());
+          }));
+    }
+    extents.back() = (extent - in_runs) / parts_;
+    const int64_t whole = in_runs + extents.back() * parts_;
+    TF_RETURN_IF_ERROR(kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
+      return add_parts(counters, math.Add(math.Mul(counters.back(), parts_), in_runs));
+    }));
     if (whole == extent) return absl::OkStatus();
     extents.back() = extent - whole;
     return kernel_.ForEach(extents, [&](absl::Span<Value* const> counters) {
@@ -101,6 +123,7 @@ class Sums {
       sum = llvm_type_->isIntegerTy() ? b().CreateAdd(sum, Load(cell, part))
                                       : b().CreateFAdd(sum, Load(cell, part));
     }
+    if (!totals_.empty()) sum = wide_.Narrow(wide_.Add(LoadTotal(cell), sum, b()), b());
     if (MayStayWide(dot_)) return sum;
     return Normalize(sum, dot_.shape().element_type(), kernel_.target(), b());
   }
@@ -108,6 +131,29 @@ class Sums {
  private:
   // Sums below which the latency of an addition shows.
   static constexpr int64_t kFewestSums = 4;
+  // Products that a sum takes in its own type before it joins its cell's wide total.
+  static constexpr int64_t kRun = 128;
+
+  static int64_t LastExtent(const HloInstruction& dot) {
+    const std::vector<int64_t> extents = ContractedExtents(dot);
+    return extents.empty() ? 1 : extents.back();
+  }
+
+  Value* LoadTotal(size_t cell) {
+    return b().CreateLoad(totals_[cell]->getAllocatedType(), totals_[cell]);
+  }
+
+  absl::Status EndRun(size_t cells) {
+    for (size_t cell = 0; cell < cells; ++cell) {
+      Value* total = LoadTotal(cell);
+      for (int64_t part = 0; part < parts_; ++part) {
+        total = wide_.Add(total, Load(cell, part), b());
+        b().CreateStore(llvm::Constant::getNullValue(llvm_type_), Slot(cell, part));
+      }
+      b().CreateStore(total, totals_[cell]);
+    }
+    return absl::OkStatus();
+  }
 
   llvm::AllocaInst* Slot(size_t cell, int64_t part) { return slots_[cell * parts_ + part]; }
   Value* Load(size_t cell, int64_t part) { return b().CreateLoad(llvm_type_, Slot(cell, part)); }
@@ -142,7 +188,9 @@ class Sums {
   xla::PrimitiveType type_;
   llvm::Type* llvm_type_;
   const int64_t parts_;
-  std::vector<llvm::AllocaInst*> slots_;  // by cell, then part
+  const WideSum wide_;
+  std::vector<llvm::AllocaInst*> slots_;   // by cell, then part
+  std::vector<llvm::AllocaInst*> totals_;  // by cell, if the sums are long
 };
 
 }  // namespace

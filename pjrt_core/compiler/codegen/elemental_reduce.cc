@@ -13,6 +13,10 @@ namespace {
 using llvm::Value;
 using xla::HloInstruction;
 
+// As if two results shared the elements: twice as many additions before a sum becomes wide, because
+// sums over small windows are common, and a work-item adds wide values at half the rate.
+constexpr int64_t kSerialParts = 2;
+
 // Combines the arrays' elements at `index`.
 absl::Status AddElements(FusionContext& context, const HloInstruction& reduction,
                          const Index& index, Accumulators& accumulators) {
@@ -45,7 +49,7 @@ absl::StatusOr<std::vector<Value*>> EmitReduce(FusionContext& context, const Hlo
     if (!reduced[i]) values[i] = index[kept++];
   }
   TF_ASSIGN_OR_RETURN(const ReductionValues initial, InitialValues(context, reduce));
-  Accumulators accumulators(context, reduce, initial);
+  Accumulators accumulators(context, reduce, initial, kSerialParts);
   TF_RETURN_IF_ERROR(context.ForEach(extents, [&](absl::Span<Value* const> counters) {
     for (size_t i = 0; i < loops.size(); ++i) values[loops[i]] = counters[i];
     return AddElements(context, reduce, Index(values), accumulators);
@@ -64,7 +68,7 @@ absl::StatusOr<std::vector<Value*>> EmitReduceWindow(FusionContext& context,
   for (const xla::WindowDimension& dimension : window.dimensions())
     extents.push_back(dimension.size());
   TF_ASSIGN_OR_RETURN(const ReductionValues initial, InitialValues(context, reduce_window));
-  Accumulators accumulators(context, reduce_window, initial);
+  Accumulators accumulators(context, reduce_window, initial, kSerialParts);
   TF_RETURN_IF_ERROR(
       context.ForEach(extents, [&](absl::Span<Value* const> counters) -> absl::Status {
         Value* inside = b.getTrue();

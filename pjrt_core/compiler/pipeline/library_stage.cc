@@ -5,6 +5,7 @@
 #include "pjrt_core/compiler/passes/complex_dot_splitter.h"
 #include "pjrt_core/compiler/passes/convolution_rewriter.h"
 #include "pjrt_core/compiler/passes/epilogue_fusion.h"
+#include "pjrt_core/compiler/passes/inner_product_rewriter.h"
 #include "pjrt_core/compiler/passes/matmul_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -13,6 +14,7 @@
 namespace onexpu::compiler {
 
 void AddLibraryPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<InnerProductRewriter>();
   pipeline.AddPass<ComplexDotSplitter>();
   pipeline.AddPass<AttentionFusion>(context.target);
   pipeline.AddPass<MatmulRewriter>(context.target);

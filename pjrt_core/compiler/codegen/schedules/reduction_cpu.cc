@@ -60,7 +60,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   const RowCut cut = CutRows(shape, sequence.target());
   const bool whole = cut.pieces == 1;
   const int64_t count = shape.rows * cut.pieces;
-  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, count);
+  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape, count);
   // Combining the lanes of one piece in registers costs as much as some dozen elements of it; of
   // short pieces, a vector combines many at once.
   constexpr int64_t kLong = 64;
@@ -112,7 +112,8 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   const uint64_t items = xla::CeilOfRatio(count, cut.together) * kLanes;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1,
+  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces,
+                           /*piece_stride=*/1,
                            /*row_stride=*/cut.pieces);
 }
 
@@ -129,16 +130,6 @@ struct ColumnCut {
   int64_t pieces;
   int64_t together;
 };
-
-// Each of them repeats the code that computes an element, which must be worth less than the load
-// and the store.
-int64_t ElementsTogether(const xla::HloInstruction& reduce, const ReductionShape& shape) {
-  constexpr int64_t kMost = 8;
-  constexpr int64_t kFewInstructions = 8;
-  if (shape.length < kMost) return 1;
-  if (!reduce.parent()->IsFusionComputation()) return kMost;
-  return reduce.parent()->instruction_count() <= kFewInstructions ? kMost : 1;
-}
 
 ColumnCut CutColumns(const xla::HloInstruction& reduce, const ReductionShape& shape,
                      int64_t bytes_of_sum, const Target& target) {
@@ -161,12 +152,13 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
                          const ReductionShape& shape) {
   int64_t bytes_of_sum = 0;
   for (int64_t i = 0; i < shape.values; ++i) {
-    bytes_of_sum += StorageBytes(AccumulatorType(reduce, i));
+    bytes_of_sum += StorageBytes(
+        AccumulatorType(reduce, i, AccumulatedParts(reduce, shape), sequence.target()));
   }
   const ColumnCut cut = CutColumns(reduce, shape, bytes_of_sum, sequence.target());
   const bool whole = cut.pieces == 1;
   const int64_t scratch =
-      whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * cut.pieces);
+      whole ? 0 : AddReductionScratch(sequence, reduce, shape, shape.rows * cut.pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   ReductionKernel steps(*kernel, reduce, shape);
@@ -203,20 +195,17 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
   // Combines `elements` of them, from `element` on, and with them what was there before.
   const auto accumulate = [&](Value* element, int64_t elements, bool is_first) {
     return for_each_of_lane([&](Value* place, Value* row) -> absl::Status {
-      ReductionKernel::Values running;
-      if (!is_first) {
-        TF_ASSIGN_OR_RETURN(running, steps.Load(sums, place));
-      }
+      std::vector<ReductionKernel::Values> values;
       for (int64_t i = 0; i < elements; ++i) {
-        TF_ASSIGN_OR_RETURN(ReductionKernel::Values values,
-                            steps.Element(row, math.Add(element, i)));
-        if (is_first && i == 0) {
-          running = std::move(values);
-        } else {
-          TF_ASSIGN_OR_RETURN(running, steps.Combine(running, values));
-        }
+        TF_ASSIGN_OR_RETURN(values.emplace_back(), steps.Element(row, math.Add(element, i)));
       }
-      return steps.Store(sums, place, running);
+      TF_ASSIGN_OR_RETURN(ReductionKernel::Values combined,
+                          steps.CombineInPairs(std::move(values)));
+      if (!is_first) {
+        TF_ASSIGN_OR_RETURN(const ReductionKernel::Values running, steps.Load(sums, place));
+        TF_ASSIGN_OR_RETURN(combined, steps.Combine(running, combined));
+      }
+      return steps.Store(sums, place, combined);
     });
   };
   const int64_t last_piece = shape.length - (cut.pieces - 1) * cut.piece;
@@ -261,7 +250,8 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
       std::max(xla::CeilOfRatio(shape.length, wanted), std::min(kWorth, shape.length)), together);
   const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
   const bool whole = pieces == 1;
-  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
+  const int64_t scratch =
+      whole ? 0 : AddReductionScratch(sequence, reduce, shape, shape.rows * pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   ReductionKernel steps(*kernel, reduce, shape);
@@ -296,19 +286,18 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
       return steps.Store(local, lane, values);
     }
     TF_ASSIGN_OR_RETURN(const ReductionKernel::Values initial, element(first));
-    Accumulators sums(*kernel, reduce, initial);
-    const auto add = [&](Value* base) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, element(base));
-      return sums.Add(values);
-    };
+    Accumulators sums(*kernel, reduce, initial, AccumulatedParts(reduce, shape));
     // The same trips for every lane, so that none of them needs a mask.
     Value* trips = math.Div(b.CreateSub(end, first), together);
     Value* rest = math.Add(first, math.Mul(trips, together));
-    TF_RETURN_IF_ERROR(kernel->For(math.Add(first, together), rest, math.Constant(together), add));
+    TF_RETURN_IF_ERROR(steps.AddElements(sums, math.Add(first, together), rest, together, element));
     // A piece shorter than a vector has had all in its first step.
     Value* has_rest =
         b.CreateAnd(b.CreateICmpSGT(rest, first), b.CreateICmpSLT(math.Add(rest, behind), end));
-    TF_RETURN_IF_ERROR(kernel->If(has_rest, [&] { return add(rest); }));
+    TF_RETURN_IF_ERROR(kernel->If(has_rest, [&]() -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, element(rest));
+      return sums.Add(values);
+    }));
     const ReductionKernel::Values values = sums.Running();
     return steps.Store(local, lane, values);
   }));
@@ -324,7 +313,8 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
   const uint64_t items = tiles * pieces * kLanes;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows,
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces,
+                           /*piece_stride=*/shape.rows,
                            /*row_stride=*/1);
 }
 

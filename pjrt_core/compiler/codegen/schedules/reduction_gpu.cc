@@ -60,7 +60,8 @@ absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruc
   const int64_t group = tile.lanes * tile.columns;
   const int64_t groups_per_piece = xla::CeilOfRatio(shape.rows, tile.columns);
   const bool whole = pieces == 1;
-  const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape.rows * pieces);
+  const int64_t scratch =
+      whole ? 0 : AddReductionScratch(sequence, reduce, shape, shape.rows * pieces);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   {

@@ -2,6 +2,8 @@
 
 #include "absl/algorithm/container.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
+#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/launch_dimensions.h"
 #include "pjrt_core/compiler/codegen/types.h"
 #include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/shape_util.h"
@@ -39,6 +41,28 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
     was_reduced = is_reduced;
   }
   reduces_middle = changes <= 2;
+}
+
+int64_t ElementsTogether(const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  // Equal elements add up exactly in pairs of pairs: their sum has no error that repeats.
+  constexpr int64_t kMost = 8;
+  constexpr int64_t kFewInstructions = 8;
+  constexpr int64_t kSeveral = 4;
+  constexpr int64_t kSeveralInstructions = 16;
+  if (shape.length < kMost) return 1;
+  const xla::HloComputation& computation = *reduce.parent();
+  if (!computation.IsFusionComputation()) return kMost;
+  if (computation.instruction_count() <= kFewInstructions) return kMost;
+  const bool is_cheap = computation.instruction_count() <= kSeveralInstructions &&
+                        absl::c_none_of(computation.instructions(), [](const auto* instruction) {
+                          return IsTranscendental(instruction->opcode());
+                        });
+  return is_cheap && AddsFloats(reduce) ? kSeveral : 1;
+}
+
+int64_t AccumulatedParts(const xla::HloInstruction& reduce, const ReductionShape& shape) {
+  // Lanes side by side along a row; a column belongs to one lane.
+  return ElementsTogether(reduce, shape) * (shape.minor_kept == 1 ? kVectorLanes : 1);
 }
 
 Index ReductionKernel::IndexOf(Value* row, Value* element, Value* place) {
@@ -82,6 +106,45 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineLanes(const Valu
   return Combine(left, right);
 }
 
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineInPairs(
+    std::vector<Values> values) {
+  while (values.size() > 1) {
+    std::vector<Values> pairs;
+    for (size_t i = 0; i + 1 < values.size(); i += 2) {
+      TF_ASSIGN_OR_RETURN(pairs.emplace_back(), Combine(values[i], values[i + 1]));
+    }
+    if (values.size() % 2 != 0) pairs.push_back(std::move(values.back()));
+    values = std::move(pairs);
+  }
+  return std::move(values.front());
+}
+
+absl::Status ReductionKernel::AddElements(
+    Accumulators& sums, Value* begin, Value* end, int64_t step,
+    absl::FunctionRef<absl::StatusOr<Values>(Value*)> element) {
+  llvm::IRBuilder<>& b = kernel_.b();
+  const auto add = [&](Value* at) -> absl::Status {
+    TF_ASSIGN_OR_RETURN(const Values values, element(at));
+    return sums.Add(values);
+  };
+  const int64_t together = AddsFloats(reduce_) ? ElementsTogether(reduce_, shape_) : 1;
+  if (together == 1) return kernel_.For(begin, end, math().Constant(step), add);
+  Value* distance =
+      b.CreateSelect(b.CreateICmpSGT(end, begin), b.CreateSub(end, begin), math().Constant(0));
+  Value* trips = math().Div(math().Add(distance, step - 1), step);
+  Value* rest = math().Add(begin, math().Mul(math().Div(trips, together), together * step));
+  TF_RETURN_IF_ERROR(
+      kernel_.For(begin, rest, math().Constant(together * step), [&](Value* first) -> absl::Status {
+        std::vector<Values> values;
+        for (int64_t i = 0; i < together; ++i) {
+          TF_ASSIGN_OR_RETURN(values.emplace_back(), element(math().Add(first, i * step)));
+        }
+        TF_ASSIGN_OR_RETURN(const Values combined, CombineInPairs(std::move(values)));
+        return sums.Add(combined);
+      }));
+  return kernel_.For(rest, end, math().Constant(step), add);
+}
+
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateShare(Value* row, Value* first,
                                                                          Value* end, Value* lane,
                                                                          int64_t lanes) {
@@ -93,7 +156,7 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateShare(Value* 
   Value* begin = math().Add(first, math().Mul(lane, whole));
   begin = math().Add(begin, b.CreateSelect(b.CreateICmpSLT(lane, extra), lane, extra));
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, begin));
-  Accumulators sums(kernel_, reduce_, initial);
+  Accumulators sums(kernel_, reduce_, initial, parts_);
   const auto add = [&](Value* element) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
     return sums.Add(values);
@@ -112,14 +175,10 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, 
                                                                     int64_t lanes) {
   if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
   Value* mine = math().Add(first, lane);
-  Value* step = math().Constant(lanes);
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, mine));
-  Accumulators sums(kernel_, reduce_, initial);
-  TF_RETURN_IF_ERROR(
-      kernel_.For(math().Add(mine, step), end, step, [&](Value* element) -> absl::Status {
-        TF_ASSIGN_OR_RETURN(const Values values, Element(row, element));
-        return sums.Add(values);
-      }));
+  Accumulators sums(kernel_, reduce_, initial, parts_);
+  TF_RETURN_IF_ERROR(AddElements(sums, math().Add(mine, lanes), end, lanes,
+                                 [&](Value* element) { return Element(row, element); }));
   return sums.Running();
 }
 
@@ -128,17 +187,16 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
   if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
   llvm::IRBuilder<>& b = kernel_.b();
   TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
-  Accumulators sums(kernel_, reduce_, initial);
-  const auto add = [&](Value* base) -> absl::Status {
-    TF_ASSIGN_OR_RETURN(const Values values, Element(row, math().Add(base, lane)));
-    return sums.Add(values);
-  };
+  Accumulators sums(kernel_, reduce_, initial, parts_);
+  const auto element = [&](Value* base) { return Element(row, math().Add(base, lane)); };
   Value* whole = math().Mul(math().Div(b.CreateSub(end, first), lanes), lanes);
   Value* rest = math().Add(first, whole);
-  Value* step = math().Constant(lanes);
-  TF_RETURN_IF_ERROR(kernel_.For(math().Add(first, step), rest, step, add));
+  TF_RETURN_IF_ERROR(AddElements(sums, math().Add(first, lanes), rest, lanes, element));
   TF_RETURN_IF_ERROR(
-      kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&] { return add(rest); }));
+      kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&]() -> absl::Status {
+        TF_ASSIGN_OR_RETURN(const Values values, element(rest));
+        return sums.Add(values);
+      }));
   return sums.Running();
 }
 
@@ -149,7 +207,7 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::CombineStored(
     return first == nullptr ? offset : math().Add(first, offset);
   };
   TF_ASSIGN_OR_RETURN(const Values initial, Load(arrays, place(math().Constant(0))));
-  Accumulators sums(kernel_, reduce_, initial);
+  Accumulators sums(kernel_, reduce_, initial, parts_);
   TF_RETURN_IF_ERROR(kernel_.For(
       math().Constant(1), count, math().Constant(1), [&](Value* number) -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, Load(arrays, place(number)));
@@ -184,8 +242,9 @@ absl::Status ReductionKernel::Finish(Value* row, const Values& values) {
 std::vector<Array> ReductionKernel::ScratchArrays(int64_t first, int64_t count) const {
   std::vector<Array> arrays;
   for (int64_t i = 0; i < shape_.values; ++i) {
-    arrays.push_back({xla::ShapeUtil::MakeShape(AccumulatorType(reduce_, i), {count}),
-                      kernel_.scratch(first + i)});
+    arrays.push_back(
+        {xla::ShapeUtil::MakeShape(AccumulatorType(reduce_, i, parts_, kernel_.target()), {count}),
+         kernel_.scratch(first + i)});
   }
   return arrays;
 }
@@ -193,7 +252,8 @@ std::vector<Array> ReductionKernel::ScratchArrays(int64_t first, int64_t count) 
 std::vector<Array> ReductionKernel::LocalArrays(int64_t count) const {
   std::vector<Array> arrays;
   for (int64_t i = 0; i < shape_.values; ++i)
-    arrays.push_back(LocalArray(kernel_, AccumulatorType(reduce_, i), count));
+    arrays.push_back(
+        LocalArray(kernel_, AccumulatorType(reduce_, i, parts_, kernel_.target()), count));
   return arrays;
 }
 
@@ -208,8 +268,9 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Load(const std::vector<
 
 absl::Status ReductionKernel::Store(const std::vector<Array>& arrays, Value* place,
                                     const Values& values) {
+  const Values wide = WidenAccumulators(kernel_, reduce_, values, parts_);
   for (size_t i = 0; i < arrays.size(); ++i) {
-    TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], Index({place}), values[i]));
+    TF_RETURN_IF_ERROR(kernel_.Store(arrays[i], Index({place}), wide[i]));
   }
   return absl::OkStatus();
 }
@@ -274,10 +335,12 @@ absl::Status ReductionKernel::CombineLocal(const std::vector<Array>& local, Valu
 }
 
 int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
-                            int64_t count) {
+                            const ReductionShape& shape, int64_t count) {
+  const int64_t parts = AccumulatedParts(reduce, shape);
   int64_t first = -1;
   for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
-    const int64_t number = sequence.AddScratch(count * StorageBytes(AccumulatorType(reduce, i)));
+    const int64_t number = sequence.AddScratch(
+        count * StorageBytes(AccumulatorType(reduce, i, parts, sequence.target())));
     if (first < 0) first = number;
   }
   return first;

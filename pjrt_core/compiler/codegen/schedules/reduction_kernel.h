@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/compiler/codegen/accumulators.h"
@@ -43,13 +44,23 @@ inline bool TakesShares(const ReductionShape& shape) {
   return shape.order.order == CombineOrder::kAscending;
 }
 
+// Elements that a lane combines before they join an accumulator, a power of two. Several if
+// elements are cheap, because the code that computes an element is repeated.
+int64_t ElementsTogether(const xla::HloInstruction& reduce, const ReductionShape& shape);
+// Parts of a result's elements with an accumulator, or a group of ElementsTogether(), for each.
+int64_t AccumulatedParts(const xla::HloInstruction& reduce, const ReductionShape& shape);
+
 class ReductionKernel {
  public:
   using Values = ReductionValues;
 
+  // `parts` of a result's elements have an accumulator, or share one in groups.
+  ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce,
+                  const ReductionShape& shape, int64_t parts)
+      : kernel_(kernel), reduce_(reduce), shape_(shape), parts_(parts) {}
   ReductionKernel(FusionContext& kernel, const xla::HloInstruction& reduce,
                   const ReductionShape& shape)
-      : kernel_(kernel), reduce_(reduce), shape_(shape) {}
+      : ReductionKernel(kernel, reduce, shape, AccumulatedParts(reduce, shape)) {}
 
   FusionContext& kernel() { return kernel_; }
   IndexMath& math() { return kernel_.index_math(); }
@@ -67,6 +78,13 @@ class ReductionKernel {
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
   // Combines the results of two lanes. `lhs` comes before `rhs` if TakesShares(shape()).
   absl::StatusOr<Values> CombineLanes(const Values& lhs, const Values& rhs);
+
+  // Combines several elements or results, which are in order, in pairs.
+  absl::StatusOr<Values> CombineInPairs(std::vector<Values> values);
+
+  // Adds what `element` gives for begin, begin + step, ... below `end`, which may be below `begin`.
+  absl::Status AddElements(Accumulators& sums, llvm::Value* begin, llvm::Value* end, int64_t step,
+                           absl::FunctionRef<absl::StatusOr<Values>(llvm::Value*)> element);
 
   // The result of lane `lane` for elements first to end - 1, at least one of them the lane's: every
   // `lanes`-th, or a share.
@@ -111,11 +129,12 @@ class ReductionKernel {
   FusionContext& kernel_;
   const xla::HloInstruction& reduce_;
   const ReductionShape& shape_;
+  const int64_t parts_;
 };
 
 // Adds scratch for `count` intermediate values; the number of the first.
 int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
-                            int64_t count);
+                            const ReductionShape& shape, int64_t count);
 
 }  // namespace onexpu::compiler
 

@@ -128,13 +128,17 @@ class RowKernel {
                           [&](const Kept& kept) { return kept.instruction == &instruction; });
   }
 
-  // How many running results a lane has in a walk: where little is computed for an element, each
-  // would wait for the one before.
-  int64_t RunningResults(const HloInstruction& reduce) const {
+  // How many elements a lane combines before they join its running result. If little is computed
+  // for an element, the code for several fits, and each would wait for the one before.
+  int64_t ElementsTogether(const HloInstruction& reduce) const {
     constexpr int64_t kSeveral = 4;
     constexpr size_t kLittle = 8;  // instructions, with the reduction and its initial value
     const bool is_long = rows_.length >= 2 * kSeveral * lanes_;
     return is_long && NeededFor(reduce).size() <= kLittle ? kSeveral : 1;
+  }
+
+  ReductionKernel StepsOf(const HloInstruction& reduce) {
+    return ReductionKernel(kernel_, reduce, shape_, ElementsTogether(reduce) * lanes_);
   }
 
   absl::Status ForEachRow(int64_t together, absl::FunctionRef<absl::Status(Value*)> body) {
@@ -152,7 +156,7 @@ class RowKernel {
     };
     for (size_t walk = 0; walk < reductions_.size(); ++walk) {
       bind();
-      ReductionKernel steps(kernel_, *reductions_[walk], shape_);
+      ReductionKernel steps = StepsOf(*reductions_[walk]);
       TF_ASSIGN_OR_RETURN(ReductionValues values, Reduce(walk, row));
       TF_ASSIGN_OR_RETURN(values, CombineLanes(steps, std::move(values)));
       TF_ASSIGN_OR_RETURN(results.emplace_back(), steps.Result(values));
@@ -179,7 +183,7 @@ class RowKernel {
   // What each lane has of a row.
   absl::StatusOr<ReductionValues> Reduce(size_t walk, Value* row) {
     const HloInstruction& reduce = *reductions_[walk];
-    ReductionKernel steps(kernel_, reduce, shape_);
+    ReductionKernel steps = StepsOf(reduce);
     const auto at = [&](Value* element) -> absl::StatusOr<ReductionValues> {
       const Index index = IndexOf(row, element);
       TF_RETURN_IF_ERROR(TakeKept(walk, element));
@@ -187,32 +191,30 @@ class RowKernel {
       TF_RETURN_IF_ERROR(Keep(walk, index, element));
       return values;
     };
-    const int64_t several = RunningResults(reduce);
+    const int64_t several = ElementsTogether(reduce);
     const int64_t stride = several * lanes_;
-    std::vector<Accumulators> running;
-    const auto add = [&](Value* element, int64_t number) -> absl::Status {
-      TF_ASSIGN_OR_RETURN(const ReductionValues values, at(element));
-      return running[number].Add(values);
+    const auto together_at = [&](Value* base) -> absl::StatusOr<ReductionValues> {
+      std::vector<ReductionValues> values;
+      for (int64_t i = 0; i < several; ++i) {
+        TF_ASSIGN_OR_RETURN(values.emplace_back(),
+                            at(math_.Add(math_.Add(base, i * lanes_), lane_)));
+      }
+      return steps.CombineInPairs(std::move(values));
     };
-    for (int64_t i = 0; i < several; ++i) {
-      TF_ASSIGN_OR_RETURN(const ReductionValues first, at(math_.Add(lane_, i * lanes_)));
-      running.emplace_back(kernel_, reduce, first);
-    }
+    TF_ASSIGN_OR_RETURN(const ReductionValues initial, together_at(math_.Constant(0)));
+    Accumulators running(kernel_, reduce, initial, several * lanes_);
     const int64_t together = rows_.length / stride * stride;
     TF_RETURN_IF_ERROR(kernel_.For(math_.Constant(stride), math_.Constant(together),
                                    math_.Constant(stride), [&](Value* base) -> absl::Status {
-                                     for (int64_t i = 0; i < several; ++i) {
-                                       TF_RETURN_IF_ERROR(
-                                           add(math_.Add(math_.Add(base, i * lanes_), lane_), i));
-                                     }
-                                     return absl::OkStatus();
+                                     TF_ASSIGN_OR_RETURN(const ReductionValues values,
+                                                         together_at(base));
+                                     return running.Add(values);
                                    }));
-    TF_RETURN_IF_ERROR(ForEachOfLane(together, [&](Value* element) { return add(element, 0); }));
-    ReductionValues of_lane = running[0].Running();
-    for (int64_t i = 1; i < several; ++i) {
-      TF_ASSIGN_OR_RETURN(of_lane, steps.Combine(of_lane, running[i].Running()));
-    }
-    return of_lane;
+    TF_RETURN_IF_ERROR(ForEachOfLane(together, [&](Value* element) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(const ReductionValues values, at(element));
+      return running.Add(values);
+    }));
+    return running.Running();
   }
 
   // Elements of the row from `first` on, a multiple of the lanes: this lane's, side by side with
