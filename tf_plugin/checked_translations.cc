@@ -24,6 +24,7 @@
 #include "tensorflow/core/framework/shape_inference.h"
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/util/overflow.h"
+#include "tf_plugin/dynamic_sizes/rules.h"
 #include "tf_plugin/shape_rules.h"
 #include "tf_plugin/type_rules.h"
 #include "tf_plugin/xla_backend.h"
@@ -226,6 +227,7 @@ class CheckedTranslation final : public OpKernel {
 
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, Check(*context));
+    OP_REQUIRES_OK(context, CheckDynamicSizes(*context));
     // XLA throws where an intermediate result has no possible shape. Above is nobody who catches.
     try {
       translation_->Compute(context);
@@ -235,7 +237,9 @@ class CheckedTranslation final : public OpKernel {
       OP_REQUIRES_OK(context, absl::InvalidArgumentError(absl::StrCat(
                                   "XLA cannot translate ", type_string(), ": ", error.what())));
     }
-    if (context->status().ok()) OP_REQUIRES_OK(context, MakeTypesFit(*context));
+    if (!context->status().ok()) return;
+    OP_REQUIRES_OK(context, MakeTypesFit(*context));
+    OP_REQUIRES_OK(context, SetResultSizes(*context));
   }
 
  private:

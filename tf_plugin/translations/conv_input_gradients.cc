@@ -1,15 +1,18 @@
 // Conv2DBackpropInput and its kind: what TensorFlow's translations compute, and two things that its
 // kernels do besides. Without elements to convolve the gradient is zero, in the shape that the op
 // names (the translation gives another shape); and of a 2-D convolution the op may name the two
-// spatial sizes alone.
+// spatial sizes alone. Images with dynamic dimensions are left to TensorFlow's translations.
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/tf2xla/kernels/conv_op_helpers.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/util/tensor_format.h"
+#include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -35,6 +38,7 @@ class ConvInputGradient final : public XlaOpKernel {
                                                       is_depthwise, construction);
     OP_REQUIRES_OK(construction, attributes.status());
     attributes_ = *std::move(attributes);
+    OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &dynamic_));
   }
 
   void Compile(XlaOpKernelContext* context) override {
@@ -43,6 +47,12 @@ class ConvInputGradient final : public XlaOpKernel {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
+    std::vector<bool> is_dynamic;
+    TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
+    if (absl::c_linear_search(is_dynamic, true)) {
+      dynamic_->Compute(context->op_kernel_context());
+      return absl::OkStatus();
+    }
     TF_ASSIGN_OR_RETURN(const TensorShape images, Images(context));
     xla::Shape shape;
     TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(context->input_type(1), images, &shape));
@@ -75,6 +85,7 @@ class ConvInputGradient final : public XlaOpKernel {
   }
 
   tensorflow::ConvOpAttrs attributes_;
+  std::unique_ptr<tensorflow::OpKernel> dynamic_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // MaxPool and MaxPoolGrad with every padding. TensorFlow's translations have none for padding that
-// the graph spells out; these take their place.
+// the graph spells out; these take their place, except along dynamic dimensions, whose size decides
+// how much SAME pads.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "tensorflow/core/util/padding.h"
 #include "tensorflow/core/util/tensor_format.h"
+#include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -41,9 +43,30 @@ class MaxPooling : public XlaOpKernel {
  public:
   explicit MaxPooling(OpKernelConstruction* construction) : XlaOpKernel(construction) {
     OP_REQUIRES_OK(construction, Configure(construction));
+    if (padding_ == Padding::EXPLICIT) return;
+    OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &dynamic_));
   }
 
  protected:
+  // Translates by TensorFlow's translation if windows go along a dynamic dimension; false
+  // otherwise.
+  absl::StatusOr<bool> TranslateDynamic(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->InputXlaShape(0));
+    for (int i = 0; i < kDimensions && i < static_cast<int>(shape.dimensions().size()); ++i) {
+      if (!shape.is_dynamic_dimension(i) || window_[i] == 1) continue;
+      if (dynamic_ == nullptr) {
+        return absl::UnimplementedError(
+            absl::StrCat("onexpu: ", type_string(), " with explicit padding along dimension ", i,
+                         " of ", shape.ToString(),
+                         ", whose size is known only at run time. Call the op outside of the "
+                         "compiled function, or pad the operand to a known size"));
+      }
+      dynamic_->Compute(context->op_kernel_context());
+      return true;
+    }
+    return false;
+  }
+
   const std::vector<int64_t>& window() const { return window_; }
   const std::vector<int64_t>& strides() const { return strides_; }
 
@@ -105,6 +128,7 @@ class MaxPooling : public XlaOpKernel {
   std::vector<int64_t> strides_;
   Padding padding_;
   std::vector<int64_t> explicit_paddings_;
+  std::unique_ptr<tensorflow::OpKernel> dynamic_;
 };
 
 class MaxPoolTranslation final : public MaxPooling {
@@ -117,6 +141,8 @@ class MaxPoolTranslation final : public MaxPooling {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const bool is_translated, TranslateDynamic(context));
+    if (is_translated) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
     const xla::PrimitiveType type = context->input_xla_type(0);
     // TensorFlow's kernels start with the lowest finite value and go on to what is above it, so
@@ -156,6 +182,8 @@ class MaxPoolGradTranslation final : public MaxPooling {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
+    TF_ASSIGN_OR_RETURN(const bool is_translated, TranslateDynamic(context));
+    if (is_translated) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
     if (context->InputShape(1) != context->InputShape(2)) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -1,5 +1,6 @@
 #include "tf_plugin/translations/registration.h"
 
+#include "tf_plugin/dynamic_sizes/translations.h"
 #include "tf_plugin/translations/translations.h"
 
 namespace onexpu::tf_plugin {
@@ -13,6 +14,7 @@ void RegisterTranslations() {
   RegisterArgmaxPooling();
   RegisterCategorical();
   RegisterComplexNumbers();
+  RegisterConcatOffsets();
   RegisterConv3DGradients();
   RegisterConvInputGradients();
   RegisterDeterminants();
@@ -35,6 +37,7 @@ void RegisterTranslations() {
   RegisterSpecialFunctions();
   RegisterStatefulRandom();
   RegisterStatelessRandom();
+  RegisterStridedSlice();
   RegisterStridedSliceGradient();
   RegisterStridedSliceUpdates();
   RegisterTopK();

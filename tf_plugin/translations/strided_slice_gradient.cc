@@ -8,12 +8,15 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/util/strided_slice_op.h"
+#include "tf_plugin/dynamic_sizes/slice_bounds.h"
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
+#include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/errors.h"
@@ -48,7 +51,21 @@ class StridedSliceGradient final : public XlaOpKernel {
 
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
-    if (context->InputShape(4).num_elements() > 0) {
+    std::vector<bool> is_dynamic;
+    TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
+    const bool is_empty = context->InputShape(4).num_elements() == 0;
+    if (!is_empty && absl::c_linear_search(is_dynamic, true)) {
+      const SliceMasks masks = {begin_mask_, end_mask_, ellipsis_mask_, new_axis_mask_,
+                                shrink_axis_mask_};
+      TF_ASSIGN_OR_RETURN(const auto slices, SliceDimensions(context, 1, masks, is_dynamic.size()));
+      const auto counts_from_bound = [&](const SliceDimension& slice) {
+        return slice.operand >= 0 && is_dynamic[slice.operand] && !slice.is_whole();
+      };
+      if (slices.has_value() && absl::c_any_of(*slices, counts_from_bound)) {
+        return Scatter(context, is_dynamic, *slices);
+      }
+    }
+    if (!is_empty) {
       nonempty_->Compute(context->op_kernel_context());
       return absl::OkStatus();
     }
@@ -58,14 +75,66 @@ class StridedSliceGradient final : public XlaOpKernel {
     TF_RETURN_IF_ERROR(CheckSlice(context, shape));
     XlaOp zeros = xla::Broadcast(xla::Zero(context->builder(), context->input_xla_type(4)),
                                  shape.dim_sizes());
-    std::vector<bool> is_dynamic;
-    TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
     for (int64_t i = 0; i < shape.dims(); ++i) {
-      if (!is_dynamic[i]) continue;
-      const XlaOp size = xla::Reshape(xla::Slice(context->Input(0), {i}, {i + 1}, {1}), {});
-      zeros = xla::SetDimensionSize(zeros, xla::ConvertElementType(size, xla::S32), i);
+      if (is_dynamic[i]) zeros = xla::SetDimensionSize(zeros, Size(context, i), i);
     }
     context->SetOutput(0, zeros);
+    return absl::OkStatus();
+  }
+
+  // The size of a dimension of what was sliced.
+  static XlaOp Size(XlaOpKernelContext* context, int64_t dimension) {
+    const XlaOp size =
+        xla::Reshape(xla::Slice(context->Input(0), {dimension}, {dimension + 1}, {1}), {});
+    return xla::ConvertElementType(size, xla::S32);
+  }
+
+  // Adds the gradient to zeros at the indices of the slice, one dimension after another.
+  static absl::Status Scatter(XlaOpKernelContext* context, const std::vector<bool>& is_dynamic,
+                              const std::vector<SliceDimension>& slices) {
+    TensorShape shape;
+    TF_RETURN_IF_ERROR(
+        context->ConstantInputAsShape(0, &shape, xla::ValueInferenceMode::kUpperBound));
+    TF_ASSIGN_OR_RETURN(const xla::Shape found, context->InputXlaShape(4));
+    XlaOp gradient = context->Input(4);
+    // The operand's dimensions, with those of single elements and without new axes.
+    std::vector<int64_t> sizes;
+    int64_t from = 0;
+    for (const SliceDimension& slice : slices) {
+      if (slice.operand >= 0) sizes.push_back(slice.is_element ? 1 : found.dimensions(from));
+      if (!slice.is_element) ++from;
+    }
+    for (int64_t d = 0; d < static_cast<int64_t>(found.dimensions().size()); ++d) {
+      if (found.is_dynamic_dimension(d)) gradient = xla::RemoveDynamicDimension(gradient, d);
+    }
+    gradient = xla::Reshape(gradient, sizes);
+    xla::XlaBuilder* const builder = context->builder();
+    const xla::PrimitiveType type = context->input_xla_type(4);
+    for (const SliceDimension& slice : slices) {
+      if (slice.operand < 0 || slice.is_whole()) continue;
+      const int64_t d = slice.operand, count = sizes[d], bound = shape.dim_size(d);
+      const SliceIndices taken = IndicesOf(slice, Size(context, d), count);
+      // What is beyond the slice goes beyond the array, where scatters drop it.
+      const XlaOp is_taken =
+          xla::Lt(xla::Iota(builder, xla::S32, count), xla::Broadcast(taken.count, {count}));
+      const XlaOp indices =
+          xla::Select(is_taken, taken.indices,
+                      xla::Broadcast(xla::ConstantR0<int32_t>(builder, bound), {count}));
+      sizes[d] = bound;
+      xla::ScatterDimensionNumbers numbers;
+      numbers.set_index_vector_dim(1);
+      numbers.add_inserted_window_dims(d);
+      numbers.add_scatter_dims_to_operand_dims(d);
+      for (int64_t window = 0; window < static_cast<int64_t>(sizes.size()); ++window) {
+        if (window != d) numbers.add_update_window_dims(window);
+      }
+      gradient = xla::Scatter(xla::Broadcast(xla::Zero(builder, type), sizes), indices, gradient,
+                              xla::CreateScalarAddComputation(type, builder), numbers);
+    }
+    for (int64_t d = 0; d < shape.dims(); ++d) {
+      if (is_dynamic[d]) gradient = xla::SetDimensionSize(gradient, Size(context, d), d);
+    }
+    context->SetOutput(0, gradient);
     return absl::OkStatus();
   }
 

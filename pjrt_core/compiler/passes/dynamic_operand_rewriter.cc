@@ -251,6 +251,34 @@ absl::StatusOr<bool> RewriteSlice(HloInstruction* slice) {
   return true;
 }
 
+// A part of a dimension, which begins where the program says, has a static size. The padder has no
+// rule for parts of dynamic dimensions.
+absl::StatusOr<bool> RewriteDynamicSlice(HloInstruction* slice) {
+  HloInstruction* operand = slice->mutable_operand(0);
+  const auto is_part = [&](int64_t d) {
+    const int64_t size = slice->shape().dimensions(d);
+    return operand->shape().is_dynamic_dimension(d) && size != 1 &&
+           size != operand->shape().dimensions(d);
+  };
+  bool is_any_part = false;
+  for (int64_t d = 0; d < Rank(slice); ++d) is_any_part = is_any_part || is_part(d);
+  if (!is_any_part) return false;
+  const Rewrite rewrite(slice);
+  std::vector<HloInstruction*> operands(slice->operands().begin(), slice->operands().end());
+  operands[0] = rewrite.Static(operand);
+  HloInstruction* result =
+      rewrite.Add(slice->CloneWithNewOperands(StaticShape(slice->shape()), operands));
+  for (int64_t d = 0; d < Rank(slice); ++d) {
+    if (!operand->shape().is_dynamic_dimension(d) || slice->shape().dimensions(d) == 1 ||
+        is_part(d)) {
+      continue;
+    }
+    result = rewrite.SetSize(result, d, rewrite.Size(operand, d));
+  }
+  ONEXPU_RETURN_IF_ERROR(rewrite.ReplaceBy(result));
+  return true;
+}
+
 absl::StatusOr<bool> RewritePad(HloInstruction* pad) {
   HloInstruction* operand = pad->mutable_operand(0);
   const xla::PaddingConfig& config = pad->padding_config();
@@ -421,6 +449,8 @@ absl::StatusOr<bool> RewriteInstruction(HloInstruction* instruction) {
       return RewriteReduceWindow(instruction);
     case HloOpcode::kSlice:
       return RewriteSlice(instruction);
+    case HloOpcode::kDynamicSlice:
+      return RewriteDynamicSlice(instruction);
     case HloOpcode::kPad:
       return RewritePad(instruction);
     case HloOpcode::kCholesky:

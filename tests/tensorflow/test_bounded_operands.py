@@ -1,0 +1,106 @@
+"""Compiled functions on operands whose sizes are known only at run time, against TensorFlow's CPU
+kernels: values, sizes and gradients of every kind of op (`bounded_cases.py`)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import bounded_cases
+import numpy as np
+import pytest
+import tensorflow as tf
+from bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
+
+# Cases of one program: compiling one for each case takes several times as long.
+GROUP = 12
+GROUPS = [list(CASES)[i : i + GROUP] for i in range(0, len(CASES), GROUP)]
+MASKS = {3: [0, 1, 0, 0, 1, 1, 0], 1: [0, 0, 0, 0, 1, 0, 0], 7: [1] * N, 0: [0] * N}
+# TensorFlow's CPU kernels give other shapes for no rows: the
+# operand's.
+NOT_EMPTY = {
+    "conv1d over the bounded, SAME",
+    "conv1d over the bounded, VALID",
+}
+# More than any case gives.
+MOST_ELEMENTS = 400
+
+
+def operands(mask: list[int]) -> list[Any]:
+    random = np.random.RandomState(0)
+    x = random.rand(N, K).astype(np.float32) * 2 - 1
+    w, r = random.randn(K, 4).astype(np.float32), random.randn(K).astype(np.float32)
+    return [tf.constant(a) for a in (x, np.array(mask, bool), w, r)]
+
+
+def spread(result: Any) -> list[Any]:
+    """Returns every element of a tensor, in an array of known size, and the tensor's shape."""
+    flat = tf.cast(tf.reshape(result, [-1]), tf.float32)
+    indices = tf.range(tf.shape(flat)[0])
+    return [tf.math.unsorted_segment_sum(flat, indices, MOST_ELEMENTS), tf.shape(result)]
+
+
+def evaluate(name: str, x: Any, mask: Any, w: Any, r: Any) -> list[Any]:
+    """Returns the results of a case, and their gradients for the operands of known size."""
+    with tf.GradientTape() as tape:
+        tape.watch([x, w, r])
+        v = tf.boolean_mask(x, mask)
+        results = tf.nest.flatten(CASES[name](v, bounded_cases.Operands(x, mask, w, r)))
+        floats = [y for y in results if y.dtype.is_floating]
+        loss = tf.add_n([tf.reduce_sum(tf.cast(tf.sin(y), tf.float32)) for y in floats] or [0.0])
+    found = [part for y in results for part in spread(y)]
+    if name not in VALUES_ONLY and floats:
+        gradients = tape.gradient(loss, [x, w, r])
+        found += [tf.convert_to_tensor(g) for g in gradients if g is not None]
+    return found
+
+
+def differences(expected: list[Any], actual: list[Any]) -> list[str]:
+    texts = []
+    for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
+        e, a = e.numpy(), a.numpy()
+        if e.shape != a.shape or not np.allclose(a, e, 2e-4, 2e-4, equal_nan=True):
+            texts.append(f"result {i}: {a.ravel()[:8]} instead of {e.ravel()[:8]}")
+    return texts
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0])
+def test_values_sizes_and_gradients(group: list[str]) -> None:
+    def all_cases(*arguments: Any) -> dict[str, list[Any]]:
+        return {name: evaluate(name, *arguments) for name in group}
+
+    compiled = tf.function(all_cases, autograph=False, jit_compile=True)
+    wrong = []
+    for count, mask in MASKS.items():
+        with tf.device("/XPU:0"):
+            actual = compiled(*operands(mask))
+        for name in group:
+            if count == 0 and name in NOT_EMPTY:
+                continue
+            try:
+                with tf.device("/CPU:0"):
+                    expected = evaluate(name, *operands(mask))
+            except tf.errors.InvalidArgumentError:
+                assert count < 2, name  # the greatest of no rows
+                continue
+            wrong += [f"{name}, {count} rows: {d}" for d in differences(expected, actual[name])]
+    assert not wrong, "\n".join(wrong)
+
+
+def rejected(function: Callable[..., Any], *arguments: Any) -> None:
+    with tf.device("/XPU:0"):
+        tf.function(function, autograph=False, jit_compile=True)(*arguments)
+
+
+@pytest.mark.parametrize("name", REJECTED)
+def test_rejected_by_name(name: str) -> None:
+    op, function = REJECTED[name]
+
+    def results(x: Any, mask: Any, w: Any, r: Any) -> list[Any]:
+        v = tf.boolean_mask(x, mask)
+        found = tf.nest.flatten(function(v, bounded_cases.Operands(x, mask, w, r)))
+        return [part for y in found for part in spread(y)]
+
+    with pytest.raises(tf.errors.UnimplementedError, match=f"{op}.*pad.*to a known size"):
+        rejected(functools.partial(results), *operands(MASKS[3]))
