@@ -1,5 +1,6 @@
-// AddN and ZerosLike of lists of tensors and of optionals, which gradients of loops and branches
-// take: element by element, on the device.
+// AddN and ZerosLike of lists of tensors, of optionals and of ragged tensors, which gradients of
+// loops and branches need: element by element, on the device. Ragged tensors in variants are in
+// host memory and stay there.
 //
 // Without them TensorFlow puts both ops on the host, and all elements of the lists go there and
 // back in every step.
@@ -16,6 +17,7 @@
 #include "tensorflow/core/kernels/tensor_list.h"
 #include "tensorflow/core/kernels/variant_ops_util.h"
 #include "tf_plugin/kernels/device_program.h"
+#include "tf_plugin/kernels/ragged_arithmetic.h"
 #include "tf_plugin/kernels/registration.h"
 #include "tf_plugin/kernels/tensor_buffers.h"
 #include "tf_plugin/kernels/tensor_pieces.h"
@@ -30,6 +32,7 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelContext;
+using ::tensorflow::RaggedTensorVariant;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorList;
 using ::tensorflow::TensorShape;
@@ -110,8 +113,8 @@ Tensor TensorOf(Variant variant) {
 // A CSR matrix has its own sum, onexpu.csr_add, and no zeros: its pattern says what is not zero.
 absl::Status Unsupported(const Variant& variant) {
   return absl::UnimplementedError(absl::StrCat(
-      "onexpu: AddN and ZerosLike are for variants that are lists of tensors or optionals, not ",
-      variant.TypeName(), "; put them under tf.device('/CPU:0')"));
+      "onexpu: AddN and ZerosLike accept lists of tensors, optionals and ragged tensors, not ",
+      variant.TypeName(), ". Put them under tf.device('/CPU:0')."));
 }
 
 absl::StatusOr<Variant> AddVariants(OpKernelContext* context, const Variant& a, const Variant& b);
@@ -208,6 +211,10 @@ absl::StatusOr<Variant> AddVariants(OpKernelContext* context, const Variant& a, 
   if (const auto* const optional = a.get<OptionalVariant>(); optional != nullptr) {
     return AddOptionals(context, *optional, *b.get<OptionalVariant>());
   }
+  if (const auto* const ragged = a.get<RaggedTensorVariant>(); ragged != nullptr) {
+    TF_ASSIGN_OR_RETURN(RaggedTensorVariant sum, AddRagged(*ragged, *b.get<RaggedTensorVariant>()));
+    return Variant(std::move(sum));
+  }
   return Unsupported(a);
 }
 
@@ -253,6 +260,10 @@ absl::StatusOr<Variant> ZerosOf(OpKernelContext* context, const Variant& variant
       TF_ASSIGN_OR_RETURN(value, ZerosOf(context, value));
     }
     return Variant(OptionalVariant(std::move(zeros)));
+  }
+  if (const auto* const ragged = variant.get<RaggedTensorVariant>(); ragged != nullptr) {
+    TF_ASSIGN_OR_RETURN(RaggedTensorVariant zeros, ZerosOfRagged(*ragged));
+    return Variant(std::move(zeros));
   }
   return Unsupported(variant);
 }
