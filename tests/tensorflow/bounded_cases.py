@@ -445,8 +445,6 @@ case(
         maximum_iterations=3,
     )[1],
 )
-case("vectorized_map", lambda v, e: tf.vectorized_map(lambda r: tf.sin(r) * e.r, v))
-case("scan", lambda v, e: tf.scan(lambda a, r: a * 0.5 + r, v, tf.zeros([K])))
 case("random of the shape", lambda v, e: tf.random.stateless_uniform(tf.shape(v), [1, 2]) * 0 + v)
 case("meshgrid", lambda v, e: tf.meshgrid(v[:, 0], v[:, 1]))
 case("pairwise distances", lambda v, e: tf.reduce_sum(tf.square(v[:, None] - v[None]), 2))
