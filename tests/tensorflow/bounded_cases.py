@@ -343,12 +343,10 @@ case(
 case(
     "conv1d over the bounded, SAME",
     lambda v, e: tf.nn.conv1d(v[None], e.w[None] * tf.ones([2, 1, 1]), 1, "SAME"),
-    gradient=False,
 )
 case(
     "conv1d over the bounded, VALID",
     lambda v, e: tf.nn.conv1d(v[None], e.w[None] * tf.ones([1, 1, 1]), 1, "VALID"),
-    gradient=False,
 )
 case(
     "conv2d of batches",
@@ -445,6 +443,10 @@ case(
         maximum_iterations=3,
     )[1],
 )
+case("map_fn", lambda v, e: tf.map_fn(lambda r: tf.sin(r) * e.r, v))
+case("vectorized_map", lambda v, e: tf.vectorized_map(lambda r: tf.sin(r) * e.r, v))
+case("scan", lambda v, e: tf.scan(lambda a, r: a * 0.5 + r, v, tf.zeros([K])))
+case("foldl", lambda v, e: tf.foldl(lambda a, r: a * 0.5 + r, v, tf.zeros([K])))
 case("random of the shape", lambda v, e: tf.random.stateless_uniform(tf.shape(v), [1, 2]) * 0 + v)
 case("meshgrid", lambda v, e: tf.meshgrid(v[:, 0], v[:, 1]))
 case("pairwise distances", lambda v, e: tf.reduce_sum(tf.square(v[:, None] - v[None]), 2))

@@ -15,15 +15,24 @@ from bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
 
 # Cases of one program: compiling one for each case takes several times as long.
 GROUP = 12
-GROUPS = [list(CASES)[i : i + GROUP] for i in range(0, len(CASES), GROUP)]
+# Beside cases that make the mask a compile-time constant, TensorFlow cannot translate a loop over no
+# rows, with XLA:CPU's JIT either.
+LOOPS = ["map_fn", "vectorized_map", "scan", "foldl"]
+TOGETHER = [name for name in CASES if name not in LOOPS]
+GROUPS = [TOGETHER[i : i + GROUP] for i in range(0, len(TOGETHER), GROUP)]
+GROUPS += [[name] for name in LOOPS]
 MASKS = {3: [0, 1, 0, 0, 1, 1, 0], 1: [0, 0, 0, 0, 1, 0, 0], 7: [1] * N, 0: [0] * N}
 # For no rows, TensorFlow's CPU kernels give the shape of the operand, or gradients that they never
-# write.
+# write; a loop that never runs has no gradient there.
 NOT_EMPTY = {
+    *LOOPS,
     "depthwise conv of batches",
     "conv1d over the bounded, SAME",
     "conv1d over the bounded, VALID",
 }
+# Both back ends compute in f32, in other orders. The largest difference measured is 2.7e-6, of
+# determinants.
+TOLERANCE = 1e-5
 # More than any case gives.
 MOST_ELEMENTS = 400
 
@@ -61,7 +70,7 @@ def differences(expected: list[Any], actual: list[Any]) -> list[str]:
     texts = []
     for i, (e, a) in enumerate(zip(expected, actual, strict=True)):
         e, a = e.numpy(), a.numpy()
-        if e.shape != a.shape or not np.allclose(a, e, 2e-4, 2e-4, equal_nan=True):
+        if e.shape != a.shape or not np.allclose(a, e, TOLERANCE, TOLERANCE, equal_nan=True):
             texts.append(f"result {i}: {a.ravel()[:8]} instead of {e.ravel()[:8]}")
     return texts
 
@@ -83,7 +92,7 @@ def test_values_sizes_and_gradients(group: list[str]) -> None:
                 with tf.device("/CPU:0"):
                     expected = evaluate(name, *operands(mask))
             except tf.errors.InvalidArgumentError:
-                assert count < 2, name  # the greatest of no rows
+                assert count < 2, name  # a row that does not exist
                 continue
             wrong += [f"{name}, {count} rows: {d}" for d in differences(expected, actual[name])]
     assert not wrong, "\n".join(wrong)

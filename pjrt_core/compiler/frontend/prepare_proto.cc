@@ -343,7 +343,9 @@ class Preparation {
           return Invalid("paddings of windows are within 2^31");
         }
       }
-      if (operands.empty()) continue;
+      // The first operand of a custom call need not be what its window runs over: of TensorFlow's
+      // dynamic gradients of convolutions, it is a shape.
+      if (operands.empty() || opcode == HloOpcode::kCustomCall) continue;
       if (opcode == HloOpcode::kConvolution && i >= spatial.size()) {
         return Invalid("its window has more dimensions than its operand");
       }
