@@ -69,7 +69,7 @@ bool HasWrongSingleColumn(std::string_view implementation, const Convolution& co
   return d.destination == 1 && d.kernel > 1 && d.stride >= d.kernel && d.dilation == 1;
 }
 
-// All of the random forms that match were wrong, at any channels.
+// Of 76 random forms that ran on this implementation, 12 were wrong; all of them match.
 bool HasWrongSingleColumnInTiles(std::string_view implementation, const Convolution& convolution) {
   if (!IsForward(convolution) || !Uses(implementation, "brg_conv_fwd:avx10_1_512_amx")) {
     return false;
@@ -79,8 +79,9 @@ bool HasWrongSingleColumnInTiles(std::string_view implementation, const Convolut
 }
 
 // Few channels are merged with the row of the kernel. Seen with 7, 8 and 12 channels and at least
-// 56 elements together, in 4 of about 100 forms that match. The kernels of jit multiply what lies
-// beside the window by zero, which is NaN for infinity.
+// 56 elements together: in one random search 1 of 53 forms that match was wrong, and none of the
+// 108 others. The kernels of jit multiply elements beside the window by zero, which gives NaN for
+// infinity.
 bool ReadsUnwrittenTiles(std::string_view implementation, const Convolution& convolution) {
   constexpr int64_t kChannels = 16;
   if (!IsForward(convolution) || !(Uses(implementation, "brg_conv_fwd:avx10_1_512_amx") ||

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "pjrt_core/library_faults/table.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device.h"
@@ -266,10 +265,7 @@ absl::Status ConvolutionBuilder::Build() {
       }
     }
     if (chosen.fault != nullptr) {
-      return absl::UnimplementedError(absl::StrCat(
-          "onexpu: every oneDNN implementation of this convolution has a known fault: ",
-          chosen.fault->name, " (", chosen.fault->symptom,
-          "). `python -m onexpu` lists the known faults; compute in f32, or with other sizes."));
+      return NoImplementationWithoutFault("convolution", *chosen.fault);
     }
 
     const program::ConvolutionKind kind = convolution_.kind();

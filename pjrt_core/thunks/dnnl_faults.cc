@@ -1,5 +1,6 @@
 #include "pjrt_core/thunks/dnnl_faults.h"
 
+#include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.h"
 
 namespace onexpu {
@@ -22,6 +23,14 @@ library_faults::OperandType OperandTypeOf(program::ElementType type) {
     default:
       return library_faults::OperandType::kOther;
   }
+}
+
+absl::Status NoImplementationWithoutFault(absl::string_view operation,
+                                          const library_faults::Fault& fault) {
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: every oneDNN implementation of this ", operation, " has a known fault: ", fault.name,
+      " (", fault.symptom,
+      "). `python -m onexpu` lists the known faults; compute in f32, or with other sizes."));
 }
 
 }  // namespace onexpu

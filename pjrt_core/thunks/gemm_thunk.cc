@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "pjrt_core/library_faults/table.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/thunks/dnnl_context.h"
@@ -145,16 +144,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     dnnl::matmul::primitive_desc descriptor(dnnl->engine(), lhs, rhs, destination, attributes);
     const library_faults::Matmul form = {OperandTypeOf(first.element_type()), lhs.get_dims().back(),
                                          rhs.get_strides().back() == 1};
-    const auto fault = [&] {
-      return library_faults::FindMatmulFault(DnnlVersion(), descriptor.impl_info_str(), form);
-    };
-    while (fault() != nullptr) {
-      const library_faults::Fault& found = *fault();
-      if (!descriptor.next_impl()) {
-        return absl::UnimplementedError(absl::StrCat(
-            "onexpu: every oneDNN implementation of this matmul has a known fault: ", found.name,
-            " (", found.symptom, "). `python -m onexpu` lists the known faults; compute in f32."));
-      }
+    while (const library_faults::Fault* fault =
+               library_faults::FindMatmulFault(DnnlVersion(), descriptor.impl_info_str(), form)) {
+      if (!descriptor.next_impl()) return NoImplementationWithoutFault("matmul", *fault);
     }
     result->scratch_bytes_ = descriptor.scratchpad_desc().get_size();
     if (result->scratch_bytes_ > 0)

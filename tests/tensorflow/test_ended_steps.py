@@ -19,6 +19,15 @@ DATASET = """
     dataset = dataset.map(lambda a, b: (a + 1, b)).batch(4)
 """
 
+THREADS = """
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print("done")
+"""
+
 
 def test_dropped_iterators() -> None:
     program = (
@@ -41,20 +50,14 @@ def test_iterators_in_several_threads() -> None:
         + """
     import threading
 
-    def iterate() -> None:
+    def work() -> None:
         for k in range(100):
             prefetched = dataset.apply(tf.data.experimental.prefetch_to_device("/XPU:0", 1 + k % 3))
             for i, _batch in enumerate(prefetched):
                 if i == k % 16:
                     break
-
-    threads = [threading.Thread(target=iterate) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print("done")
     """
+        + THREADS
     )
     assert process.output_of(program).endswith("done\n")
 
@@ -62,7 +65,8 @@ def test_iterators_in_several_threads() -> None:
 @pytest.mark.parametrize("target", ["/device:CPU:0", "/device:XPU:0"])
 @pytest.mark.parametrize("fails", [False, True])
 def test_remote_calls_in_several_threads(fails: bool, target: str) -> None:
-    program = f"""
+    program = (
+        f"""
     import threading
 
     import tensorflow as tf
@@ -75,7 +79,7 @@ def test_remote_calls_in_several_threads(fails: bool, target: str) -> None:
 
     function = remote.get_concrete_function()
 
-    def call() -> None:
+    def work() -> None:
         with tf.device("/XPU:0"):
             args = [tf.ones([3]), tf.constant(1)]
             for _ in range(2000):
@@ -85,12 +89,7 @@ def test_remote_calls_in_several_threads(fails: bool, target: str) -> None:
                     assert not {fails}
                 except tf.errors.InvalidArgumentError:
                     assert {fails}
-
-    threads = [threading.Thread(target=call) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    print("done")
     """
+        + THREADS
+    )
     assert process.output_of(program).endswith("done\n")

@@ -175,7 +175,7 @@ absl::Status SetResultSizes(OpKernelContext& context) {
       if (!shape->is_dynamic_dimension(d)) continue;
       result = xla::SetDimensionSize(result, xla::GetDimensionSize(operand, d), d);
     }
-    // AssignExpressionToTensor takes none that has one.
+    // AssignExpressionToTensor rejects a tensor that already holds an expression.
     const_cast<XlaExpression&>(expression) = XlaExpression::XlaOp(result, expression.dtype());
   }
   return absl::OkStatus();

@@ -3,17 +3,24 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "absl/algorithm/container.h"
 #include "xla/hlo/builder/lib/constants.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/util.h"
 #include "xla/xla_data.pb.h"
 
 namespace onexpu::tf_plugin {
-namespace {
 
+using xla::CeilOfRatio;
 using xla::XlaOp;
 
-int64_t CeilOfRatio(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-}  // namespace
+absl::Status SliceMasks::Read(tensorflow::OpKernelConstruction& construction) {
+  TF_RETURN_IF_ERROR(construction.GetAttr("begin_mask", &begin));
+  TF_RETURN_IF_ERROR(construction.GetAttr("end_mask", &end));
+  TF_RETURN_IF_ERROR(construction.GetAttr("ellipsis_mask", &ellipsis));
+  TF_RETURN_IF_ERROR(construction.GetAttr("new_axis_mask", &new_axis));
+  return construction.GetAttr("shrink_axis_mask", &shrink);
+}
 
 absl::StatusOr<std::optional<std::vector<SliceDimension>>> SliceDimensions(
     tensorflow::XlaOpKernelContext* context, int first, const SliceMasks& masks, int rank) {
@@ -53,6 +60,13 @@ absl::StatusOr<std::optional<std::vector<SliceDimension>>> SliceDimensions(
   }
   add_whole_until(rank);
   return dimensions;
+}
+
+bool CutsDynamicDimension(const std::vector<SliceDimension>& slices,
+                          const std::vector<bool>& is_dynamic) {
+  return absl::c_any_of(slices, [&](const SliceDimension& slice) {
+    return slice.operand >= 0 && is_dynamic[slice.operand] && !slice.is_whole();
+  });
 }
 
 int64_t CountOf(const SliceDimension& slice, int64_t size, bool is_dynamic) {

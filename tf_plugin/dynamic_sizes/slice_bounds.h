@@ -13,7 +13,10 @@
 
 namespace onexpu::tf_plugin {
 
+// The attributes of StridedSlice and its gradient.
 struct SliceMasks {
+  absl::Status Read(tensorflow::OpKernelConstruction& construction);
+
   int32_t begin, end, ellipsis, new_axis, shrink;
 };
 
@@ -31,6 +34,10 @@ struct SliceDimension {
 // empty if the program computes one of them.
 absl::StatusOr<std::optional<std::vector<SliceDimension>>> SliceDimensions(
     tensorflow::XlaOpKernelContext* context, int first, const SliceMasks& masks, int rank);
+
+// Whether a slice takes only a part of a dimension whose size is known only at run time.
+bool CutsDynamicDimension(const std::vector<SliceDimension>& slices,
+                          const std::vector<bool>& is_dynamic);
 
 // How many elements a slice takes of a dimension of at most `size` elements, at most; exactly, if
 // the dimension has that size.

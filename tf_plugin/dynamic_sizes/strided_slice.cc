@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "tf_plugin/dynamic_sizes/slice_bounds.h"
 #include "tf_plugin/dynamic_sizes/translations.h"
 #include "tf_plugin/translations/cpu_translation.h"
@@ -31,11 +30,7 @@ using ::xla::XlaOp;
 class StridedSlice final : public XlaOpKernel {
  public:
   explicit StridedSlice(OpKernelConstruction* construction) : XlaOpKernel(construction) {
-    OP_REQUIRES_OK(construction, construction->GetAttr("begin_mask", &masks_.begin));
-    OP_REQUIRES_OK(construction, construction->GetAttr("end_mask", &masks_.end));
-    OP_REQUIRES_OK(construction, construction->GetAttr("ellipsis_mask", &masks_.ellipsis));
-    OP_REQUIRES_OK(construction, construction->GetAttr("new_axis_mask", &masks_.new_axis));
-    OP_REQUIRES_OK(construction, construction->GetAttr("shrink_axis_mask", &masks_.shrink));
+    OP_REQUIRES_OK(construction, masks_.Read(*construction));
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &general_));
   }
 
@@ -50,10 +45,9 @@ class StridedSlice final : public XlaOpKernel {
     if (shape.IsArray() && shape.is_dynamic()) {
       TF_ASSIGN_OR_RETURN(slices, SliceDimensions(context, 1, masks_, shape.dimensions().size()));
     }
-    const auto counts_from_bound = [&](const SliceDimension& slice) {
-      return slice.operand >= 0 && shape.is_dynamic_dimension(slice.operand) && !slice.is_whole();
-    };
-    if (!slices.has_value() || absl::c_none_of(*slices, counts_from_bound)) {
+    const std::vector<bool> is_dynamic(shape.dynamic_dimensions().begin(),
+                                       shape.dynamic_dimensions().end());
+    if (!slices.has_value() || !CutsDynamicDimension(*slices, is_dynamic)) {
       general_->Compute(context->op_kernel_context());
       return absl::OkStatus();
     }

@@ -37,11 +37,7 @@ using ::xla::XlaOp;
 class StridedSliceGradient final : public XlaOpKernel {
  public:
   explicit StridedSliceGradient(OpKernelConstruction* construction) : XlaOpKernel(construction) {
-    OP_REQUIRES_OK(construction, construction->GetAttr("begin_mask", &begin_mask_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("end_mask", &end_mask_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("ellipsis_mask", &ellipsis_mask_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("new_axis_mask", &new_axis_mask_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("shrink_axis_mask", &shrink_axis_mask_));
+    OP_REQUIRES_OK(construction, masks_.Read(*construction));
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &nonempty_));
   }
 
@@ -55,13 +51,9 @@ class StridedSliceGradient final : public XlaOpKernel {
     TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
     const bool is_empty = context->InputShape(4).num_elements() == 0;
     if (!is_empty && absl::c_linear_search(is_dynamic, true)) {
-      const SliceMasks masks = {begin_mask_, end_mask_, ellipsis_mask_, new_axis_mask_,
-                                shrink_axis_mask_};
-      TF_ASSIGN_OR_RETURN(const auto slices, SliceDimensions(context, 1, masks, is_dynamic.size()));
-      const auto counts_from_bound = [&](const SliceDimension& slice) {
-        return slice.operand >= 0 && is_dynamic[slice.operand] && !slice.is_whole();
-      };
-      if (slices.has_value() && absl::c_any_of(*slices, counts_from_bound)) {
+      TF_ASSIGN_OR_RETURN(const auto slices,
+                          SliceDimensions(context, 1, masks_, is_dynamic.size()));
+      if (slices.has_value() && CutsDynamicDimension(*slices, is_dynamic)) {
         return Scatter(context, is_dynamic, *slices);
       }
     }
@@ -149,16 +141,16 @@ class StridedSliceGradient final : public XlaOpKernel {
     bool is_identity, is_simple, is_of_rows;
     absl::InlinedVector<int64_t, 4> begin, end, strides;
     TF_RETURN_IF_ERROR(tensorflow::ValidateStridedSliceOp(
-        &*begin_tensor, &*end_tensor, strides_tensor, shape, begin_mask_, end_mask_, ellipsis_mask_,
-        new_axis_mask_, shrink_axis_mask_, &counts, &slice, &is_identity, &is_simple, &is_of_rows,
-        &begin, &end, &strides));
+        &*begin_tensor, &*end_tensor, strides_tensor, shape, masks_.begin, masks_.end,
+        masks_.ellipsis, masks_.new_axis, masks_.shrink, &counts, &slice, &is_identity, &is_simple,
+        &is_of_rows, &begin, &end, &strides));
     if (slice == context->InputShape(4)) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat("shape of dy was ",
                                                    context->InputShape(4).DebugString(),
                                                    " instead of ", slice.DebugString()));
   }
 
-  int32_t begin_mask_, end_mask_, ellipsis_mask_, new_axis_mask_, shrink_axis_mask_;
+  SliceMasks masks_;
   std::unique_ptr<OpKernel> nonempty_;
 };
 

@@ -103,6 +103,25 @@ class TestTheJudge:
             verdict = compare.judge(got, want, lambda i: noisy(values, i), lambda: wide(values))
             assert bool(verdict.differences) == wrong, (element, verdict)
 
+    @pytest.mark.parametrize(
+        ("noise", "error", "wrong"),
+        [("terms", 2e-6, False), ("terms", 1e-4, True), ("approximate", 2e-6, True)],
+    )
+    def test_errors_are_relative_to_terms_that_cancel(self, noise, error, wrong) -> None:
+        # The results are 0.17 and 0.18, and the terms of their formula are up to 9.
+        values = [np.float32([2.35, 2.36])]
+        program = Program(
+            "jax",
+            (Input("x1", "f32", (2,), "recorded", 0, inputs.encode(values[0])),),
+            (Statement("y2", "lax.lgamma(x1)", "f32", (2,), noise=noise),),
+            ("y2",),
+        )
+        want = FRAMEWORK.reference(program)(values)
+        noisy, wide = FRAMEWORK.noisy(program), FRAMEWORK.wide(program)
+        got = [want[0] + np.float32([error, 0])]
+        verdict = compare.judge(got, want, lambda i: noisy(values, i), lambda: wide(values))
+        assert bool(verdict.differences) == wrong, verdict
+
 
 def _judges(
     program: Program, arguments: list[np.ndarray]

@@ -112,8 +112,7 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   const uint64_t items = xla::CeilOfRatio(count, cut.together) * kLanes;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces,
-                           /*piece_stride=*/1,
+  return EmitCombinePieces(sequence, reduce, shape, scratch, cut.pieces, /*piece_stride=*/1,
                            /*row_stride=*/cut.pieces);
 }
 
@@ -313,8 +312,7 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
   const uint64_t items = tiles * pieces * kLanes;
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{items}, {kLanes}}));
   if (whole) return absl::OkStatus();
-  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces,
-                           /*piece_stride=*/shape.rows,
+  return EmitCombinePieces(sequence, reduce, shape, scratch, pieces, /*piece_stride=*/shape.rows,
                            /*row_stride=*/1);
 }
 
