@@ -5,16 +5,21 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import math
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
+from onexpu._constants import Argument, Constants
 from onexpu._launch import CompiledKernel, KernelLaunch, Result
 from onexpu._operands import NUMBERS, OperandsDefinition
 from onexpu._shapes import Array, Like, Operand, is_function
-from onexpu._signature import Signature
+from onexpu._errors import SyclCompileError
+from onexpu._signature import Parameter, Signature, line_text
+from onexpu._source import AssumedType
+from onexpu._spirv_use import SpirvUse, use_of
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 # Level Zero counts work-groups with 32 bits; where the device chooses, they are this wide at most.
@@ -35,8 +40,13 @@ class _Scalar:
 class Code(Protocol):
     """Where the SPIR-V of a kernel comes from."""
 
-    def module(self, types: tuple[str, ...]) -> tuple[bytes, str]:
-        """Returns the module and the entry point for what the template parameters stand for."""
+    def module(
+        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...] = ()
+    ) -> tuple[bytes, str]:
+        """Returns the module and the entry point for what the template parameters stand for.
+
+        Raises SyclCompileError with an `AssumedType.mark` if a parameter is of another type.
+        """
 
 
 class Definition(OperandsDefinition):
@@ -59,19 +69,23 @@ class Definition(OperandsDefinition):
         local_size: Range | None,
         shapes: Mapping[str, str],
         vmap: str,
+        constants: Constants | None = None,
     ) -> None:
         super().__init__(name, inputs, outputs, scratch, shapes, vmap)
         self.code = code
         self._signature = signature
+        self._constants = constants or Constants(name, signature, {})
         self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
         self._check_signature()
+        self._check_dimensions()
         self._scalars = self._read_scalars(attributes)
         self.attributes = tuple(
             s.name for s in self._scalars if not s.is_size and s.from_shapes is None
         )
-        self._compiled: dict[tuple[str, ...], CompiledKernel] = {}
+        self._compiled: dict[Any, CompiledKernel] = {}
+        self._uses: dict[str, SpirvUse] = {}  # by the keys of compiled kernels
         self._lock = threading.Lock()
 
     # -- The definition ------------------------------------------------------------------------
@@ -81,24 +95,62 @@ class Definition(OperandsDefinition):
         pointers = self._signature.pointers
         if len(pointers) != len(names) or self._signature.parameters[: len(names)] != pointers:
             raise ValueError(
-                f"onexpu: kernel '{self.name}' takes pointers for inputs and outputs "
+                f"onexpu: kernel '{self.name}'{self._signature.where} takes pointers for inputs and outputs "
                 f"({', '.join(names)}), "
                 f"then scalars; its parameters are "
                 f"{', '.join(p.name for p in self._signature.parameters)}"
             )
-        for pointer in pointers:
-            if pointer.name in self.outputs and pointer.name in self.inputs and pointer.is_const:
+        for position, (name, pointer) in enumerate(zip(names, pointers, strict=True), 1):
+            if pointer.name != name:
                 raise ValueError(
-                    f"onexpu: kernel '{self.name}' changes '{pointer.name}' in place, as an input "
-                    "and an output of one name say; its pointer must not be const"
+                    f"onexpu: parameter {position} of kernel '{self.name}' is '{pointer.name}'"
+                    f"{line_text(pointer.line)}, but its operand {position} is '{name}'. Parameters have "
+                    f"the names and the order of inputs, outputs and scratch: {', '.join(names)}"
                 )
+            self._check_const(pointer)
         unknown = set(self.dtypes) - set(self._signature.template_parameters)
         if unknown:
             raise ValueError(
                 f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, "
                 "which are no "
-                "template parameters of it"
+                "template parameters of it that are types"
             )
+
+    def _check_const(self, pointer: Parameter) -> None:
+        """Raises ValueError for memory that the kernel is to write, and cannot."""
+        if pointer.name not in self._results or not pointer.is_const:
+            return
+        if pointer.name in self.inputs:
+            raise ValueError(
+                f"onexpu: kernel '{self.name}' changes '{pointer.name}' in place, as an input "
+                f"and an output of one name say; its pointer must not be const{line_text(pointer.line)}"
+            )
+        raise ValueError(
+            f"onexpu: kernel '{self.name}' cannot write '{pointer.name}'{line_text(pointer.line)}: its pointer "
+            f"is const, and it is {'an output' if pointer.name in self.outputs else 'scratch memory'}"
+        )
+
+    def _check_dimensions(self) -> None:
+        """Checks the range against ONEXPU_KERNEL, unless it follows from the inputs."""
+        if self._range is None and self._signature.dimensions in (2, 3):
+            raise ValueError(
+                f"onexpu: kernel '{self.name}'{self._signature.where} has {self._signature.dimensions} "
+                "dimensions, so it needs range=; only kernels of one dimension have a default"
+            )
+        if not callable(self._range):
+            self._check_range(self._sizes("range", self._range, ()))
+
+    def _check_range(self, global_size: Sequence[Any]) -> None:
+        dimensions = self._signature.dimensions
+        if not global_size or dimensions in (None, len(global_size)):
+            return
+        declared = "ONEXPU_KERNEL" if len(global_size) == 1 else f"ONEXPU_KERNEL_ND({len(global_size)})"
+        sizes = ", ".join(str(v) if isinstance(v, int) else "?" for v in global_size)
+        raise ValueError(
+            f"onexpu: kernel '{self.name}'{self._signature.where} has {dimensions} "
+            f"dimension{'s' if dimensions != 1 else ''}, but its range [{sizes}] has {len(global_size)}. "
+            f"Declare it {declared}, or give a range of {dimensions}"
+        )
 
     def _read_scalars(self, attributes: Mapping[str, Any]) -> tuple[_Scalar, ...]:
         scalars = []
@@ -128,6 +180,12 @@ class Definition(OperandsDefinition):
                 )
             scalars.append(_Scalar(parameter.name, dtype, is_size, from_shapes))
         missing = set(attributes) - {s.name for s in scalars}
+        constants = missing & {constant.name for constant in self._signature.constants}
+        if constants:
+            raise ValueError(
+                f"onexpu: attribute {', '.join(sorted(constants))} of kernel '{self.name}' is a template "
+                "parameter, which constants= gives a value"
+            )
         if missing:
             raise ValueError(
                 f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is no "
@@ -152,10 +210,14 @@ class Definition(OperandsDefinition):
         unchecked = self.check_shapes(operands)
         results = self.results(operands)
         types = self._template_types(operands, results)
-        kernel = self.compile(types)
+        constants = self._constants.of_inputs(operands)
+        arguments = self._constants.arguments(types, constants)
+        kernel = self.compile(arguments, self._assumed_types(operands, results))
         global_size = self._sizes("range", self._range, operands)
         if not global_size:
             global_size = (Operand("", *results[0]).size,)
+        self._check_range(global_size)
+        self._check_ids(self._uses[kernel.key], global_size)
         local_size = self._sizes("local_size", self._local_size, operands)
         self._check_launch(global_size, local_size, results)
         scalars, late_scalars = self._pack(operands, attributes, global_size)
@@ -175,17 +237,37 @@ class Definition(OperandsDefinition):
             late_scalars=late_scalars,
         )
 
+    def _buffer_types(
+        self, operands: Sequence[Operand], results: Sequence[Result]
+    ) -> list[tuple[str, str]]:
+        """Returns name and element type of each buffer, in the order of the parameters."""
+        return [(o.name, o.dtype) for o in operands] + [
+            (name, dtype)
+            for name, (_, dtype) in zip(self._results, results, strict=True)
+            if name not in self.inputs
+        ]
+
+    def _assumed_types(
+        self, operands: Sequence[Operand], results: Sequence[Result]
+    ) -> tuple[AssumedType, ...]:
+        """Returns the types of parameters that only the compiler knows; none without a source."""
+        if not self._signature.line:
+            return ()
+        known = {*self._signature.template_parameters}
+        dtypes = [dtype for _, dtype in self._buffer_types(operands, results)]
+        dtypes += [scalar.dtype for scalar in self._scalars]
+        return tuple(
+            AssumedType(position, dtype)
+            for position, (parameter, dtype) in enumerate(zip(self._signature.parameters, dtypes, strict=True))
+            if parameter.dtype is None and parameter.element not in known
+        )
+
     def _template_types(
         self, operands: Sequence[Operand], results: Sequence[Result]
     ) -> tuple[str, ...]:
         """Checks element types against the parameters; returns what the template parameters "
         "stand for."""
-        buffers = [(o.name, o.dtype) for o in operands]
-        buffers += [
-            (name, dtype)
-            for name, (_, dtype) in zip(self._results, results, strict=True)
-            if name not in self.inputs
-        ]
+        buffers = self._buffer_types(operands, results)
         types: dict[str, tuple[str, str]] = {}
         for parameter, (name, dtype) in zip(self._signature.pointers, buffers, strict=True):
             if dtype not in CPP_NAMES:
@@ -236,7 +318,13 @@ class Definition(OperandsDefinition):
                 f"onexpu: the {what} of kernel '{self.name}' has 1 to 3 dimensions, not "
                 f"{len(value)}"
             )
-        return tuple(int(v) if isinstance(v, int | float | np.integer) else v for v in value)
+        for size in value:
+            if isinstance(size, float | np.floating) and size != int(size):
+                raise ValueError(
+                    f"onexpu: the {what} of kernel '{self.name}' is [{', '.join(map(str, value))}]; sizes "
+                    "are integers (// divides them)"
+                )
+        return tuple(int(v) if isinstance(v, int | float | np.number) else v for v in value)
 
     def _check_launch(
         self,
@@ -294,8 +382,23 @@ class Definition(OperandsDefinition):
 
     # -- Compilation ---------------------------------------------------------------------------
 
-    def check_types(self, types: tuple[str, ...]) -> None:
-        """Raises TypeError for what template parameters cannot stand for, all together."""
+    def template_arguments(
+        self, types: tuple[str, ...], constants: Mapping[str, Any]
+    ) -> tuple[Argument, ...]:
+        """Returns what the template parameters stand for.
+
+        Parameters
+        ----------
+        types : tuple of str
+            In the order of those parameters that are types.
+        constants : mapping
+            The values that follow from the inputs.
+
+        Raises
+        ------
+        TypeError
+            They cannot stand for the parameters, all together.
+        """
         templates = self._signature.template_parameters
         if len(types) != len(templates):
             raise TypeError(
@@ -308,22 +411,93 @@ class Definition(OperandsDefinition):
                     f"onexpu: {template} of kernel '{self.name}' is one of "
                     f"{', '.join(self.dtypes.get(template, CPP_NAMES))}, not {dtype}"
                 )
+        return self._constants.arguments(types, self._constants.with_late(constants))
 
-    def compile(self, types: tuple[str, ...]) -> CompiledKernel:
-        """Returns the kernel for the element types of its template parameters, compiled and "
-        "registered."""
+    def compile(
+        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...] = ()
+    ) -> CompiledKernel:
+        """Returns the kernel for what its template parameters stand for, compiled and registered.
+
+        Raises
+        ------
+        TypeError
+            A parameter is not of the type that a call has for it.
+        SyclCompileError
+            The source does not compile.
+        """
         with self._lock:
-            kernel = self._compiled.get(types)
+            kernel = self._compiled.get((arguments, assumed))
             if kernel is None:
-                kernel = self._compiled[types] = self._compile(types)
+                kernel = self._compiled[arguments, assumed] = self._compile(arguments, assumed)
             return kernel
 
-    def _compile(self, types: tuple[str, ...]) -> CompiledKernel:
+    def _module(
+        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...]
+    ) -> tuple[bytes, str]:
+        try:
+            return self.code.module(arguments, assumed)
+        except SyclCompileError as error:
+            for each in assumed:
+                if each.mark not in str(error):
+                    continue
+                parameter = self._signature.parameters[each.position]
+                raise TypeError(
+                    f"onexpu: '{parameter.name}' of kernel '{self.name}' has the type {each.dtype}; the "
+                    f"kernel takes another, {parameter.element}{line_text(parameter.line)}"
+                ) from None
+            raise
+
+    def _compile(
+        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...]
+    ) -> CompiledKernel:
         from onexpu import _native
 
-        spirv, entry_point = self.code.module(types)
+        spirv, entry_point = self._module(arguments, assumed)
+        use = use_of(spirv, entry_point)
+        self._check_use(use)
         sizes = tuple(numpy_dtype(s.dtype).itemsize for s in self._scalars)
-        digest = hashlib.sha256(spirv + entry_point.encode() + repr(sizes).encode()).hexdigest()
-        key = f"{self.name}{'<' + ','.join(types) + '>' if types else ''}-{digest[:24]}"
-        _native.register_kernel(key, entry_point, spirv, sizes)
-        return CompiledKernel(key, spirv, entry_point, sizes)
+        digest = hashlib.sha256(spirv + entry_point.encode() + repr(sizes).encode()).hexdigest()[:24]
+        label = f"{self.name}{'<' + ','.join(map(str, arguments)) + '>' if arguments else ''}"
+        _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
+        if os.environ.get("ONEXPU_KERNEL_CHECKS") == "1":
+            # The core reports operands by these names (pjrt_core/thunks/ffi_call.cc).
+            label += f"({', '.join(self.inputs)} -> {', '.join(self._results)})"
+            _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
+        self._uses[f"{label}-{digest}"] = use
+        return CompiledKernel(f"{label}-{digest}", spirv, entry_point, sizes)
+
+    def _check_use(self, use: SpirvUse) -> None:
+        """Raises ValueError for a kernel that writes where it must not."""
+        if use.kept:
+            raise ValueError(
+                f"onexpu: kernel '{self.name}'{self._signature.where} writes the variable "
+                f"{', '.join(use.kept)}, which all its work-items and launches share, in no order. Declare local memory "
+                "(work_group_static), or scratch="
+            )
+        for position, name in enumerate(self.operands):
+            if position in use.written and name in self.inputs and name not in self.outputs:
+                raise ValueError(
+                    f"onexpu: kernel '{self.name}' writes to its input "
+                    f"'{name}'{line_text(self._signature.pointers[position].line)}, which other code may "
+                    "hold. Give an output its name to change it in place"
+                )
+
+    def _check_ids(self, use: SpirvUse, global_size: Sequence[Any]) -> None:
+        """Raises ValueError for a range of dimensions that the kernel does not tell apart."""
+        if not use.id_components:
+            return  # none, or not known
+        sizes = ", ".join(str(v) if isinstance(v, int) else "?" for v in global_size)
+        text = f"kernel '{self.name}'{self._signature.where}"
+        if max(use.id_components) >= len(global_size):
+            raise ValueError(
+                f"onexpu: {text} reads work-item ids of {max(use.id_components) + 1} dimensions, but its "
+                f"range [{sizes}] has {len(global_size)}"
+            )
+        for dimension, size in enumerate(global_size):
+            if len(global_size) - 1 - dimension in use.id_components or (isinstance(size, int) and size <= 1):
+                continue
+            raise ValueError(
+                f"onexpu: {text} reads no work-item id of dimension {dimension} of its range [{sizes}], so all "
+                "work-items of that dimension do the same. Give a range without it, or read the id "
+                f"(onexpu::item<{len(global_size)}>())"
+            )

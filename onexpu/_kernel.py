@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from onexpu._constants import Constants, Given
 from onexpu._definition import Definition, Range
 from onexpu._launch import KernelDefinition
 from onexpu._shapes import Array, Like, Operand
@@ -190,8 +191,10 @@ class SyclKernel:
         """Whether `defgradient` was called."""
         return self._gradient is not None
 
-    def spirv(self, *dtypes: Any) -> bytes:
+    def spirv(self, *dtypes: Any, **constants: int) -> bytes:
         """Returns the SPIR-V module for the types of the template parameters, in their order.
+
+        Constants that follow from the inputs (``constants={"N": lambda x: ...}``) are given by name.
 
         The kernel is known to this process then: a program that was made with it elsewhere can be
         loaded (``jax.export``).
@@ -199,7 +202,7 @@ class SyclKernel:
         Raises
         ------
         TypeError
-            Another number of types, or one that the parameter cannot be.
+            Another number of types, or one that the parameter cannot be; other constants.
         SyclCompileError
             The source does not compile.
 
@@ -215,8 +218,8 @@ class SyclKernel:
         from onexpu._types import dtype_name
 
         types = tuple(dtype_name(d) for d in dtypes)
-        self._definition.check_types(types)
-        return self._definition.compile(types).spirv
+        arguments = self._definition.template_arguments(types, constants)
+        return self._definition.compile(arguments).spirv
 
     @functools.cached_property
     def _jax_calls(self) -> Any:
@@ -261,6 +264,7 @@ class SyclModule:
         local_size: Range | None = None,
         shapes: Mapping[str, str] | None = None,
         vmap: str = "sequential",
+        constants: Mapping[str, Given] | None = None,
     ) -> SyclKernel:
         """Makes one of the kernels; parameters are those of `sycl_kernel`.
 
@@ -270,8 +274,9 @@ class SyclModule:
             The source has no such kernel, or its parameters do not fit the other arguments.
         """
         name, signature = self._source.find(name)
+        checked = Constants(name, signature, constants or {})
         definition = Definition(
-            code=SourceKernel(self._source, name, dtypes or {}),
+            code=SourceKernel(self._source, name, dtypes or {}, checked.fixed),
             signature=signature,
             name=name,
             inputs=inputs,
@@ -283,6 +288,7 @@ class SyclModule:
             local_size=local_size,
             shapes=shapes or {},
             vmap=vmap,
+            constants=checked,
         )
         return SyclKernel(definition)
 
@@ -339,6 +345,7 @@ def sycl_kernel(
     options: Sequence[str] = (),
     shapes: Mapping[str, str] | None = None,
     vmap: str = "sequential",
+    constants: Mapping[str, Given] | None = None,
 ) -> SyclKernel:
     """Makes a kernel from SYCL C++ source. It needs no compiler: the SYCL runtime brings one.
 
@@ -347,8 +354,10 @@ def sycl_kernel(
     source : str
         SYCL 2020 with a free-function kernel, ``ONEXPU_KERNEL void name(parameters) { ... }``,
         which may be a
-        template over element types. Its parameters are pointers to the inputs, to the outputs, to
-        scratch memory, then scalars. ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
+        template over element types and integers. Its parameters are pointers to the inputs, to the
+        outputs, to scratch memory, in this order and with these names, then scalars.
+        ``ONEXPU_KERNEL_ND(2)`` and ``(3)`` declare kernels of more dimensions.
+        ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
         work-item,
         ``onexpu::item<dimensions>()`` its ``sycl::nd_item``. ``onexpu::bfloat16`` and
         ``sycl::half`` are there.
@@ -369,7 +378,8 @@ def sycl_kernel(
         From template parameters to the element types that they may stand for; any when it is
         missing.
     range : int, sequence of up to 3 int, or callable, optional
-        Work-items, slowest dimension first. A callable gets the inputs as `Operand`. By default one
+        Work-items, slowest dimension first, in as many dimensions as the source declares. A callable
+        gets the inputs as `Operand`. By default one
         for each
         element of the first output.
     scratch : mapping, optional
@@ -391,6 +401,10 @@ def sycl_kernel(
         What ``jax.vmap`` makes of the kernel: a launch for each element, or one launch with the
         batch dimension in front of every input whose declared shape begins with ``*name`` or
         ``...``, and of every output. A rule of one's own is given to `SyclKernel.defvmap`.
+    constants : mapping, optional
+        From template parameters that are integers or bool (``template <int N>``) to their values,
+        for which the kernel is compiled: a number, or a callable that gets the inputs as `Operand`.
+        Defaults of the source apply to those that are missing.
 
     Returns
     -------
@@ -428,6 +442,7 @@ def sycl_kernel(
         local_size=local_size,
         shapes=shapes,
         vmap=vmap,
+        constants=constants,
     )
 
 

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from onexpu._constants import Argument, literal
 from onexpu._errors import SyclCompileError
-from onexpu._signature import Signature, find_kernels
+from onexpu._signature import RejectedKernel, Signature, find_kernels
+from onexpu._source_checks import check_source
 from onexpu._types import CPP_NAMES, dtype_name
 
 
@@ -54,14 +56,90 @@ def compile_source(
     return spirv, entry_points
 
 
+def instance(name: str, arguments: Sequence[Argument]) -> str:
+    """Returns a kernel with its template arguments, as C++ writes it: ``scale<float, 16>``."""
+    if not arguments:
+        return name
+    return f"{name}<{', '.join(CPP_NAMES[a] if isinstance(a, str) else literal(a) for a in arguments)}>"
+
+
+@dataclasses.dataclass(frozen=True)
+class AssumedType:
+    """A parameter whose type the source names itself (``using real = float;``), and what a call has
+    for it.
+
+    Attributes
+    ----------
+    position : int
+        Of the parameter, from 0.
+    dtype : str
+        numpy's name.
+    """
+
+    position: int
+    dtype: str
+
+    @property
+    def mark(self) -> str:
+        """What the compiler says if the parameter is of another type."""
+        return f"onexpu: parameter {self.position} is not {self.dtype}"
+
+
+# Structs and vectors over elements are the kernel's own affair.
+_TYPE_CHECKS = """
+#include <complex>
+#include <tuple>
+#include <type_traits>
+namespace onexpu_type_checks {
+template <typename Function>
+struct parameters;
+template <typename... Parameters>
+struct parameters<void(Parameters...)> {
+  template <int position>
+  using at = std::remove_cv_t<std::remove_pointer_t<std::tuple_element_t<position, std::tuple<Parameters...>>>>;
+};
+template <typename... Parameters>
+struct parameters<void(Parameters...) noexcept> : parameters<void(Parameters...)> {};
+template <typename T>
+inline constexpr bool is_element =
+    std::is_arithmetic_v<T> || std::is_same_v<T, sycl::half> || std::is_same_v<T, onexpu::bfloat16> ||
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+template <typename Found, typename Expected>
+inline constexpr bool is_like =
+    std::is_same_v<Found, Expected> || !is_element<Found> ||
+    (std::is_integral_v<Found> && std::is_integral_v<Expected> && sizeof(Found) == sizeof(Expected) &&
+     std::is_signed_v<Found> == std::is_signed_v<Expected> &&
+     std::is_same_v<Found, bool> == std::is_same_v<Expected, bool>);
+}  // namespace onexpu_type_checks
+"""
+
+
+def _type_checks(kernel: str, assumed: Sequence[AssumedType]) -> str:
+    """Returns code behind the source that compiles if the kernel's parameters have these types."""
+    if not assumed:
+        return ""
+    checks = [
+        f"static_assert(onexpu_type_checks::is_like<onexpu_type_checks::parameters<decltype({kernel})>"
+        f'::at<{each.position}>, {CPP_NAMES[each.dtype]}>, "{each.mark}");'
+        for each in assumed
+    ]
+    return "\n".join([_TYPE_CHECKS, *checks, ""])
+
+
 @dataclasses.dataclass(frozen=True)
 class _Wanted:
+    """A kernel to compile along with others: its template parameters, and what they may stand for."""
+
     templates: tuple[str, ...]
     allowed: Mapping[str, Sequence[str]]
+    constants: Mapping[str, int]
 
-    def allows(self, types: tuple[str, ...]) -> bool:
-        pairs = zip(self.templates, types, strict=True)
-        return all(template not in self.allowed or dtype in self.allowed[template] for template, dtype in pairs)
+    def allows(self, arguments: tuple[Argument, ...]) -> bool:
+        given = dict(zip(self.templates, arguments, strict=False))
+        types = {name for name, argument in given.items() if isinstance(argument, str)}
+        return self.constants == {name: given[name] for name in given.keys() - types} and all(
+            name not in self.allowed or given[name] in self.allowed[name] for name in types
+        )
 
 
 class Source:
@@ -85,77 +163,105 @@ class Source:
     def __init__(self, text: str, options: Sequence[str]) -> None:
         self.text = text
         self._options = list(options)
-        self.kernels = tuple(find_kernels(text))
-        if not self.kernels:
+        kernels, self._rejected = find_kernels(text)
+        self.kernels = tuple(kernels)
+        if not self.kernels and not self._rejected:
             raise ValueError(
                 "onexpu: the source defines no kernel: `ONEXPU_KERNEL void name(parameters) "
                 "{ ... }`"
             )
+        check_source(text, [*kernels, *self._rejected])
         self._wanted: dict[str, _Wanted] = {}
-        self._modules: dict[tuple[tuple[str, ...], str], tuple[bytes, str]] = {}
+        self._modules: dict[tuple[Any, ...], tuple[bytes, str]] = {}
         self._lock = threading.Lock()
 
     def find(self, name: str | None) -> tuple[str, Signature]:
         """Returns the name and the signature of a kernel, by its name, namespaces and all; of the
         only one without a name."""
-        found = ", ".join(kernel.name for kernel in self.kernels)
-        if name is None and len(self.kernels) > 1:
+        kernels: list[Signature | RejectedKernel] = [*self.kernels, *self._rejected]
+        found = ", ".join(kernel.name for kernel in kernels)
+        if name is None and len(kernels) > 1:
             raise ValueError(
                 f"onexpu: the source defines several kernels; name= chooses one of {found}"
             )
-        for kernel in self.kernels:
-            if name is None or kernel.name == name.rpartition("::")[2]:
-                return name or kernel.name, kernel
+        for kernel in kernels:
+            if name is not None and kernel.name != name.rpartition("::")[2]:
+                continue
+            if isinstance(kernel, RejectedKernel):
+                raise ValueError(
+                    f"onexpu: kernel '{kernel.name}' of the source is not supported (line {kernel.line}): "
+                    f"{kernel.reason}"
+                )
+            return name or kernel.name, kernel
         raise ValueError(f"onexpu: the source defines no kernel '{name}'; it defines {found}")
 
-    def want(self, name: str, allowed: Mapping[str, Sequence[str]]) -> None:
-        """Has a kernel compiled along with others, for the types allowed for its templates."""
+    def want(
+        self, name: str, allowed: Mapping[str, Sequence[str]], constants: Mapping[str, int]
+    ) -> None:
+        """Has a kernel compiled along with others, for the types allowed for its templates and for
+        its constants."""
+        signature = self.find(name)[1]
         with self._lock:
-            self._wanted[name] = _Wanted(self.find(name)[1].template_parameters, allowed)
+            self._wanted[name] = _Wanted(signature.template_order, allowed, constants)
 
-    def module(self, name: str, types: tuple[str, ...]) -> tuple[bytes, str]:
+    def module(
+        self, name: str, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...] = ()
+    ) -> tuple[bytes, str]:
         """Returns the SPIR-V with a kernel, and its entry point.
 
         Raises
         ------
         SyclCompileError
-            With the compiler's log.
+            With the compiler's log; with an `AssumedType.mark` for a parameter of another type.
         """
         with self._lock:
-            if (types, name) not in self._modules:
-                self._compile(name, types)
-            return self._modules[types, name]
+            if (arguments, name, assumed) not in self._modules:
+                self._compile(name, arguments, assumed)
+            return self._modules[arguments, name, assumed]
 
-    def _compile(self, name: str, types: tuple[str, ...]) -> None:
-        templates = self.find(name)[1].template_parameters
+    def _compile(
+        self, name: str, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...]
+    ) -> None:
+        templates = self.find(name)[1].template_order
         together = [
             other
             for other, wanted in self._wanted.items()
-            if wanted.templates == templates
-            and wanted.allows(types)
-            and (types, other) not in self._modules
+            if not assumed
+            and wanted.templates == templates
+            and wanted.allows(arguments)
+            and (arguments, other, assumed) not in self._modules
         ]
-        arguments = f"<{', '.join(CPP_NAMES[t] for t in types)}>" if types else ""
-        is_complex = any(t.startswith("complex") for t in types)
+        if name not in together:
+            together = [name]
+        is_complex = any(isinstance(a, str) and a.startswith("complex") for a in arguments)
         spirv, entry_points = compile_source(
             f"{name}.cpp",
-            self.text,
+            self.text + _type_checks(instance(name, arguments), assumed),
             self._options,
-            [other + arguments for other in together],
+            [instance(other, arguments) for other in together],
             "#include <complex>\n" if is_complex else "",
         )
         for other, entry_point in zip(together, entry_points, strict=True):
-            self._modules[types, other] = (spirv, entry_point)
+            self._modules[arguments, other, assumed] = (spirv, entry_point)
 
 
 class SourceKernel:
     """One kernel of a source: the `Code` of a definition."""
 
-    def __init__(self, source: Source, name: str, allowed: Mapping[str, Sequence[Any]]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        name: str,
+        allowed: Mapping[str, Sequence[Any]],
+        constants: Mapping[str, int],
+    ) -> None:
         self.source = source
         self._name = name
-        source.want(name, {key: tuple(map(dtype_name, types)) for key, types in allowed.items()})
+        types = {key: tuple(map(dtype_name, types)) for key, types in allowed.items()}
+        source.want(name, types, constants)
 
-    def module(self, types: tuple[str, ...]) -> tuple[bytes, str]:
+    def module(
+        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...] = ()
+    ) -> tuple[bytes, str]:
         """See `Code.module`."""
-        return self.source.module(self._name, types)
+        return self.source.module(self._name, arguments, assumed)

@@ -86,9 +86,9 @@ class _SpirvCode:
     def __init__(self, modules: Mapping[tuple[str, ...], SpirvModule]) -> None:
         self.modules = modules
 
-    def module(self, types: tuple[str, ...]) -> tuple[bytes, str]:
+    def module(self, arguments: tuple[Any, ...], assumed: tuple[Any, ...] = ()) -> tuple[bytes, str]:
         """See `Code.module`."""
-        module = self.modules[types]
+        module = self.modules[arguments]
         return module.spirv, module.entry_point
 
 

@@ -236,12 +236,12 @@ ONEXPU_KERNEL void quantised_matmul_together(const T* x, const Q* weight, const 
 }
 
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void dequantise_alone(const T* like, const Q* weight, const S* scales, const Q* zeros,
+ONEXPU_KERNEL void dequantise_alone(const T* x, const Q* weight, const S* scales, const Q* zeros,
                                     T* numbers, bool has_zeros, size_t columns, size_t group) {
   dequantise<false>(Weights<Q, S>{weight, scales, zeros, has_zeros, columns, group}, numbers);
 }
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void dequantise_together(const T* like, const Q* weight, const S* scales,
+ONEXPU_KERNEL void dequantise_together(const T* x, const Q* weight, const S* scales,
                                        const Q* zeros, T* numbers, bool has_zeros, size_t columns,
                                        size_t group) {
   dequantise<true>(Weights<Q, S>{weight, scales, zeros, has_zeros, columns, group}, numbers);
