@@ -13,12 +13,21 @@ from typing import Any, Protocol
 import numpy as np
 
 from onexpu._constants import Argument, Constants
-from onexpu._launch import CompiledKernel, KernelLaunch, Result
-from onexpu._operands import NUMBERS, OperandsDefinition
-from onexpu._shapes import Array, Like, Operand, is_function
 from onexpu._errors import SyclCompileError
+from onexpu._launch import CompiledKernel, KernelLaunch, Launch, Result
+from onexpu._operands import OperandsDefinition
+from onexpu._scalars import (
+    NO_SCALAR_OPERANDS,
+    ScalarOperands,
+    ScalarPacker,
+    converts,
+    is_number,
+    offsets,
+)
+from onexpu._shapes import Array, Like, Operand, is_function
 from onexpu._signature import Parameter, Signature, line_text
 from onexpu._source import AssumedType
+from onexpu._spirv_scalars import ScalarLoad, load_scalars
 from onexpu._spirv_use import SpirvUse, use_of
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
@@ -52,7 +61,7 @@ class Code(Protocol):
 class Definition(OperandsDefinition):
     """The parameters of `onexpu.sycl_kernel`, checked; or of `onexpu.spirv_kernel`.
 
-    Thread-safe. Compiles once per combination of element types.
+    Thread-safe. Compiles once per combination of element types and of scalars that are operands.
     """
 
     def __init__(
@@ -84,6 +93,10 @@ class Definition(OperandsDefinition):
         self.attributes = tuple(
             s.name for s in self._scalars if not s.is_size and s.from_shapes is None
         )
+        # Those that a launch can read from operands, with their types.
+        self.scalar_attributes: Mapping[str, str] = {
+            s.name: s.dtype for s in self._scalars if s.name in self.attributes
+        }
         self._compiled: dict[Any, CompiledKernel] = {}
         self._uses: dict[str, SpirvUse] = {}  # by the keys of compiled kernels
         self._lock = threading.Lock()
@@ -195,8 +208,46 @@ class Definition(OperandsDefinition):
 
     # -- A call --------------------------------------------------------------------------------
 
-    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> KernelLaunch:
+    def packer(self, names: Sequence[str]) -> ScalarPacker:
+        """Returns what packs these attributes into an operand."""
+        types = self.scalar_attributes
+        return ScalarPacker({name: types[name] for name in names}, self.number)
+
+    def check_values(self, attributes: Mapping[str, Any]) -> None:
+        """Raises TypeError for wrong attributes, ValueError for an array that is no scalar."""
+        self.check_names(self.attributes, attributes)
+        for name, dtype in self.scalar_attributes.items():
+            value = attributes[name]
+            if not is_number(value):
+                self._check_array(name, dtype, value)
+
+    def _check_array(self, name: str, dtype: str, value: Any) -> None:
+        given, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
+        if given is None or shape is None:
+            raise TypeError(
+                f"onexpu: '{name}' of kernel '{self.name}' is a number, or an array or tensor "
+                f"without dimensions, not {type(value).__name__}"
+            )
+        if getattr(shape, "rank", 0) is None or len(shape) != 0:
+            raise ValueError(
+                f"onexpu: '{name}' of kernel '{self.name}' is a scalar; got an array of shape "
+                f"{shape}"
+            )
+        if not converts(given.name, dtype):
+            raise TypeError(
+                f"onexpu: '{name}' of kernel '{self.name}' is a {dtype}; an array of {given.name} "
+                "does not convert to it"
+            )
+
+    def launch(
+        self,
+        operands: Sequence[Operand],
+        attributes: Mapping[str, Any],
+        scalar_operands: ScalarOperands = NO_SCALAR_OPERANDS,
+    ) -> KernelLaunch:
         """Works out a call: checks it, compiles when the element types are new.
+
+        Attributes that `scalar_operands` names are not among `attributes`.
 
         Raises
         ------
@@ -212,7 +263,9 @@ class Definition(OperandsDefinition):
         types = self._template_types(operands, results)
         constants = self._constants.of_inputs(operands)
         arguments = self._constants.arguments(types, constants)
-        kernel = self.compile(arguments, self._assumed_types(operands, results))
+        kernel = self.compile(
+            arguments, self._assumed_types(operands, results), scalar_operands
+        )
         global_size = self._sizes("range", self._range, operands)
         if not global_size:
             global_size = (Operand("", *results[0]).size,)
@@ -220,7 +273,9 @@ class Definition(OperandsDefinition):
         self._check_ids(self._uses[kernel.key], global_size)
         local_size = self._sizes("local_size", self._local_size, operands)
         self._check_launch(global_size, local_size, results)
-        scalars, late_scalars = self._pack(operands, attributes, global_size)
+        scalars, late_scalars, scalar_offsets = self._pack(
+            operands, attributes, scalar_operands, global_size
+        )
         return KernelLaunch(
             name=self.name,
             target="onexpu.kernel",
@@ -235,6 +290,7 @@ class Definition(OperandsDefinition):
             local_size=local_size,
             scalars=scalars,
             late_scalars=late_scalars,
+            scalar_offsets=scalar_offsets,
         )
 
     def _buffer_types(
@@ -261,6 +317,17 @@ class Definition(OperandsDefinition):
             for position, (parameter, dtype) in enumerate(zip(self._signature.parameters, dtypes, strict=True))
             if parameter.dtype is None and parameter.element not in known
         )
+
+    def with_numbers(self, launch: Launch, numbers: Mapping[str, Any]) -> Launch:
+        """Returns a launch of this kernel on the same shapes with other numbers."""
+        assert isinstance(launch, KernelLaunch)
+        if not numbers:
+            return launch
+        scalars = bytearray(launch.scalars)
+        for name, offset in launch.scalar_offsets.items():
+            number = self.number(name, self.scalar_attributes[name], numbers[name]).tobytes()
+            scalars[offset : offset + len(number)] = number
+        return dataclasses.replace(launch, scalars=bytes(scalars))
 
     def _template_types(
         self, operands: Sequence[Operand], results: Sequence[Result]
@@ -359,23 +426,28 @@ class Definition(OperandsDefinition):
         self,
         operands: Sequence[Operand],
         attributes: Mapping[str, Any],
+        scalar_operands: ScalarOperands,
         global_size: tuple[Any, ...],
-    ) -> tuple[bytes, tuple[tuple[int, int, Any], ...]]:
-        self.check_names(self.attributes, attributes)
-        packed, late = b"", []
+    ) -> tuple[bytes, tuple[tuple[int, int, Any], ...], dict[str, int]]:
+        elsewhere = (*scalar_operands.packed, *scalar_operands.single)
+        self.check_names([name for name in self.attributes if name not in elsewhere], attributes)
+        packed, late, given = b"", [], {}
         for scalar in self._scalars:
+            if scalar.name in elsewhere:
+                continue
             if scalar.is_size:
                 value = Operand("", global_size, "").size
             elif scalar.from_shapes is not None:
                 value = scalar.from_shapes(*operands)
             else:
                 value = attributes[scalar.name]
-            if not isinstance(value, NUMBERS):  # known when the graph runs
+                given[scalar.name] = len(packed)
+            if not is_number(value):  # known when the graph runs
                 width = numpy_dtype(scalar.dtype).itemsize
                 late.append((len(packed), width, value))
                 value = 0
             packed += self.number(scalar.name, scalar.dtype, value).tobytes()
-        return packed, tuple(late)
+        return packed, tuple(late), given
 
     def _allows(self, template: str, dtype: str) -> bool:
         return template not in self.dtypes or dtype in self.dtypes[template]
@@ -414,7 +486,10 @@ class Definition(OperandsDefinition):
         return self._constants.arguments(types, self._constants.with_late(constants))
 
     def compile(
-        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...] = ()
+        self,
+        arguments: tuple[Argument, ...],
+        assumed: tuple[AssumedType, ...] = (),
+        scalar_operands: ScalarOperands = NO_SCALAR_OPERANDS,
     ) -> CompiledKernel:
         """Returns the kernel for what its template parameters stand for, compiled and registered.
 
@@ -425,10 +500,11 @@ class Definition(OperandsDefinition):
         SyclCompileError
             The source does not compile.
         """
+        key = (arguments, assumed, scalar_operands)
         with self._lock:
-            kernel = self._compiled.get((arguments, assumed))
+            kernel = self._compiled.get(key)
             if kernel is None:
-                kernel = self._compiled[arguments, assumed] = self._compile(arguments, assumed)
+                kernel = self._compiled[key] = self._compile(*key)
             return kernel
 
     def _module(
@@ -447,21 +523,48 @@ class Definition(OperandsDefinition):
                 ) from None
             raise
 
+    def _loads(self, scalar_operands: ScalarOperands) -> list[ScalarLoad]:
+        """Where the kernel finds the scalars that are operands."""
+        types, loads = self.scalar_attributes, []
+        places = zip(
+            scalar_operands.packed, offsets([types[n] for n in scalar_operands.packed]), strict=True
+        )
+        where = {name: (0, offset) for name, offset in places}
+        first = len(where) > 0
+        where |= {name: (first + i, 0) for i, name in enumerate(scalar_operands.single)}
+        indices = {s.name: len(self.operands) + i for i, s in enumerate(self._scalars)}
+        for name, (operand, offset) in where.items():
+            size = numpy_dtype(types[name]).itemsize
+            loads.append(ScalarLoad(indices[name], operand, offset, size))
+        return loads
+
     def _compile(
-        self, arguments: tuple[Argument, ...], assumed: tuple[AssumedType, ...]
+        self,
+        arguments: tuple[Argument, ...],
+        assumed: tuple[AssumedType, ...],
+        scalar_operands: ScalarOperands,
     ) -> CompiledKernel:
         from onexpu import _native
 
         spirv, entry_point = self._module(arguments, assumed)
         use = use_of(spirv, entry_point)
         self._check_use(use)
-        sizes = tuple(numpy_dtype(s.dtype).itemsize for s in self._scalars)
+        if scalar_operands != NO_SCALAR_OPERANDS:
+            loads = self._loads(scalar_operands)
+            spirv = load_scalars(spirv, entry_point, len(self.inputs), loads)
+            if os.environ.get("ONEXPU_VERIFY_SPIRV") == "1":
+                _native.validate_spirv(spirv)
+        elsewhere = (*scalar_operands.packed, *scalar_operands.single)
+        by_value = [scalar for scalar in self._scalars if scalar.name not in elsewhere]
+        sizes = tuple(numpy_dtype(scalar.dtype).itemsize for scalar in by_value)
         digest = hashlib.sha256(spirv + entry_point.encode() + repr(sizes).encode()).hexdigest()[:24]
         label = f"{self.name}{'<' + ','.join(map(str, arguments)) + '>' if arguments else ''}"
         _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
         if os.environ.get("ONEXPU_KERNEL_CHECKS") == "1":
             # The core reports operands by these names (pjrt_core/thunks/ffi_call.cc).
-            label += f"({', '.join(self.inputs)} -> {', '.join(self._results)})"
+            packed = ["attributes"] if scalar_operands.packed else []
+            operands = [*self.inputs, *packed, *scalar_operands.single]
+            label += f"({', '.join(operands)} -> {', '.join(self._results)})"
             _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
         self._uses[f"{label}-{digest}"] = use
         return CompiledKernel(f"{label}-{digest}", spirv, entry_point, sizes)

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from onexpu._bounded_cache import BoundedCache
 from onexpu._interop import check_dense, share
+from onexpu._scalars import ScalarOperands, identity, is_number
 from onexpu._shapes import Operand
 from onexpu._types import numpy_dtype
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
     from onexpu._launch import KernelDefinition, Launch
 
+# Of one kernel.
+_KEPT_LAUNCHES = 256
 _INTERFACE = "__sycl_usm_array_interface__"
 
 
@@ -353,20 +357,26 @@ class DpctlCalls:
 
     def __init__(self, definition: KernelDefinition) -> None:
         self._definition = definition
-        self._launches: dict[Any, Launch] = {}  # by signature
+        self._launches: BoundedCache[Launch] = BoundedCache(_KEPT_LAUNCHES)  # by signature
 
     def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
         """Calls the kernel; see `SyclKernel.__call__`."""
         from onexpu import _native
 
         dpnp = _dpnp_module()
-        self._check(inputs, (dpnp.ndarray, dpnp.tensor.usm_ndarray))
+        types = self._definition.scalar_attributes
+        single = tuple(name for name in types if not is_number(attributes[name]))
+        numbers = {name: value for name, value in attributes.items() if name not in single}
+        named = [*zip(self._definition.inputs, inputs, strict=True)]
+        named += [(name, attributes[name]) for name in single]
+        self._check(named, (dpnp.ndarray, dpnp.tensor.usm_ndarray))
+        arrays = [*inputs, *(attributes[n].astype(types[n], copy=False) for n in single)]
         queues: set[Any] = set()
         operands = []
-        for x in inputs:
+        for x in arrays:
             operands.append(view(x, is_ordered=x.sycl_queue not in queues))
             queues.add(x.sycl_queue)
-        launch = self._launch(operands, attributes)
+        launch = self._launch(operands[: len(inputs)], numbers, single)
         device = operands[0].device
         results = _native.launch(
             launch.target, operands, launch.results, launch.attributes, device
@@ -386,8 +396,8 @@ class DpctlCalls:
                 arrays[i] = arrays[i][:rows]
         return list(map(_to_dpnp, arrays)) if isinstance(inputs[0], dpnp.ndarray) else arrays
 
-    def _check(self, inputs: Sequence[Any], kinds: tuple[type, ...]) -> None:
-        for name, x in zip(self._definition.inputs, inputs, strict=True):
+    def _check(self, named: Sequence[tuple[str, Any]], kinds: tuple[type, ...]) -> None:
+        for name, x in named:
             if not isinstance(x, kinds):
                 raise TypeError(
                     f"onexpu: kernel '{self._definition.name}' is called with arrays of dpnp, but "
@@ -395,13 +405,19 @@ class DpctlCalls:
                     "arrays of JAX and TensorFlow over"
                 )
 
-    def _launch(self, operands: Sequence[Any], attributes: Mapping[str, Any]) -> Launch:
-        key = (tuple((x.shape, x.dtype) for x in operands), tuple(attributes.items()))
-        launch = self._launches.get(key)
-        if launch is None:
+    def _launch(
+        self, operands: Sequence[Any], numbers: Mapping[str, Any], single: tuple[str, ...]
+    ) -> Launch:
+        """Works a call out, once for all numbers: those are arguments of the launch."""
+        scalars = self._definition.scalar_attributes
+        constants = {name: value for name, value in numbers.items() if name not in scalars}
+        key = (tuple((x.shape, x.dtype) for x in operands), identity(constants), single)
+
+        def make() -> Launch:
             described = [
                 Operand(name, x.shape, x.dtype)
                 for name, x in zip(self._definition.inputs, operands, strict=True)
             ]
-            launch = self._launches[key] = self._definition.launch(described, attributes)
-        return launch
+            return self._definition.launch(described, numbers, ScalarOperands((), single))
+
+        return self._definition.with_numbers(self._launches.get(key, make), numbers)

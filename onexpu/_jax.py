@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core
+from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 
+from onexpu._bounded_cache import BoundedCache
 from onexpu._launch import KernelDefinition, Launch
+from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._shapes import Operand
 from onexpu._types import numpy_dtype
 
@@ -18,6 +22,13 @@ if TYPE_CHECKING:
     from onexpu._kernel import SyclKernel
 
 _Call = Callable[..., list[Any]]
+_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+
+# Of one kernel: programs of which numbers are constants, and numbers that devices have.
+KEPT_PROGRAMS = 64
+_KEPT_NUMBERS = 64
+# So many new values one after the other: it is a value that changes with each call.
+_CHANGING = 8
 
 
 def describe(name: str, operand: Any) -> Operand:
@@ -85,62 +96,195 @@ def _result_type(
     )
 
 
+def _is_staged() -> bool:
+    """Whether calls become part of a program, also under `grad` and `vmap` inside of it."""
+    trace: Any = core.trace_ctx.trace
+    while trace is not None:
+        if isinstance(trace, DynamicJaxprTrace):
+            return True
+        trace = getattr(trace, "parent_trace", None)
+    return False
+
+
+def _as_type(scalar: jax.Array, dtype: str) -> jax.Array:
+    type_ = numpy_dtype(dtype)
+    if scalar.dtype == type_:
+        return scalar
+    # The kernel reads 64 bits, whether or not JAX's own arrays may have them.
+    with jax.enable_x64(type_.itemsize >= 8 or bool(jax.config.jax_enable_x64)):
+        return jax.lax.convert_element_type(scalar, type_)
+
+
+@functools.cache
+def _without_derivative(kernel: str, name: str) -> Callable[[jax.Array], jax.Array]:
+    """Returns the identity; its derivative is an error that names the kernel's attribute."""
+
+    @jax.custom_jvp
+    def attribute(x: jax.Array) -> jax.Array:
+        return x
+
+    @attribute.defjvp
+    def raise_error(primals: Any, tangents: Any) -> Any:
+        raise NotImplementedError(
+            f"onexpu: kernel '{kernel}' has no derivative by its attribute '{name}': make it an "
+            "input of shape (), or give jax.lax.stop_gradient of the value"
+        )
+
+    return attribute
+
+
+class _PackedNumbers:
+    """Packed numbers as operands. Those that come again are on the device already.
+
+    A value that changes with each call is handed to the program as a numpy array, which takes less
+    time than an array of JAX that is used once.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: BoundedCache[jax.Array] = BoundedCache(_KEPT_NUMBERS)
+        self._seen: BoundedCache[bool] = BoundedCache(_KEPT_NUMBERS)
+        self._new_values = 0  # since one came again
+
+    def operand(self, packed: bytes, inputs: Sequence[Any]) -> Any:
+        """Returns what a program of these inputs reads the numbers from."""
+        key = (packed, inputs[0].sharding if inputs else None)
+        array = self._arrays.find(key)
+        if array is not None:
+            self._new_values = 0
+            return array
+        device = inputs[0].device if inputs else None
+        if not isinstance(device, jax.Device):  # several, or unknown
+            return words(packed)
+        self._new_values += 1
+        if self._new_values > _CHANGING and not self._seen.find(key):
+            self._seen.get(key, lambda: True)
+            return words(packed)
+
+        def put() -> jax.Array:
+            # Not committed to the device: the other operands decide where the call runs.
+            with jax.default_device(device):
+                return jax.device_put(words(packed))
+
+        return self._arrays.get(key, put)
+
+
 class JaxCalls:
-    """Calls of one kernel with JAX arrays and traced values."""
+    """Calls of one kernel with JAX arrays and traced values.
+
+    Eager calls are compiled once for all values of the attributes: numbers that the host knows are
+    packed into one operand. In a program that is being traced numbers are constants; those programs
+    are kept for the `KEPT_PROGRAMS` sets of numbers that were used last.
+    """
 
     def __init__(self, kernel: SyclKernel, definition: KernelDefinition) -> None:
         self._kernel = kernel
         self._definition = definition
-        self._calls: dict[Any, _Call] = {}  # by attributes; JAX finds the signature
+        self._names = tuple(definition.scalar_attributes)
+        self._programs: BoundedCache[_Call] = BoundedCache(KEPT_PROGRAMS)
+        self._eager_calls: dict[ScalarOperands, _Call] = {}
+        self._packed = _PackedNumbers()
 
     def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
         """Calls the kernel; see `SyclKernel.__call__`."""
-        return self.of(attributes)(*map(_as_array, inputs))
+        arrays = list(map(_as_array, inputs))
+        single = tuple(name for name in self._names if not is_number(attributes[name]))
+        for name in single:
+            if not isinstance(attributes[name], jax.Array):
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self._definition.name}' is a "
+                    f"{type(attributes[name]).__name__}; the inputs are arrays of JAX"
+                )
+        scalars = [attributes[name] for name in single]
+        numbers = {name: value for name, value in attributes.items() if name not in single}
+        packed = tuple(name for name in self._names if name in numbers)
+        is_traced = any(isinstance(x, jax.core.Tracer) for x in (*arrays, *scalars))
+        if not packed or _is_staged() or (is_traced and self._kernel.vmap_rule is not None):
+            return self._program(numbers, single)(*arrays, *scalars)
+        operands = ScalarOperands(packed, single)
+        call = self._eager_call(operands)
+        vector = words(self._packer(packed)(numbers))
+        if not (is_traced and self._kernel.has_gradient):
+            return call(*arrays, vector, *scalars)
 
-    def of(self, attributes: Mapping[str, Any]) -> _Call:
-        """Returns the function of arrays and traced values that the kernel is with these attributes."""
-        key = tuple(attributes.items())
-        call = self._calls.get(key)
+        # JAX calls the gradient with the numbers, not with traced values, if it is not part of what
+        # is compiled.
+        def run(*arguments: jax.Array) -> list[Any]:
+            return call(*arguments[: len(arrays)], vector, *arguments[len(arrays) :])
+
+        arguments = self._without_derivatives((*arrays, *scalars), single)
+        return self._differentiable(run, numbers, single)(*_varying_alike(arguments))
+
+    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> _KnownCall:
+        """Returns the function for calls with inputs and numbers of these types."""
+        if not all(_is_array_type(type(x)) for x in inputs):
+            return self
+        if not attributes:
+            program = self._program({}, ())
+            return lambda inputs, attributes: program(*inputs)
+        if not self._names:  # of a handler
+            return lambda inputs, attributes: self._program(attributes, ())(*inputs)
+        call = self._eager_call(ScalarOperands(self._names))
+        pack, numbers = self._packer(self._names), self._packed
+
+        def known(inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
+            if core.trace_ctx.trace is not core.eval_trace:
+                return self(inputs, attributes)
+            return call(*inputs, numbers.operand(pack(attributes), inputs))
+
+        return known
+
+    # -- Functions of the inputs, then of the scalars that are operands --------------------------
+
+    @functools.cached_property
+    def _packer(self) -> Callable[[tuple[str, ...]], ScalarPacker]:
+        return functools.cache(self._definition.packer)
+
+    def _program(self, numbers: Mapping[str, Any], single: tuple[str, ...]) -> _Call:
+        """Returns the function of which the numbers are constants."""
+        return self._programs.get(
+            (identity(numbers), single),
+            lambda: self._jitted(dict(numbers), ScalarOperands((), single)),
+        )
+
+    def _eager_call(self, operands: ScalarOperands) -> _Call:
+        """Returns the function of packed numbers, which has no gradient."""
+        call = self._eager_calls.get(operands)
         if call is None:
-            make = self._counting if self._definition.counts_rows else self._jitted
-            call = self._calls[key] = make(attributes)
+            call = self._eager_calls[operands] = self._jitted({}, operands)
         return call
 
-    @staticmethod
-    def takes_as_they_are(inputs: Sequence[Any]) -> bool:
-        """Whether all inputs have types of arrays, so that nothing has to be converted."""
-        return all(_is_array_type(type(x)) for x in inputs)
+    def _jitted(self, numbers: Mapping[str, Any], operands: ScalarOperands) -> _Call:
+        if self._definition.counts_rows:
+            return self._counting(numbers, operands)
+        call = self._batchable(numbers, operands)
+        if self._kernel.has_gradient and not operands.packed:
+            call = self._differentiable(call, numbers, operands.single)
 
-    def _jitted(self, attributes: Mapping[str, Any]) -> _Call:
-        call = self._batchable(attributes)
-        if self._kernel.has_gradient:
-            call = self._differentiable(call, attributes)
-
-        def run(*operands: jax.Array) -> list[Any]:
+        def run(*arguments: jax.Array) -> list[Any]:
+            arguments = self._without_derivatives(arguments, operands.single)
             # Here, so that JAX sums up the gradient of an operand that does not vary by itself.
-            return call(*_varying_alike(operands))
+            return call(*_varying_alike(arguments))
 
         run.__name__ = run.__qualname__ = self._definition.name
         return jax.jit(run, inline=True)
 
-    def _counting(self, attributes: Mapping[str, Any]) -> _Call:
+    def _counting(self, numbers: Mapping[str, Any], operands: ScalarOperands) -> _Call:
         """Returns the function of arrays, not of traced values, that waits for the rows to be counted."""
         launches: list[Launch] = []  # what is the same in all
 
         @jax.jit
-        def run(*operands: jax.Array) -> list[Any]:
-            described = [describe(*x) for x in zip(self._definition.inputs, operands, strict=True)]
-            launches[:] = [self._definition.launch(described, attributes)]
-            return _ffi_call(launches[0])(*operands)
+        def run(*arguments: jax.Array) -> list[Any]:
+            launches[:] = [self._launch_of(arguments, numbers, operands)]
+            return _ffi_call(launches[0])(*self._converted(arguments, operands))
 
-        def call(*operands: jax.Array) -> list[Any]:
-            if any(isinstance(x, jax.core.Tracer) for x in operands):
+        def call(*arguments: jax.Array) -> list[Any]:
+            if any(isinstance(x, jax.core.Tracer) for x in arguments):
                 raise NotImplementedError(
                     f"onexpu: kernel '{self._definition.name}' finds out the size of its outputs when "
                     "it runs, so it cannot be part of a JAX program: call it outside of jax.jit, grad "
                     "and vmap, or declare outputs of a size that is known, and the count as an output"
                 )
-            results = run(*operands)
+            results = run(*arguments)
             outputs = results[: launches[0].num_outputs]
             for i, count in enumerate(launches[0].rows):
                 if count < 0:
@@ -156,26 +300,79 @@ class JaxCalls:
 
         return call
 
-    def _launch(self, operands: Sequence[jax.Array], attributes: Mapping[str, Any]) -> list[Any]:
-        described = [describe(*pair) for pair in zip(self._definition.inputs, operands, strict=True)]
-        return _ffi_call(self._definition.launch(described, attributes))(*operands)
+    def _launch_of(
+        self, arguments: Sequence[Any], numbers: Mapping[str, Any], operands: ScalarOperands
+    ) -> Launch:
+        pairs = zip(self._definition.inputs, arguments, strict=False)
+        return self._definition.launch([describe(*pair) for pair in pairs], numbers, operands)
+
+    def _converted(self, arguments: Sequence[Any], operands: ScalarOperands) -> list[Any]:
+        """The arguments, with scalars of the types that the kernel declares."""
+        types = self._definition.scalar_attributes
+        count = len(operands.single)
+        scalars = arguments[len(arguments) - count :]
+        return [
+            *arguments[: len(arguments) - count],
+            *(_as_type(x, types[name]) for x, name in zip(scalars, operands.single, strict=True)),
+        ]
+
+    def _without_derivatives(self, arguments: Sequence[Any], single: tuple[str, ...]) -> list[Any]:
+        """The arguments; a derivative by one of the scalars at their end is an error."""
+        first = len(arguments) - len(single)
+        return [
+            *arguments[:first],
+            *(
+                _without_derivative(self._definition.name, name)(x)
+                if jnp.issubdtype(x.dtype, jnp.inexact)
+                else x
+                for x, name in zip(arguments[first:], single, strict=True)
+            ),
+        ]
 
     # -- Batches ---------------------------------------------------------------------------------
 
-    def _batchable(self, attributes: Mapping[str, Any]) -> _Call:
-        def call(*operands: jax.Array) -> list[Any]:
-            return self._launch(operands, attributes)
+    def _batchable(self, numbers: Mapping[str, Any], operands: ScalarOperands) -> _Call:
+        inputs = len(self._definition.inputs)
+
+        def call(*arguments: jax.Array) -> list[Any]:
+            launch = self._launch_of(arguments, numbers, operands)
+            return _ffi_call(launch)(*self._converted(arguments, operands))
 
         rule = self._kernel.vmap_rule
-        if rule is None:
-            if not any(map(self._definition.takes_leading, range(len(self._definition.inputs)))):
-                return call
-            rule = self._launch_batch
+        leading = list(map(self._definition.takes_leading, range(inputs)))
+        if rule is None and not any(leading):
+            return call
         batchable = jax.custom_batching.custom_vmap(call)
 
+        def launch_batch(
+            axis_size: int, in_batched: Sequence[bool], arguments: Sequence[jax.Array]
+        ) -> tuple[Any, Any]:
+            """One launch, with the batch dimension in front of all that takes more dimensions."""
+            wide = [
+                jnp.broadcast_to(x, (axis_size, *x.shape)) if takes and not batched else x
+                for x, takes, batched in zip(arguments, leading, in_batched, strict=False)
+            ]
+            outputs = batchable(*wide, *arguments[inputs:])
+            for name, output in zip(self._definition.outputs, outputs, strict=True):
+                if output.shape[:1] != (axis_size,):
+                    raise ValueError(
+                        f"onexpu: kernel '{self._definition.name}' says vmap='leading', but output "
+                        f"'{name}' has the shape {output.shape} for a batch of {axis_size}"
+                    )
+            return outputs, [True] * len(outputs)
+
         @batchable.def_vmap
-        def batch(axis_size: int, in_batched: list[bool], *operands: jax.Array) -> tuple[Any, Any]:
-            outputs, batched = rule(axis_size, in_batched, *operands, **attributes)
+        def batch(axis_size: int, in_batched: list[bool], *arguments: jax.Array) -> tuple[Any, Any]:
+            if any(in_batched[inputs:]):  # a scalar for each element
+                return _loop(call, in_batched, arguments)
+            if rule is None:
+                if any(b and not takes for b, takes in zip(in_batched, leading, strict=False)):
+                    return _loop(call, in_batched, arguments)
+                return launch_batch(axis_size, in_batched, arguments)
+            scalars = dict(zip(operands.single, arguments[inputs:], strict=True))
+            outputs, batched = rule(
+                axis_size, in_batched[:inputs], *arguments[:inputs], **numbers, **scalars
+            )
             several = isinstance(outputs, list | tuple)
             outputs = list(outputs) if several else [outputs]
             batched = list(batched) if isinstance(batched, list | tuple) else [batched] * len(outputs)
@@ -188,56 +385,45 @@ class JaxCalls:
 
         return batchable
 
-    def _launch_batch(
-        self, axis_size: int, in_batched: Sequence[bool], *operands: jax.Array, **attributes: Any
-    ) -> tuple[list[Any], list[bool]]:
-        """One launch, with the batch dimension in front of all that takes more dimensions; a loop
-        where another operand has it."""
-        leading = list(map(self._definition.takes_leading, range(len(operands))))
-        if any(batched and not takes for batched, takes in zip(in_batched, leading, strict=True)):
-            return self._loop(in_batched, operands, attributes)
-        wide = [
-            jnp.broadcast_to(x, (axis_size, *x.shape)) if takes and not batched else x
-            for x, takes, batched in zip(operands, leading, in_batched, strict=True)
-        ]
-        outputs = self._batchable(attributes)(*wide)
-        for name, output in zip(self._definition.outputs, outputs, strict=True):
-            if output.shape[:1] != (axis_size,):
-                raise ValueError(
-                    f"onexpu: kernel '{self._definition.name}' says vmap='leading', but output "
-                    f"'{name}' has the shape {output.shape} for a batch of {axis_size}"
-                )
-        return outputs, [True] * len(outputs)
-
-    def _loop(
-        self, in_batched: Sequence[bool], operands: Sequence[jax.Array], attributes: Mapping[str, Any]
-    ) -> tuple[list[Any], list[bool]]:
-        def step(batched: Sequence[jax.Array]) -> list[Any]:
-            rest = iter(batched)
-            given = [next(rest) if b else x for x, b in zip(operands, in_batched, strict=True)]
-            return self._launch(given, attributes)
-
-        outputs = jax.lax.map(step, [x for x, b in zip(operands, in_batched, strict=True) if b])
-        return outputs, [True] * len(outputs)
-
     # -- Gradients -------------------------------------------------------------------------------
 
-    def _differentiable(self, run: _Call, attributes: Mapping[str, Any]) -> _Call:
-        @jax.custom_vjp
-        def call(*operands: jax.Array) -> list[jax.Array]:
-            return run(*operands)
+    def _differentiable(
+        self, run: _Call, numbers: Mapping[str, Any], single: tuple[str, ...]
+    ) -> _Call:
+        inputs = len(self._definition.inputs)
 
-        def forward(*operands: jax.Array) -> tuple[Any, Any]:
-            outputs = run(*operands)
-            return outputs, (operands, outputs)
+        @jax.custom_vjp
+        def call(*arguments: jax.Array) -> list[jax.Array]:
+            return run(*arguments)
+
+        def forward(*arguments: jax.Array) -> tuple[Any, Any]:
+            outputs = run(*arguments)
+            return outputs, (arguments, outputs)
 
         def backward(residuals: Any, cotangents: Sequence[jax.Array]) -> tuple[Any, ...]:
-            operands, outputs = residuals
-            gradient = self._kernel.gradient(operands, outputs, cotangents, attributes)
-            return tuple(_cotangent(x, value) for x, value in zip(operands, gradient, strict=True))
+            arguments, outputs = residuals
+            scalars = dict(zip(single, arguments[inputs:], strict=True))
+            gradient = self._kernel.gradient(
+                arguments[:inputs], outputs, cotangents, {**numbers, **scalars}
+            )
+            values = [*gradient, *[None] * len(single)]
+            return tuple(_cotangent(x, value) for x, value in zip(arguments, values, strict=True))
 
         call.defvjp(forward, backward)
         return call
+
+
+def _loop(
+    call: _Call, in_batched: Sequence[bool], arguments: Sequence[jax.Array]
+) -> tuple[list[Any], list[bool]]:
+    """Calls the kernel for one element of the batch after the other."""
+
+    def step(batched: Sequence[jax.Array]) -> list[Any]:
+        rest = iter(batched)
+        return call(*(next(rest) if b else x for x, b in zip(arguments, in_batched, strict=True)))
+
+    outputs = jax.lax.map(step, [x for x, b in zip(arguments, in_batched, strict=True) if b])
+    return outputs, [True] * len(outputs)
 
 
 def _cotangent(operand: jax.Array, value: Any) -> Any:

@@ -8,9 +8,12 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from onexpu._constants import Constants, Given
 from onexpu._definition import Definition, Range
 from onexpu._launch import KernelDefinition
+from onexpu._scalars import is_number
 from onexpu._shapes import Array, Like, Operand
 from onexpu._source import Source, SourceKernel
 
@@ -18,6 +21,7 @@ from onexpu._source import Source, SourceKernel
 Gradient = Callable[..., Sequence[Any]]
 # (axis size, in batched, *operands, **attributes) -> (outputs, out batched)
 VmapRule = Callable[..., tuple[Any, Any]]
+_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 
 @functools.cache
@@ -37,6 +41,10 @@ def _any_usm_array(inputs: Sequence[Any]) -> bool:
     return has_usm_arrays(inputs)
 
 
+# Of one kernel, by the types of operands and attributes.
+_KNOWN_CALLS = 256
+
+
 class SyclKernel:
     """A SYCL kernel, called with arrays of JAX or tensors of TensorFlow. Made by `sycl_kernel`.
 
@@ -52,8 +60,8 @@ class SyclKernel:
         self._definition = definition
         self._gradient: Gradient | None = None
         self._vmap_rule: VmapRule | None = None
-        # Calls that were checked, by the inputs' types and the attributes.
-        self._known_calls: dict[tuple[Any, ...], Callable[..., Sequence[Any]]] = {}
+        # Calls that were checked, by the types of inputs and attributes.
+        self._known_calls: dict[tuple[Any, ...], _KnownCall] = {}
 
     @property
     def name(self) -> str:
@@ -73,8 +81,10 @@ class SyclKernel:
         *inputs : array-like
             One for each input: JAX arrays and traced values, TensorFlow tensors, or arrays of dpnp
             and dpctl. numpy arrays go to JAX unless another input is a tensor.
-        **attributes : number
-            One for each attribute, known when the call is made.
+        **attributes : number, or array or tensor without dimensions
+            One for each attribute. A kernel's declared type decides: a value is converted to it, or
+            the call raises. Eager calls compile nothing for a new value. In a compiled program a
+            number is a constant, and an array or a traced value is read by the kernel when it runs.
 
         Returns
         -------
@@ -86,16 +96,16 @@ class SyclKernel:
         TypeError
             A wrong element type, number of inputs, or attribute.
         ValueError
-            Shapes or a range that do not fit.
+            Shapes, a range or a number that do not fit.
         SyclCompileError
             The source does not compile; at the first call with new element types.
         """
-        key = (*map(type, inputs), *attributes.items())
-        try:
-            call = self._known_calls.get(key)
-        except TypeError:  # an array for an attribute, which is refused below
-            call = None
-        outputs = self._first_call(key, inputs, attributes) if call is None else call(*inputs)
+        key = (*map(type, inputs), *attributes, *map(type, attributes.values()))
+        call = self._known_calls.get(key)
+        if call is None:
+            outputs = self._first_call(key, inputs, attributes)
+        else:
+            outputs = call(inputs, attributes)
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _first_call(
@@ -104,14 +114,22 @@ class SyclKernel:
         definition = self._definition
         definition.check_arity(len(inputs))
         definition.check_values(attributes)
-        if _any_tensor(inputs):
-            return self._tensorflow_calls(inputs, attributes)
-        if "dpctl" in sys.modules and _any_usm_array(inputs):
+        operands = (*inputs, *attributes.values())
+        if _any_tensor(operands):
+            calls = self._tensorflow_calls
+        elif "dpctl" in sys.modules and _any_usm_array(operands):
             return self._dpctl_calls(inputs, attributes)
-        call = self._jax_calls.of(attributes)
-        if self._jax_calls.takes_as_they_are(inputs):
-            self._known_calls[key] = call
-        return self._jax_calls(inputs, attributes)
+        else:
+            calls = self._jax_calls
+        # Types tell whether numbers are taken, not whether arrays are.
+        values = attributes.values()
+        if any(isinstance(value, np.ndarray) or not is_number(value) for value in values):
+            return calls(inputs, attributes)
+        call = calls.known_call(inputs, attributes)
+        if len(self._known_calls) >= _KNOWN_CALLS:
+            self._known_calls.clear()
+        self._known_calls[key] = call
+        return call(inputs, attributes)
 
     def _forget_calls(self) -> None:
         self._known_calls.clear()
@@ -371,7 +389,8 @@ def sycl_kernel(
         ``donate_argnums`` copies nothing.
     attributes : mapping, optional
         From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
-        The type in the source decides how it is passed. A callable instead of a type gets the
+        The type in the source decides how it is passed. Calls give numbers, or arrays and tensors
+        without dimensions. A callable instead of a type gets the
         inputs as `Operand` and returns an integer, as for `range`; callers do not give that
         attribute then.
     dtypes : mapping, optional

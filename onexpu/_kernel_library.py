@@ -11,6 +11,7 @@ from typing import Any
 from onexpu._kernel import SyclKernel
 from onexpu._launch import Launch
 from onexpu._operands import OperandsDefinition
+from onexpu._scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
 from onexpu._shapes import Array, Like, Operand
 from onexpu._types import dtype_name
 
@@ -73,7 +74,26 @@ class HandlerDefinition(OperandsDefinition):
                 )
         super().check_values({k: v for k, v in attributes.items() if k not in texts})
 
-    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Launch:
+    @property
+    def scalar_attributes(self) -> Mapping[str, str]:
+        """None: XLA FFI gives handlers their attributes when a call site is made."""
+        return {}
+
+    def packer(self, names: Sequence[str]) -> ScalarPacker:
+        """Returns what packs no attributes."""
+        assert not names
+        return ScalarPacker({}, self.number)
+
+    def with_numbers(self, launch: Launch, numbers: Mapping[str, Any]) -> Launch:
+        """Returns the launch: numbers are part of what it was made of."""
+        return launch
+
+    def launch(
+        self,
+        operands: Sequence[Operand],
+        attributes: Mapping[str, Any],
+        scalar_operands: ScalarOperands = NO_SCALAR_OPERANDS,
+    ) -> Launch:
         """Works out a call. Raises TypeError and ValueError for what does not fit."""
         for operand in operands:
             allowed = self.dtypes.get(operand.name)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from onexpu._scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
 from onexpu._shape_rules import Condition
 from onexpu._shapes import Operand
 
@@ -115,6 +116,8 @@ class KernelLaunch(Launch):
         Packed scalar arguments.
     late_scalars : tuple of (offset, width, value)
         Where in `scalars` integers of so many bytes go that are not known yet: tensors.
+    scalar_offsets : mapping
+        From attributes to their offsets in `scalars`.
     zeroed : tuple of int
         Results that are zeros before the kernel runs.
     """
@@ -124,6 +127,7 @@ class KernelLaunch(Launch):
     local_size: tuple[int, ...] = ()
     scalars: bytes = b""
     late_scalars: tuple[tuple[int, int, Any], ...] = ()
+    scalar_offsets: Mapping[str, int] = dataclasses.field(default_factory=dict)
     zeroed: tuple[int, ...] = ()
 
     @property
@@ -175,8 +179,26 @@ class KernelDefinition(Protocol):
     def check_arity(self, count: int) -> None:
         """Raises TypeError when a call has the wrong number of operands."""
 
-    def check_values(self, attributes: Mapping[str, Any]) -> None:
-        """Raises TypeError for an attribute that is not known now."""
+    @property
+    def scalar_attributes(self) -> Mapping[str, str]:
+        """The attributes that a launch can read from operands, with their types."""
 
-    def launch(self, operands: Sequence[Operand], attributes: Mapping[str, Any]) -> Launch:
-        """Works out a call. Raises TypeError and ValueError for what does not fit."""
+    def packer(self, names: Sequence[str]) -> ScalarPacker:
+        """Returns what packs these attributes into an operand."""
+
+    def check_values(self, attributes: Mapping[str, Any]) -> None:
+        """Raises TypeError or ValueError for attributes that the kernel does not take."""
+
+    def launch(
+        self,
+        operands: Sequence[Operand],
+        attributes: Mapping[str, Any],
+        scalar_operands: ScalarOperands = NO_SCALAR_OPERANDS,
+    ) -> Launch:
+        """Works out a call. Raises TypeError and ValueError for what does not fit.
+
+        `attributes` are those that `scalar_operands` does not name.
+        """
+
+    def with_numbers(self, launch: Launch, numbers: Mapping[str, Any]) -> Launch:
+        """Returns a launch of this kernel on the same shapes with other numbers."""

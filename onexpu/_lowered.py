@@ -9,6 +9,7 @@ from typing import Any
 
 from onexpu._kernel import SyclKernel
 from onexpu._launch import KernelLaunch, Result
+from onexpu._scalars import ScalarOperands, is_number
 from onexpu._shapes import Operand
 from onexpu._types import dtype_name, numpy_dtype
 
@@ -130,6 +131,8 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
         Only their shapes and types count: arrays and tensors, `jax.ShapeDtypeStruct`,
         `tf.TensorSpec`.
     **attributes : number
+        An array, a tensor or a description of one stands for a value that the kernel reads when it
+        runs.
 
     Returns
     -------
@@ -160,7 +163,9 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
     definition.check_arity(len(inputs))
     definition.check_values(attributes)
     operands = [_describe(*pair) for pair in zip(definition.inputs, inputs, strict=True)]
-    launch = definition.launch(operands, attributes)
+    single = tuple(n for n in definition.scalar_attributes if not is_number(attributes[n]))
+    numbers = {name: value for name, value in attributes.items() if name not in single}
+    launch = definition.launch(operands, numbers, ScalarOperands((), single))
     scratch: Mapping[str, Any] = getattr(definition, "scratch", {})
     names = [*definition.outputs, *scratch]
     results = dict(zip(names, launch.results, strict=True))

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from onexpu._launch import Result, UncheckedShapes
+from onexpu._scalars import is_number
 from onexpu._shape_rules import ShapeRules
 from onexpu._shapes import Array, Like, Operand, resolve
 from onexpu._types import numpy_dtype
-
-# Of attributes.
-NUMBERS = (int, float, complex, np.generic)
 
 
 class OperandsDefinition:
@@ -147,7 +145,7 @@ class OperandsDefinition:
     def check_values(self, attributes: Mapping[str, Any]) -> None:
         """Raises TypeError for an attribute that is no number that is known now."""
         for name, value in attributes.items():
-            if not isinstance(value, NUMBERS):
+            if not is_number(value):
                 raise TypeError(
                     f"onexpu: '{name}' of kernel '{self.name}' is a number that is known when the "
                     f"kernel is called, not {type(value).__name__}; pass values of the computation "
@@ -170,18 +168,36 @@ class OperandsDefinition:
         Raises
         ------
         TypeError
-            A fraction for a type of whole numbers.
+            A fraction, infinity or NaN for a type of integers; a complex number for a real type.
         ValueError
-            A whole number that is too large for the type.
+            A number that is too large for the type.
         """
         type_ = numpy_dtype(dtype)
-        if type_.kind in "iub" and isinstance(value, float | np.floating) and value != int(value):
+        if isinstance(value, np.ndarray):
+            value = value[()]
+        if isinstance(value, np.generic) and value.dtype.kind == "V":  # of ml_dtypes
+            value = float(value)
+        if isinstance(value, complex | np.complexfloating) and type_.kind != "c":
             raise TypeError(f"onexpu: '{name}' of kernel '{self.name}' is a {dtype}, not {value}")
-        if type_.kind in "iu" and not np.iinfo(type_).min <= value <= np.iinfo(type_).max:
+        is_float = isinstance(value, float | np.floating)
+        if type_.kind in "iub" and is_float and not (np.isfinite(value) and value == int(value)):
+            raise TypeError(f"onexpu: '{name}' of kernel '{self.name}' is a {dtype}, not {value}")
+        does_not_fit = False
+        if type_.kind in "iu":
+            does_not_fit = not np.iinfo(type_).min <= value <= np.iinfo(type_).max
+        number: Any = None
+        if not does_not_fit:
+            with np.errstate(over="ignore"):
+                try:
+                    number = np.asarray(value).astype(type_)[()]
+                except OverflowError:  # an integer that is too large for a float
+                    does_not_fit = True
+        if number is not None and type_.kind not in "iub":
+            does_not_fit = bool(np.isinf(number)) and not np.isinf(value)
+        if does_not_fit:
             raise ValueError(
                 f"onexpu: {name}={value} of kernel '{self.name}' does not fit into {dtype}"
             )
-        number: np.generic = np.asarray(value).astype(type_)[()]
         return number
 
     def check_shapes(self, operands: Sequence[Operand]) -> UncheckedShapes:

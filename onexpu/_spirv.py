@@ -8,10 +8,11 @@ from __future__ import annotations
 import array
 import dataclasses
 import sys
+from collections.abc import Sequence
 
 _MAGIC = 0x07230203
 _MAGIC_SWAPPED = 0x03022307
-_HEADER_WORDS = 5
+HEADER_WORDS = 5
 
 _OP_MEMORY_MODEL = 14
 _OP_ENTRY_POINT = 15
@@ -28,7 +29,7 @@ _OP_FUNCTION_PARAMETER = 55
 _OP_FUNCTION_END = 56
 
 _MODELS = {0: "vertex", 1: "tessellation", 2: "tessellation", 3: "geometry", 4: "fragment", 5: "compute"}
-_KERNEL_MODEL = 6
+KERNEL_MODEL = 6
 _ADDRESSING = {0: "Logical", 1: "Physical32", 2: "Physical64"}
 _STORAGE = {0: "constant", 4: "local", 5: "global", 7: "by value", 8: "generic"}
 
@@ -70,8 +71,17 @@ class SpirvDescription:
     other_models: tuple[str, ...]
 
 
-def _text(words: array.array[int]) -> str:
-    return words.tobytes().partition(b"\0")[0].decode(errors="replace")
+def text_of(words: Sequence[int]) -> str:
+    """Returns the literal string that `words` begin with."""
+    return array.array("I", words).tobytes().partition(b"\0")[0].decode(errors="replace")
+
+
+def words_of(spirv: bytes) -> array.array[int]:
+    """Returns the words of a module."""
+    words = array.array("I", spirv[: len(spirv) // 4 * 4])
+    if sys.byteorder != "little":
+        words.byteswap()
+    return words
 
 
 class _Reader:
@@ -90,8 +100,8 @@ class _Reader:
         if opcode == _OP_MEMORY_MODEL:
             self.addressing = _ADDRESSING.get(words[0], f"addressing model {words[0]}")
         elif opcode == _OP_ENTRY_POINT:
-            if words[0] == _KERNEL_MODEL:
-                self.kernels.append((words[1], _text(words[2:])))
+            if words[0] == KERNEL_MODEL:
+                self.kernels.append((words[1], text_of(words[2:])))
             else:
                 self.other_models.append(_MODELS.get(words[0], f"execution model {words[0]}"))
         elif _OP_TYPE_VOID <= opcode <= _OP_TYPE_POINTER:
@@ -154,18 +164,16 @@ def describe(spirv: bytes) -> SpirvDescription:
     ValueError
         The bytes are no module, of another byte order, or end in the middle.
     """
-    if len(spirv) < 4 * _HEADER_WORDS:
+    if len(spirv) < 4 * HEADER_WORDS:
         raise ValueError(f"{len(spirv)} bytes are no SPIR-V module")
-    words = array.array("I", spirv[: len(spirv) // 4 * 4])
-    if sys.byteorder != "little":
-        words.byteswap()
+    words = words_of(spirv)
     if words[0] == _MAGIC_SWAPPED:
         raise ValueError("a SPIR-V module of the other byte order")
     if words[0] != _MAGIC:
         raise ValueError(f"no SPIR-V module: it begins with {spirv[:4].hex()}, not 03022307")
     if len(spirv) % 4:
         raise ValueError(f"a SPIR-V module is made of words; this one ends after {len(spirv)} bytes")
-    reader, position, opcode = _Reader(), _HEADER_WORDS, 0
+    reader, position, opcode = _Reader(), HEADER_WORDS, 0
     try:
         while position < len(words):
             length, opcode = words[position] >> 16, words[position] & 0xFFFF

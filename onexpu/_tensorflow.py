@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -10,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2, op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
-from tensorflow.python.eager import record
+from tensorflow.python.eager import context, record
 from tensorflow.python.framework import _pywrap_python_op_gen
 
+from onexpu._bounded_cache import BoundedCache
 from onexpu._launch import KernelDefinition, KernelLaunch, Launch
+from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._shapes import Operand
 
 if TYPE_CHECKING:
     from onexpu._kernel import SyclKernel
 
 _Call = Callable[[Sequence[tf.Tensor]], Sequence[tf.Tensor]]
+_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[tf.Tensor]]
 
 
 @functools.cache
@@ -136,26 +140,60 @@ def _as_tensor(x: Any) -> tf.Tensor:
     return x if isinstance(x, tf.Tensor) else tf.convert_to_tensor(x)
 
 
+# Of one kernel: calls of known shapes, and numbers that devices have.
+_KEPT_OPERATIONS = 256
+_KEPT_NUMBERS = 64
+
+
+def _as_scalar(tensor: tf.Tensor, dtype: str) -> tf.Tensor:
+    """Returns the operand that a kernel reads a scalar of that type from."""
+    # TensorFlow keeps int32 on the host. The kernel reads the bits.
+    type_ = tf.uint32 if dtype == "int32" else tf.as_dtype(dtype)
+    return tensor if tensor.dtype == type_ else tf.cast(tensor, type_)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Plan:
+    """How a kernel gets attributes of certain types."""
+
+    operands: ScalarOperands
+    constants: tuple[str, ...]
+    pack: ScalarPacker
+
+
 class TensorFlowCalls:
-    """Calls of one kernel with TensorFlow tensors."""
+    """Calls of one kernel with TensorFlow tensors.
+
+    TensorFlow keeps an eager operation for each set of an op's attributes. So numbers are packed into
+    one operand there; in graphs they are constants.
+    """
 
     def __init__(self, kernel: SyclKernel, definition: KernelDefinition) -> None:
         self._kernel = kernel
         self._definition = definition
-        self._operations: dict[Any, _Call] = {}  # of known shapes, by signature
+        self._types = definition.scalar_attributes
+        self._plans: BoundedCache[_Plan] = BoundedCache(_KEPT_OPERATIONS)
+        self._operations: BoundedCache[_Call] = BoundedCache(_KEPT_OPERATIONS)
+        self._packed: BoundedCache[tf.Tensor] = BoundedCache(_KEPT_NUMBERS)
 
     def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[tf.Tensor]:
         """Calls the kernel; see `SyclKernel.__call__`."""
         tensors = list(map(_as_tensor, inputs))
+        key = (tf.executing_eagerly(), *attributes, *map(type, attributes.values()))
+        plan = self._plans.get(key, lambda: self._plan(attributes))
+        if plan.operands.single:
+            # Outside of what `tf.custom_gradient` watches: variables are read here.
+            values = {name: tf.convert_to_tensor(attributes[name]) for name in plan.operands.single}
+            attributes = {**attributes, **values}
         # Without a tape there is nobody to ask for the gradient; a graph may be differentiated later.
         if not self._kernel.has_gradient or (
             tf.executing_eagerly() and not record.could_possibly_record()
         ):
-            return self._call(tensors, attributes)
+            return self._call(tensors, attributes, plan)
 
         @tf.custom_gradient
         def call(*operands: tf.Tensor) -> tuple[list[tf.Tensor], Any]:
-            outputs = list(self._call(operands, attributes))
+            outputs = list(self._call(operands, attributes, plan))
 
             def backward(*cotangents: tf.Tensor) -> list[Any]:
                 return self._kernel.gradient(operands, outputs, cotangents, attributes)
@@ -164,20 +202,59 @@ class TensorFlowCalls:
 
         return call(*tensors)
 
-    def _call(
-        self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any]
-    ) -> Sequence[tf.Tensor]:
-        operand_types = ((x._shape_tuple(), x.dtype) for x in operands)
-        key = (tf.executing_eagerly(), *operand_types, *attributes.items())
-        operation = self._operations.get(key)
-        if operation is None:
-            operation = _operation(self._launch(operands, attributes))
-            if all(x.shape.is_fully_defined() for x in operands):
-                self._operations[key] = operation
-        return operation(operands)
+    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> _KnownCall:
+        """Returns the function for calls with inputs and numbers of these types."""
+        return self
 
-    def _launch(self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any]) -> Launch:
+    def _plan(self, attributes: Mapping[str, Any]) -> _Plan:
+        """Works out how attributes of these types are given to the kernel."""
+        single = tuple(name for name in self._types if not is_number(attributes[name]))
+        for name in single:
+            if not isinstance(attributes[name], tf.Tensor | tf.Variable):
+                raise TypeError(
+                    f"onexpu: '{name}' of kernel '{self._definition.name}' is a "
+                    f"{type(attributes[name]).__name__}; the inputs are tensors of TensorFlow"
+                )
+        packed: tuple[str, ...] = ()
+        if tf.executing_eagerly():
+            packed = tuple(name for name in self._types if name not in single)
+        return _Plan(
+            operands=ScalarOperands(packed, single),
+            constants=tuple(name for name in attributes if name not in (*packed, *single)),
+            pack=self._definition.packer(packed),
+        )
+
+    def _call(
+        self, operands: Sequence[tf.Tensor], attributes: Mapping[str, Any], plan: _Plan
+    ) -> Sequence[tf.Tensor]:
+        constants = {name: attributes[name] for name in plan.constants}
+        scalars = [_as_scalar(attributes[n], self._types[n]) for n in plan.operands.single]
+        if plan.operands.packed:
+            scalars.insert(0, self._numbers(plan.pack(attributes)))
+        operand_types = tuple((x._shape_tuple(), x.dtype) for x in operands)
+        key = (plan, operand_types, identity(constants) if constants else ())
+        operation = self._operations.find(key)
+        if operation is None:
+            operation = _operation(self._launch(operands, constants, plan.operands))
+            if all(x.shape.is_fully_defined() for x in operands):
+                made = operation
+                operation = self._operations.get(key, lambda: made)
+        return operation([*operands, *scalars])
+
+    def _numbers(self, packed: bytes) -> tf.Tensor:
+        key = (packed, context.context().device_name)
+        tensor = self._packed.find(key)
+        if tensor is None:
+            tensor = self._packed.get(key, lambda: tf.constant(words(packed)))
+        return tensor
+
+    def _launch(
+        self,
+        operands: Sequence[tf.Tensor],
+        constants: Mapping[str, Any],
+        scalar_operands: ScalarOperands,
+    ) -> Launch:
         described = [
             _describe(name, x) for name, x in zip(self._definition.inputs, operands, strict=True)
         ]
-        return self._definition.launch(described, attributes)
+        return self._definition.launch(described, constants, scalar_operands)

@@ -54,6 +54,12 @@ def swish() -> onexpu.SyclKernel:
 
 
 @pytest.fixture
+def new_swish() -> onexpu.SyclKernel:
+    """Another one, which has not been called."""
+    return make_swish()
+
+
+@pytest.fixture
 def on_xpu():
     """TensorFlow's ops run on the device."""
     with tf.device("/XPU:0"):

@@ -103,11 +103,6 @@ def test_wrong_attributes(swish, x, attributes, message: str) -> None:
         swish(x, **attributes)
 
 
-def test_a_traced_attribute(swish, x) -> None:
-    with pytest.raises(TypeError, match="pass values of the computation as operands"):
-        jax.jit(lambda x, beta: swish(x, beta=beta))(x, 1.0)
-
-
 def test_an_attribute_that_does_not_fit(x) -> None:
     kernel = define(
         "ONEXPU_KERNEL void f(const float* x, float* y, uint8_t n) { y[0] = n; }", attributes={"n": int}
