@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "pjrt_core/compiler/passes/dynamic_shape_writer.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -41,119 +42,14 @@ absl::Status Unsupported(const HloInstruction* instruction, absl::string_view wh
   return absl::UnimplementedError(absl::StrCat(why, ": ", instruction->ToString()));
 }
 
-// Writes the instructions around one that is rewritten.
-class Rewrite {
- public:
-  explicit Rewrite(HloInstruction* replaced) : replaced_(replaced) {}
-
-  HloInstruction* Add(std::unique_ptr<HloInstruction> instruction) const {
-    return replaced_->parent()->AddInstruction(std::move(instruction), &replaced_->metadata());
-  }
-
-  HloInstruction* Constant(int64_t value) const {
-    return Add(HloInstruction::CreateConstant(
-        xla::LiteralUtil::CreateR0<int32_t>(static_cast<int32_t>(value))));
-  }
-
-  HloInstruction* Compute(HloOpcode opcode, HloInstruction* a, HloInstruction* b) const {
-    return Add(HloInstruction::CreateBinary(a->shape(), opcode, a, b));
-  }
-  HloInstruction* Compute(HloOpcode opcode, HloInstruction* a, int64_t b) const {
-    return Compute(opcode, a, Constant(b));
-  }
-
-  HloInstruction* AtLeastZero(HloInstruction* a) const {
-    return Compute(HloOpcode::kMaximum, a, Constant(0));
-  }
-
-  // How many elements there are in `dimension`, an s32 scalar.
-  HloInstruction* Size(HloInstruction* array, int64_t dimension) const {
-    return Add(HloInstruction::CreateGetDimensionSize(xla::ShapeUtil::MakeShape(xla::S32, {}),
-                                                      array, dimension));
-  }
-
-  // The array with its bounds for sizes, and any elements beyond the former sizes.
-  HloInstruction* Static(HloInstruction* array) const {
-    for (int64_t d = 0; d < Rank(array); ++d) {
-      if (!array->shape().is_dynamic_dimension(d)) continue;
-      xla::Shape shape = array->shape();
-      shape.set_dynamic_dimension(d, false);
-      array = Add(
-          HloInstruction::CreateSetDimensionSize(shape, array, Constant(shape.dimensions(d)), d));
-    }
-    return array;
-  }
-
-  // The array as Static has it, with `padding`, a scalar, beyond the sizes of these dimensions.
-  HloInstruction* Masked(HloInstruction* array, absl::Span<const int64_t> dimensions,
-                         HloInstruction* padding) const {
-    HloInstruction* masked = Static(array);
-    return Add(HloInstruction::CreateTernary(
-        masked->shape(), HloOpcode::kSelect, IsInside(array, dimensions), masked,
-        Add(HloInstruction::CreateBroadcast(masked->shape(), padding, {}))));
-  }
-
-  // Matrices in the last two dimensions that continue as the identity.
-  HloInstruction* ContinuedByIdentity(HloInstruction* matrices) const {
-    const int64_t rank = Rank(matrices);
-    HloInstruction* matrix = Static(matrices);
-    const xla::Shape indices = xla::ShapeUtil::ChangeElementType(matrix->shape(), xla::S32);
-    HloInstruction* is_diagonal = Add(HloInstruction::CreateCompare(
-        xla::ShapeUtil::ChangeElementType(matrix->shape(), xla::PRED),
-        Add(HloInstruction::CreateIota(indices, rank - 2)),
-        Add(HloInstruction::CreateIota(indices, rank - 1)), xla::ComparisonDirection::kEq));
-    HloInstruction* identity = Add(HloInstruction::CreateConvert(matrix->shape(), is_diagonal));
-    return Add(HloInstruction::CreateTernary(matrix->shape(), HloOpcode::kSelect,
-                                             IsInside(matrices, {rank - 2, rank - 1}), matrix,
-                                             identity));
-  }
-
-  HloInstruction* SetSize(HloInstruction* array, int64_t dimension, HloInstruction* size) const {
-    xla::Shape shape = array->shape();
-    shape.set_dynamic_dimension(dimension, true);
-    return Add(HloInstruction::CreateSetDimensionSize(shape, array, size, dimension));
-  }
-
-  HloInstruction* Zero(xla::PrimitiveType type) const {
-    return Add(HloInstruction::CreateConstant(xla::LiteralUtil::Zero(type)));
-  }
-
-  absl::Status ReplaceBy(HloInstruction* replacement) const {
-    return replaced_->parent()->ReplaceInstruction(replaced_, replacement);
-  }
-
- private:
-  // Which elements are inside of the sizes of these dimensions.
-  HloInstruction* IsInside(HloInstruction* array, absl::Span<const int64_t> dimensions) const {
-    xla::Shape shape = array->shape();
-    shape.clear_dynamic_dimensions();
-    const xla::Shape indices = xla::ShapeUtil::ChangeElementType(shape, xla::S32);
-    const xla::Shape mask = xla::ShapeUtil::ChangeElementType(shape, xla::PRED);
-    HloInstruction* is_inside = nullptr;
-    for (const int64_t d : dimensions) {
-      if (!array->shape().is_dynamic_dimension(d)) continue;
-      HloInstruction* is_below = Add(HloInstruction::CreateCompare(
-          mask, Add(HloInstruction::CreateIota(indices, d)),
-          Add(HloInstruction::CreateBroadcast(indices, Size(array, d), {})),
-          xla::ComparisonDirection::kLt));
-      is_inside = is_inside == nullptr ? is_below : Compute(HloOpcode::kAnd, is_inside, is_below);
-    }
-    if (is_inside != nullptr) return is_inside;
-    return Add(HloInstruction::CreateBroadcast(
-        mask, Add(HloInstruction::CreateConstant(xla::LiteralUtil::CreateR0<bool>(true))), {}));
-  }
-
-  HloInstruction* const replaced_;
-};
-
 xla::Shape StaticShape(xla::Shape shape) {
   shape.clear_dynamic_dimensions();
   return shape;
 }
 
 // The size of a dimension after dilation and padding, at least zero.
-HloInstruction* PaddedSize(const Rewrite& rewrite, HloInstruction* size, int64_t dilation,
-                           int64_t low, int64_t high) {
+HloInstruction* PaddedSize(const DynamicShapeWriter& rewrite, HloInstruction* size,
+                           int64_t dilation, int64_t low, int64_t high) {
   if (dilation > 1) {
     size = rewrite.Compute(HloOpcode::kSubtract,
                            rewrite.Compute(HloOpcode::kMultiply, size, dilation), dilation - 1);
@@ -163,7 +59,7 @@ HloInstruction* PaddedSize(const Rewrite& rewrite, HloInstruction* size, int64_t
 }
 
 // How many windows fit.
-HloInstruction* WindowCount(const Rewrite& rewrite, HloInstruction* size,
+HloInstruction* WindowCount(const DynamicShapeWriter& rewrite, HloInstruction* size,
                             const xla::WindowDimension& window) {
   const int64_t reach = xla::window_util::DilatedBound(window.size(), window.window_dilation());
   size = PaddedSize(rewrite, size, window.base_dilation(), window.padding_low(),
@@ -179,7 +75,7 @@ absl::StatusOr<bool> RewriteReduceWindow(HloInstruction* instruction) {
   const int64_t rank = window.dimensions_size();
   std::vector<int64_t> masked;
   std::vector<HloInstruction*> sizes(rank, nullptr);
-  const Rewrite rewrite(instruction);
+  const DynamicShapeWriter rewrite(instruction);
   for (HloInstruction* input : reduce->inputs()) {
     for (int64_t d = 0; d < rank; ++d) {
       if (sizes[d] != nullptr || !input->shape().is_dynamic_dimension(d)) continue;
@@ -232,7 +128,7 @@ absl::StatusOr<bool> RewriteSlice(HloInstruction* slice) {
   bool is_any_cut = false;
   for (int64_t d = 0; d < Rank(slice); ++d) is_any_cut = is_any_cut || is_cut(d);
   if (!is_any_cut) return false;
-  const Rewrite rewrite(slice);
+  const DynamicShapeWriter rewrite(slice);
   HloInstruction* result = rewrite.Add(
       slice->CloneWithNewOperands(StaticShape(slice->shape()), {rewrite.Static(operand)}));
   for (int64_t d = 0; d < Rank(slice); ++d) {
@@ -263,7 +159,7 @@ absl::StatusOr<bool> RewriteDynamicSlice(HloInstruction* slice) {
   bool is_any_part = false;
   for (int64_t d = 0; d < Rank(slice); ++d) is_any_part = is_any_part || is_part(d);
   if (!is_any_part) return false;
-  const Rewrite rewrite(slice);
+  const DynamicShapeWriter rewrite(slice);
   std::vector<HloInstruction*> operands(slice->operands().begin(), slice->operands().end());
   operands[0] = rewrite.Static(operand);
   HloInstruction* result =
@@ -287,7 +183,7 @@ absl::StatusOr<bool> RewritePad(HloInstruction* pad) {
     if (operand->shape().is_dynamic_dimension(d)) masked.push_back(d);
   }
   if (masked.empty()) return false;
-  const Rewrite rewrite(pad);
+  const DynamicShapeWriter rewrite(pad);
   HloInstruction* padding = pad->mutable_operand(1);
   HloInstruction* result = rewrite.Add(pad->CloneWithNewOperands(
       StaticShape(pad->shape()), {rewrite.Masked(operand, masked, padding), padding}));
@@ -303,7 +199,7 @@ absl::StatusOr<bool> RewritePad(HloInstruction* pad) {
 }
 
 // The sizes of the first `batch` dimensions of the operand for the result.
-HloInstruction* WithBatchSizes(const Rewrite& rewrite, HloInstruction* result,
+HloInstruction* WithBatchSizes(const DynamicShapeWriter& rewrite, HloInstruction* result,
                                HloInstruction* operand, int64_t batch) {
   for (int64_t d = 0; d < batch; ++d) {
     if (!operand->shape().is_dynamic_dimension(d)) continue;
@@ -314,7 +210,7 @@ HloInstruction* WithBatchSizes(const Rewrite& rewrite, HloInstruction* result,
 
 absl::StatusOr<bool> RewriteCholesky(HloInstruction* cholesky) {
   HloInstruction* operand = cholesky->mutable_operand(0);
-  const Rewrite rewrite(cholesky);
+  const DynamicShapeWriter rewrite(cholesky);
   HloInstruction* result = rewrite.Add(cholesky->CloneWithNewOperands(
       StaticShape(cholesky->shape()), {rewrite.ContinuedByIdentity(operand)}));
   ONEXPU_RETURN_IF_ERROR(
@@ -328,7 +224,7 @@ absl::StatusOr<bool> RewriteTriangularSolve(HloInstruction* solve) {
   HloInstruction* sides = solve->mutable_operand(1);
   const int64_t rank = Rank(sides);
   const int64_t along = solve->triangular_solve_options().left_side() ? rank - 2 : rank - 1;
-  const Rewrite rewrite(solve);
+  const DynamicShapeWriter rewrite(solve);
   HloInstruction* result = rewrite.Add(solve->CloneWithNewOperands(
       StaticShape(solve->shape()),
       {rewrite.ContinuedByIdentity(matrix),
@@ -353,7 +249,7 @@ absl::StatusOr<bool> RewriteBatches(HloInstruction* instruction, int64_t inner) 
                                       "known only at run time"));
     }
   }
-  const Rewrite rewrite(instruction);
+  const DynamicShapeWriter rewrite(instruction);
   std::vector<HloInstruction*> operands;
   for (HloInstruction* operand : instruction->operands()) {
     operands.push_back(rewrite.Static(operand));
@@ -417,7 +313,7 @@ absl::StatusOr<bool> RewriteBatchedIndices(HloInstruction* instruction) {
   const xla::Shape shape =
       xla::ShapeUtil::MakeShape(indices->shape().element_type(), sizes, is_dynamic);
   ONEXPU_RETURN_IF_ERROR(instruction->ReplaceOperandWith(
-      operand, Rewrite(instruction).Add(HloInstruction::CreateReshape(shape, indices))));
+      operand, DynamicShapeWriter(instruction).Add(HloInstruction::CreateReshape(shape, indices))));
   return true;
 }
 
