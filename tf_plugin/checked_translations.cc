@@ -240,6 +240,7 @@ class CheckedTranslation final : public OpKernel {
     if (!context->status().ok()) return;
     OP_REQUIRES_OK(context, MakeTypesFit(*context));
     OP_REQUIRES_OK(context, SetResultSizes(*context));
+    OP_REQUIRES_OK(context, CheckVariables(*context));
   }
 
  private:

@@ -37,6 +37,27 @@ std::optional<int> PlaceOf(PJRT_Buffer* buffer, PJRT_Buffer* const* buffers, siz
   return static_cast<int>(found - buffers);
 }
 
+absl::StatusOr<bool> HasDynamicShape(const PJRT_Api& table, PJRT_Buffer* buffer) {
+  PJRT_Buffer_DynamicDimensionIndices_Args args{};
+  args.struct_size = PJRT_Buffer_DynamicDimensionIndices_Args_STRUCT_SIZE;
+  args.buffer = buffer;
+  TF_RETURN_IF_ERROR(ToStatus(table.PJRT_Buffer_DynamicDimensionIndices(&args)));
+  return args.num_dynamic_dims > 0;
+}
+
+// The sizes that the program computed.
+absl::StatusOr<TensorShape> ShapeOf(const PJRT_Api& table, PJRT_Buffer* buffer) {
+  PJRT_Buffer_UnpaddedDimensions_Args args{};
+  args.struct_size = PJRT_Buffer_UnpaddedDimensions_Args_STRUCT_SIZE;
+  args.buffer = buffer;
+  TF_RETURN_IF_ERROR(ToStatus(table.PJRT_Buffer_UnpaddedDimensions(&args)));
+  TensorShape shape;
+  for (size_t i = 0; i < args.num_dims; ++i) {
+    TF_RETURN_IF_ERROR(shape.AddDimWithStatus(args.unpadded_dims[i]));
+  }
+  return shape;
+}
+
 }  // namespace
 
 struct ProgramMemo::Program {
@@ -47,6 +68,7 @@ struct ProgramMemo::Program {
   struct Output {
     int result;
     TensorShape shape;
+    bool is_dynamic;  // `shape` is that of one run
   };
 
   PJRT_LoadedExecutable* executable;
@@ -92,8 +114,12 @@ struct ProgramMemo::Program {
     absl::InlinedVector<OwnedBuffer, 4> owned;
     for (PJRT_Buffer* const result : results) owned.emplace_back(result);
     for (size_t i = 0; i < outputs.size(); ++i) {
-      TF_RETURN_IF_ERROR(SetOutput(&context, static_cast<int>(i), outputs[i].shape,
-                                   std::move(owned[outputs[i].result])));
+      TensorShape shape = outputs[i].shape;
+      if (outputs[i].is_dynamic) {
+        TF_ASSIGN_OR_RETURN(shape, ShapeOf(table, results[outputs[i].result]));
+      }
+      TF_RETURN_IF_ERROR(
+          SetOutput(&context, static_cast<int>(i), shape, std::move(owned[outputs[i].result])));
     }
     return absl::OkStatus();
   }
@@ -151,7 +177,9 @@ void ProgramMemo::Remember(OpKernelContext& context, const ExecutionRecorder& re
     if (!buffer.ok()) return;
     const std::optional<int> result = PlaceOf(*buffer, results.data(), results.size());
     if (!result.has_value()) return;
-    program->outputs.push_back({*result, output->shape()});
+    const absl::StatusOr<bool> is_dynamic = HasDynamicShape(table_, *buffer);
+    if (!is_dynamic.ok()) return;
+    program->outputs.push_back({*result, output->shape(), *is_dynamic});
   }
   absl::MutexLock lock(&mutex_);
   if (programs_.size() < kKept) {

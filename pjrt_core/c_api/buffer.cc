@@ -29,9 +29,11 @@ absl::Status ElementType(PJRT_Buffer_ElementType_Args& args) {
 
 absl::Status BufferDimensions(PJRT_Buffer_Dimensions_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.buffer, "buffer"));
-  const ArrayShape& shape = args.buffer->buffer->shape();
-  args.dims = shape.dimensions.data();
-  args.num_dims = shape.dimensions.size();
+  const Dimensions& dimensions = args.buffer->dynamic_shape != nullptr
+                                     ? args.buffer->dynamic_shape->bounds
+                                     : args.buffer->buffer->shape().dimensions;
+  args.dims = dimensions.data();
+  args.num_dims = dimensions.size();
   return absl::OkStatus();
 }
 
@@ -43,11 +45,11 @@ absl::Status UnpaddedDimensions(PJRT_Buffer_UnpaddedDimensions_Args& args) {
   return absl::OkStatus();
 }
 
-// Shapes are static: sizes that depend on data are prefix views.
 absl::Status DynamicDimensionIndices(PJRT_Buffer_DynamicDimensionIndices_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.buffer, "buffer"));
-  args.dynamic_dim_indices = nullptr;
-  args.num_dynamic_dims = 0;
+  const DynamicShape* shape = args.buffer->dynamic_shape.get();
+  args.dynamic_dim_indices = shape == nullptr ? nullptr : shape->dynamic_dimensions.data();
+  args.num_dynamic_dims = shape == nullptr ? 0 : shape->dynamic_dimensions.size();
   return absl::OkStatus();
 }
 

@@ -41,7 +41,10 @@ std::shared_ptr<const ExecutableMetadata> ExecutableMetadata::Of(
 }
 
 void ExecutableMetadata::Fill() {
-  for (const program::Result* result : *program().results()) {
+  const auto& results = *program().results();
+  const size_t num_outputs = results.size() - (program().has_size_result() ? 1 : 0);
+  for (size_t i = 0; i < num_outputs; ++i) {
+    const program::Result* result = results.Get(i);
     const program::Shape& shape = *result->shape();
     output_types.push_back(ToBufferType(shape.element_type()));
     output_dimensions.insert(output_dimensions.end(), shape.dimensions()->begin(),

@@ -1,5 +1,5 @@
 // PJRT_LoadedExecutable_Execute: the hot path. Nothing here waits, formats strings or allocates
-// beyond the handles that the caller gets.
+// beyond the handles that the caller gets; only results of dynamic size wait (dynamic_results.h).
 
 #include <memory>
 #include <utility>
@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "pjrt_core/c_api/buffer.h"
 #include "pjrt_core/c_api/client.h"
+#include "pjrt_core/c_api/dynamic_results.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/event.h"
 #include "pjrt_core/c_api/execute_context.h"
@@ -80,14 +81,24 @@ absl::StatusOr<Arguments> ArgumentsOf(const PJRT_LoadedExecutable_Execute_Args& 
 }
 
 // Fills a device's row of the output lists.
-void FillRow(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, ExecuteResult result) {
+absl::Status FillRow(const PJRT_LoadedExecutable_Execute_Args& args, size_t row,
+                     ExecuteResult result) {
   PJRT_Client* client = args.executable->client;
+  const program::Program& program = args.executable->metadata->program();
+  std::vector<std::unique_ptr<const DynamicShape>> dynamic_shapes;
+  if (program.has_size_result()) {
+    ONEXPU_ASSIGN_OR_RETURN(dynamic_shapes, CutToSizes(program, result.results));
+  }
   for (size_t i = 0; i < result.results.size(); ++i) {
     args.output_lists[row][i] = new PJRT_Buffer(client, std::move(result.results[i]));
+    if (!dynamic_shapes.empty()) {
+      args.output_lists[row][i]->dynamic_shape = std::move(dynamic_shapes[i]);
+    }
   }
   if (args.device_complete_events != nullptr) {
     args.device_complete_events[row] = new PJRT_Event{std::move(result.done)};
   }
+  return absl::OkStatus();
 }
 
 absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, Device* device,
@@ -96,8 +107,7 @@ absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t ro
   ONEXPU_ASSIGN_OR_RETURN(ExecuteResult result,
                           args.executable->program->Execute(
                               arguments, device, options, args.device_complete_events != nullptr));
-  FillRow(args, row, std::move(result));
-  return absl::OkStatus();
+  return FillRow(args, row, std::move(result));
 }
 
 // The replicas and partitions of one Program.
@@ -113,7 +123,10 @@ absl::Status ExecuteOnAll(const PJRT_LoadedExecutable_Execute_Args& args,
   ONEXPU_ASSIGN_OR_RETURN(std::vector<ExecuteResult> results,
                           args.executable->program->ExecuteOnAll(
                               rows, options, args.device_complete_events != nullptr));
-  for (size_t row = 0; row < results.size(); ++row) FillRow(args, row, std::move(results[row]));
+  // Several devices have no results of dynamic size (PackDynamicResults), so no row fails.
+  for (size_t row = 0; row < results.size(); ++row) {
+    ONEXPU_RETURN_IF_ERROR(FillRow(args, row, std::move(results[row])));
+  }
   return absl::OkStatus();
 }
 

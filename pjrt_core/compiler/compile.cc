@@ -24,6 +24,7 @@
 #include "pjrt_core/compiler/frontend/load_module.h"
 #include "pjrt_core/compiler/frontend/shardings.h"
 #include "pjrt_core/compiler/passes/alias_info.h"
+#include "pjrt_core/compiler/passes/dynamic_results.h"
 #include "pjrt_core/compiler/pipeline/pipeline.h"
 #include "pjrt_core/compiler/target.h"
 #include "pjrt_core/program/status_macros.h"
@@ -53,6 +54,8 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   if (request.may_use_child && HasUnreducedShardings(module)) return CompileInChild(request);
   const ModuleDumper dumper(module);
   dumper.DumpModule("before_optimizations");
+  ProgramDescription program;
+  ONEXPU_ASSIGN_OR_RETURN(program.dynamic_dimensions, PackDynamicResults(module));
 
   const Target target = ToTarget(*description);
   const InPlaceAliasInfo alias_info;
@@ -69,7 +72,6 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCodegen> codegen,
                           KernelCodegen::Create(*assignment, std::move(codegen_options)));
 
-  ProgramDescription program;
   program.target = description;
   program.compiler_version = CompilerVersion();
   program.fingerprint =
@@ -77,6 +79,9 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   program.compile_options = request.compile_options;
   program.parameter_memory = std::move(loaded.parameter_memory);
   program.result_memory = std::move(loaded.result_memory);
+  if (!program.dynamic_dimensions.empty() && !program.result_memory.empty()) {
+    program.result_memory.push_back(program::MemoryKind::PinnedHost);  // of the sizes
+  }
   ONEXPU_ASSIGN_OR_RETURN(EmittedProgram emitted,
                           EmitProgram(module, *assignment, *codegen, program));
   dumper.DumpKernels(emitted.modules);

@@ -21,7 +21,7 @@
 namespace onexpu::program {
 
 // Raised by any change of the schema or of this layout that an older reader would misread.
-inline constexpr uint32_t kProgramFormatVersion = 2;
+inline constexpr uint32_t kProgramFormatVersion = 3;
 
 inline constexpr size_t kHeaderBytes = 64;
 inline constexpr size_t kBlobAlignment = 64;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -128,6 +129,34 @@ absl::Status VerifyResults(const Program& program) {
   return absl::OkStatus();
 }
 
+// The host reads the sizes, and cuts results to them.
+absl::Status VerifyDynamicSizes(const Program& program) {
+  const auto& results = *program.results();
+  int32_t num_sizes = 0;
+  if (program.has_size_result()) {
+    if (results.size() == 0) return VerifyError("size result", "does not exist");
+    const Result& sizes = *results.Get(results.size() - 1);
+    const Shape& shape = *sizes.shape();
+    if (shape.element_type() != ElementType::S32 || shape.dimensions()->size() != 1 ||
+        shape.dimensions()->Get(0) > std::numeric_limits<int32_t>::max() ||
+        sizes.memory_kind() != MemoryKind::PinnedHost || sizes.dynamic_sizes() != nullptr) {
+      return VerifyError("size result", "is no vector of s32 in host memory");
+    }
+    num_sizes = static_cast<int32_t>(shape.dimensions()->Get(0));
+  }
+  for (const Result* result : results) {
+    if (result->dynamic_sizes() == nullptr || result->dynamic_sizes()->size() == 0) continue;
+    if (result->dynamic_sizes()->size() != result->shape()->dimensions()->size() ||
+        result->alias_kind() != AliasKind::None) {
+      return VerifyError("result", "has sizes of other dimensions, or in a parameter's memory");
+    }
+    for (const int32_t place : *result->dynamic_sizes()) {
+      if (place < -1 || place >= num_sizes) return VerifyError("result", "its size does not exist");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status VerifyModules(const Program& program, absl::Span<const uint8_t> blobs) {
   for (const Blob* module : *program.modules()) {
     ONEXPU_RETURN_IF_ERROR(VerifyBlob(*module, blobs, "module"));
@@ -180,6 +209,7 @@ absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blo
   ONEXPU_RETURN_IF_ERROR(VerifyAllocations(program, blobs));
   ONEXPU_RETURN_IF_ERROR(VerifyParameters(program));
   ONEXPU_RETURN_IF_ERROR(VerifyResults(program));
+  ONEXPU_RETURN_IF_ERROR(VerifyDynamicSizes(program));
   ONEXPU_RETURN_IF_ERROR(VerifyModules(program, blobs));
   ONEXPU_RETURN_IF_ERROR(VerifyKernels(program));
   for (const Blob* blob : {program.hlo_proto(), program.compile_options()}) {

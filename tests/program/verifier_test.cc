@@ -27,6 +27,20 @@ TableT& Table(ProgramT& program, int thunk) {
 
 constexpr uint64_t kHuge = std::numeric_limits<uint64_t>::max();
 
+// A second result of two sizes, of which the first result's dimension has the second.
+void AddSizes(ProgramT& p) {
+  auto sizes = std::make_unique<ResultT>();
+  sizes->shape = MakeShape(ElementType::S32, {2});
+  sizes->slice = MakeSlice(static_cast<uint32_t>(p.allocations.size()), 0, 8);
+  sizes->memory_kind = MemoryKind::PinnedHost;
+  p.allocations.push_back(std::make_unique<AllocationT>());
+  p.allocations.back()->kind = AllocationKind::Result;
+  p.allocations.back()->size = 8;
+  p.results.push_back(std::move(sizes));
+  p.has_size_result = true;
+  p.results[0]->dynamic_sizes = {1};
+}
+
 const Damage kDamages[] = {
     {"SliceOutOfItsAllocation",
      [](ProgramT& p) { Table<KernelThunkT>(p, 0).arguments[0] = *MakeSlice(0, 8, 16); },
@@ -158,6 +172,50 @@ const Damage kDamages[] = {
      "four bytes"},
     {"TooManyParticipants", [](ProgramT& p) { p.num_replicas = 1 << 30; }, "than anybody"},
     {"NoReplica", [](ProgramT& p) { p.num_replicas = 0; }, "replica"},
+    {"SizesOnTheDevice",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[1]->memory_kind = MemoryKind::Device;
+     },
+     "no vector of s32 in host memory"},
+    {"SizesThatAreFloats",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[1]->shape->element_type = ElementType::F32;
+     },
+     "no vector of s32 in host memory"},
+    {"SizesThatAreNoVector",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[1]->shape->dimensions = {2, 1};
+     },
+     "no vector of s32 in host memory"},
+    {"SizesOfDynamicSize",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[1]->dynamic_sizes = {0};
+     },
+     "no vector of s32 in host memory"},
+    {"SizesWithoutAResult",
+     [](ProgramT& p) {
+       p.has_size_result = true;
+       p.results.clear();
+     },
+     "does not exist"},
+    {"DynamicResultWithoutSizes", [](ProgramT& p) { p.results[0]->dynamic_sizes = {0}; },
+     "its size does not exist"},
+    {"SizeBeyondTheSizes",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[0]->dynamic_sizes = {2};
+     },
+     "its size does not exist"},
+    {"SizesOfAnotherRank",
+     [](ProgramT& p) {
+       AddSizes(p);
+       p.results[0]->dynamic_sizes = {-1, 1};
+     },
+     "sizes of other dimensions"},
 };
 
 class VerifierTest : public ::testing::TestWithParam<Damage> {};
@@ -178,6 +236,14 @@ INSTANTIATE_TEST_SUITE_P(Damages, VerifierTest, ::testing::ValuesIn(kDamages),
 TEST(VerifierTest, AcceptsTheSoundProgram) {
   Writer writer;
   const auto bytes = Pack(writer, SampleProgram(writer));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+}
+
+TEST(VerifierTest, AcceptsResultsOfDynamicSize) {
+  Writer writer;
+  ProgramT program = SampleProgram(writer);
+  AddSizes(program);
+  const auto bytes = Pack(writer, program);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
 }
 

@@ -53,6 +53,16 @@ REJECTED: dict[str, tuple[str, Case]] = {
             v[:, None, None, :], e.r, e.r, is_training=True
         ),
     ),
+    "TensorStridedSliceUpdate": (
+        "TensorStridedSliceUpdate",
+        lambda v, e: tf.raw_ops.TensorStridedSliceUpdate(
+            input=tf.zeros_like(e.x[:, 0]),
+            begin=[0],
+            end=[e.x.shape[0]],
+            strides=[1],
+            value=v[:, 0],
+        ),
+    ),
     "FFT": (
         "FFT",
         lambda v, e: tf.abs(tf.signal.fft(tf.cast(tf.transpose(v), tf.complex64))),

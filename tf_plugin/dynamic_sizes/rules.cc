@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/compiler/tf2xla/xla_expression.h"
+#include "tensorflow/compiler/tf2xla/xla_resource.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/tensor.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -25,6 +26,7 @@ namespace {
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::XlaExpression;
+using ::tensorflow::XlaResource;
 
 // Which dimensions of an operand a translation takes the bounds of for their sizes.
 enum class Fixed {
@@ -57,7 +59,9 @@ const Rule* FindRule(absl::string_view op) {
       {"MaxPoolWithArgmax", {0, Fixed::kWindowed}},
       {"MirrorPad", {0, Fixed::kAll}},
       {"MirrorPadGrad", {0, Fixed::kAll}},
+      {"ResourceStridedSliceAssign", {4, Fixed::kAll}},
       {"Roll", {0, Fixed::kRolled}},
+      {"TensorStridedSliceUpdate", {4, Fixed::kAll}},
       {"Unique", {0, Fixed::kAll}},
       {"UniqueV2", {0, Fixed::kAll}},
       {"UniqueWithCounts", {0, Fixed::kAll}},
@@ -154,6 +158,24 @@ absl::Status CheckDynamicSizes(OpKernelContext& context) {
         " with jit_compile=True: the size of dimension ", d, " of operand ", rule->operand, ", ",
         shape->ToString(), ", is known only at run time (", context.op_kernel().name(),
         "). Call the op outside of the compiled function, or pad the operand to a known size"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckVariables(OpKernelContext& context) {
+  for (int i = 0; i < context.num_inputs(); ++i) {
+    const XlaExpression& operand = *XlaExpression::CastExpressionFromTensor(context.input(i));
+    if (operand.kind() != XlaExpression::Kind::kResource) continue;
+    const XlaResource& variable = *operand.resource();
+    if (variable.kind() != XlaResource::kVariable || !variable.value().valid()) continue;
+    TF_ASSIGN_OR_RETURN(const xla::Shape shape,
+                        variable.value().builder()->GetShape(variable.value()));
+    if (shape.is_static()) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "onexpu: ", context.op_kernel().type_string(), " with jit_compile=True: variable ",
+        variable.name(), " gets a value of shape ", shape.ToString(),
+        ", whose size is known only at run time (", context.op_kernel().name(),
+        "). Return the value, and assign it outside of the compiled function"));
   }
   return absl::OkStatus();
 }

@@ -12,6 +12,10 @@ namespace onexpu::tf_plugin {
 // upper bound of a dynamic dimension for its size.
 absl::Status CheckDynamicSizes(tensorflow::OpKernelContext& context);
 
+// UNIMPLEMENTED if the op gave a variable a value of dynamic size, which TensorFlow stores with its
+// upper bound. To be called after the translation.
+absl::Status CheckVariables(tensorflow::OpKernelContext& context);
+
 // Gives results the sizes of the operand that they have their shape from, for translations that
 // give them the upper bounds. To be called after the translation.
 absl::Status SetResultSizes(tensorflow::OpKernelContext& context);

@@ -56,6 +56,18 @@ void SetMemoryKinds(const std::vector<program::MemoryKind>& kinds,
   for (size_t i = 0; i < kinds.size(); ++i) tables[i]->memory_kind = kinds[i];
 }
 
+// The last result holds the sizes, where the host reads them.
+void SetDynamicSizes(absl::Span<const DynamicDimension> dimensions, program::ProgramT& program) {
+  if (dimensions.empty()) return;
+  program.has_size_result = true;
+  program.results.back()->memory_kind = program::MemoryKind::PinnedHost;
+  for (size_t i = 0; i < dimensions.size(); ++i) {
+    program::ResultT& result = *program.results[dimensions[i].result];
+    result.dynamic_sizes.resize(result.shape->dimensions.size(), -1);
+    result.dynamic_sizes[dimensions[i].dimension] = static_cast<int32_t>(i);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
@@ -68,6 +80,7 @@ absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
   ONEXPU_ASSIGN_OR_RETURN(MemoryMap memory, MemoryMap::Create(module, assignment, writer, program));
   SetMemoryKinds(description.parameter_memory, program.parameters);
   SetMemoryKinds(description.result_memory, program.results);
+  SetDynamicSizes(description.dynamic_dimensions, program);
 
   ONEXPU_RETURN_IF_ERROR(ThunkEmitter(module, memory, codegen, program).EmitEntry());
   EmittedProgram emitted;

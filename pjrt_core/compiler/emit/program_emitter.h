@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/passes/dynamic_results.h"
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/program/program_generated.h"
 #include "xla/hlo/ir/hlo_module.h"
@@ -23,6 +24,7 @@ struct ProgramDescription {
   absl::string_view compile_options;  // as they arrived
   std::vector<program::MemoryKind> parameter_memory;
   std::vector<program::MemoryKind> result_memory;
+  std::vector<DynamicDimension> dynamic_dimensions;  // as PackDynamicResults returned them
 };
 
 struct EmittedProgram {

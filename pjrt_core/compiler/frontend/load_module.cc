@@ -129,21 +129,25 @@ absl::StatusOr<LoadedModule> LoadHloWithConfig(absl::string_view code,
   return loaded;
 }
 
-// Shapes that nothing behind the entry can hold.
-absl::Status CheckEntryShape(const xla::Shape& entry, absl::string_view what) {
+absl::Status CheckIsArrays(const xla::Shape& entry, absl::string_view what) {
   absl::Status status = absl::OkStatus();
   xla::ShapeUtil::ForEachSubshape(entry, [&](const xla::Shape& shape, const xla::ShapeIndex&) {
-    if (shape.IsTuple() || shape.IsToken()) return;
-    if (!shape.IsArray() || shape.is_dynamic()) {
-      status =
-          absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString(),
-                                                "; programs take and give arrays of known sizes"));
-    }
+    if (shape.IsTuple() || shape.IsToken() || shape.IsArray()) return;
+    status = absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString(),
+                                                   "; programs take and give arrays"));
   });
   return status;
 }
 
-// The same of the results, and which op gives them.
+// A caller knows the sizes of what it brings.
+absl::Status CheckArgumentShape(const xla::Shape& shape, int64_t number) {
+  const std::string what = absl::StrCat("argument ", number);
+  if (!shape.is_dynamic()) return CheckIsArrays(shape, what);
+  return absl::UnimplementedError(absl::StrCat("onexpu: ", what, " of shape ", shape.ToString(),
+                                               "; programs take arrays of known sizes"));
+}
+
+// Which op gives a result is part of the error.
 absl::Status CheckResultShapes(const xla::HloModule& module) {
   const xla::HloInstruction& root = *module.entry_computation()->root_instruction();
   const bool several = root.opcode() == xla::HloOpcode::kTuple;
@@ -154,12 +158,12 @@ absl::Status CheckResultShapes(const xla::HloModule& module) {
     while (from->operand_count() > 0 && from->metadata().op_name() == "XLA_Retvals") {
       from = from->operand(0);
     }
-    ONEXPU_RETURN_IF_ERROR(CheckEntryShape(
+    ONEXPU_RETURN_IF_ERROR(CheckIsArrays(
         result.shape(),
         absl::StrCat("result ", i, " (op %", from->name(), ", ", from->metadata().op_type(), " ",
                      from->metadata().op_name(), ")")));
   }
-  return CheckEntryShape(module.entry_computation_layout().result_shape(), "a result");
+  return CheckIsArrays(module.entry_computation_layout().result_shape(), "a result");
 }
 
 // The shapes of a module are told twice, and a caller may have told two things. So are those of
@@ -193,8 +197,7 @@ absl::Status CheckEntryComputation(const xla::HloModule& module) {
 absl::Status CheckModule(const xla::HloModule& module) {
   const xla::ComputationLayout& layout = module.entry_computation_layout();
   for (int64_t i = 0; i < layout.parameter_count(); ++i) {
-    ONEXPU_RETURN_IF_ERROR(
-        CheckEntryShape(layout.parameter_shape(i), absl::StrCat("argument ", i)));
+    ONEXPU_RETURN_IF_ERROR(CheckArgumentShape(layout.parameter_shape(i), i));
   }
   ONEXPU_RETURN_IF_ERROR(CheckResultShapes(module));
   ONEXPU_RETURN_IF_ERROR(CheckEntryComputation(module));
