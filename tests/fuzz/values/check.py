@@ -7,6 +7,7 @@ import functools
 import json
 import pathlib
 import time
+from collections.abc import Callable
 
 import numpy as np
 
@@ -42,6 +43,65 @@ class Outcome:
     unsupported: list[str] = dataclasses.field(default_factory=list)
 
 
+class Answers:
+    """What the reference computes for a program: its outputs, with noise, and in float64.
+
+    Each is computed when it is first asked for. A file hands them on to the process that checks the
+    same program with other schedules.
+
+    Parameters
+    ----------
+    framework : Framework
+        The program's framework.
+    program : Program
+        What the reference runs.
+    inputs : list of numpy.ndarray
+        The program's inputs.
+    path : pathlib.Path, optional
+        The file. It need not exist.
+    """
+
+    def __init__(
+        self,
+        framework: Framework,
+        program: Program,
+        inputs: list[np.ndarray],
+        path: pathlib.Path | None,
+    ) -> None:
+        self._framework, self._program, self._inputs, self._path = framework, program, inputs, path
+        known = path is not None and path.exists()
+        self._known = _load(program, path) if known else {}
+        self._is_saved = True
+
+    def outputs(self) -> list[np.ndarray]:
+        """Returns the outputs. Raises what the reference raises."""
+        return self._get("outputs", lambda: self._framework.reference(self._program)(self._inputs))
+
+    def noisy(self, i: int) -> list[np.ndarray]:
+        """Returns the outputs with rounding noise, sample i."""
+        return self._get(f"noisy {i}", lambda: self._noisy_run(self._inputs, i))
+
+    def wide(self) -> list[np.ndarray]:
+        """Returns the outputs in float64. Raises what that raises."""
+        return self._get("wide", lambda: self._framework.wide(self._program)(self._inputs))
+
+    def save(self) -> None:
+        """Writes the file, if there is one and it lacks something."""
+        if self._path is not None and not self._is_saved:
+            _save(self._known, self._path)
+            self._is_saved = True
+
+    @functools.cached_property
+    def _noisy_run(self) -> Callable[[list[np.ndarray], int], list[np.ndarray]]:
+        return self._framework.noisy(self._program)
+
+    def _get(self, name: str, compute: Callable[[], list[np.ndarray]]) -> list[np.ndarray]:
+        if name not in self._known:
+            self._known[name] = compute()
+            self._is_saved = False
+        return self._known[name]
+
+
 def check(framework: Framework, program: Program, known: pathlib.Path | None = None) -> Outcome:
     """Runs and judges a program.
 
@@ -52,7 +112,7 @@ def check(framework: Framework, program: Program, known: pathlib.Path | None = N
     program : Program
         What is run.
     known : pathlib.Path, optional
-        A file with the reference's outputs. If it does not exist, it is written.
+        A file with what the reference computed, see `Answers`.
     """
     outcome = Outcome("ok")
     clock = time.perf_counter()
@@ -65,13 +125,12 @@ def check(framework: Framework, program: Program, known: pathlib.Path | None = N
 
     inputs = [values_of(one) for one in program.inputs]
     try:
-        want = _load(program, known) if known is not None and known.exists() else None
-        if want is None:
-            want = framework.reference(program)(inputs)
-            if known is not None:
-                _save(want, known)
+        answers = Answers(framework, program, inputs, known)
+        want = answers.outputs()
     except Exception as error:  # noqa: BLE001  (whatever a reference finds wrong with a program)
         return dataclasses.replace(outcome, status="invalid", message=_say(error))
+    # Before the device under test runs: it may end the process.
+    answers.save()
     lap("reference")
     results = []
     try:
@@ -87,26 +146,14 @@ def check(framework: Framework, program: Program, known: pathlib.Path | None = N
         return dataclasses.replace(
             outcome, status="unsupported", message="; ".join(outcome.unsupported)
         )
-
-    @functools.cache
-    def noisy(i: int) -> list[np.ndarray]:
-        return _noisy_run()(inputs, i)
-
-    @functools.cache
-    def _noisy_run():  # noqa: ANN202
-        return framework.noisy(program)
-
-    @functools.cache
-    def wide() -> list[np.ndarray]:
-        return framework.wide(program)(inputs)
-
     for way, got in results:
-        verdict = compare.judge(got, want, noisy, wide)
+        verdict = compare.judge(got, want, answers.noisy, answers.wide)
         outcome.stage = max(outcome.stage, verdict.stage)
         if verdict.differences:
             outcome.status = "differs"
             outcome.message = f"{way}: " + "; ".join(map(str, verdict.differences))
             break
+    answers.save()
     lap("judge")
     return outcome
 
@@ -123,16 +170,22 @@ def record(framework: Framework, program: Program) -> dict[str, tuple[str, tuple
     }
 
 
-def _save(outputs: list[np.ndarray], path: pathlib.Path) -> None:
-    lines = [[short_name(one.dtype), one.shape, encode(one)] for one in outputs]
+def _save(known: dict[str, list[np.ndarray]], path: pathlib.Path) -> None:
+    lines = {
+        name: [[short_name(one.dtype), one.shape, encode(one)] for one in arrays]
+        for name, arrays in known.items()
+    }
     path.write_text(json.dumps(lines))
 
 
-def _load(program: Program, path: pathlib.Path) -> list[np.ndarray]:
-    lines = json.loads(path.read_text())
-    if len(lines) != len(program.outputs):
+def _load(program: Program, path: pathlib.Path) -> dict[str, list[np.ndarray]]:
+    known = {
+        name: [decode(text, DTYPES[dtype], tuple(shape)) for dtype, shape, text in arrays]
+        for name, arrays in json.loads(path.read_text()).items()
+    }
+    if any(len(arrays) != len(program.outputs) for arrays in known.values()):
         raise ValueError(f"{path} holds the outputs of another program")
-    return [decode(text, DTYPES[name], tuple(shape)) for name, shape, text in lines]
+    return known
 
 
 def _say(error: Exception) -> str:

@@ -184,7 +184,7 @@ class Campaign:
     framework : str
         The framework's name.
     schedules : tuple of str
-        "default", "gpu"; the reference's results are computed once for all.
+        "default", "gpu"; what the reference computes is computed once for all.
     jobs : int
         How many programs are checked at the same time.
     compiler : str, optional

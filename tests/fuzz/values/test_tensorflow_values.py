@@ -11,10 +11,12 @@ import random
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from tests.fuzz.values import compare, driver, inputs, reduce, script
 from tests.fuzz.values.damage import damage
+from tests.fuzz.values.framework import Unsupported
 from tests.fuzz.values.program import Input, Program, Statement, render
 from tests.fuzz.values.tensorflow_framework import DYNAMIC_OPS, FRAMEWORK
 from tests.fuzz.values.test_values import check_random_programs
@@ -72,9 +74,15 @@ class TestPrograms:
     def test_a_program_runs_as_eager_code_as_a_function_and_compiled(self) -> None:
         ways = {name for name, _ in FRAMEWORK.ways(_program("tf.sin(x1)", "unary"))}
         assert {"eager", "function", "jit"} <= ways
-        # Sizes that depend on values stay out of compiled programs, see DYNAMIC_OPS.
-        ways = {name for name, _ in FRAMEWORK.ways(_program("tf.where(x1 > 0)", "where"))}
-        assert {"eager", "function"} <= ways and "jit" not in ways
+
+    def test_sizes_that_depend_on_values(self) -> None:
+        """What TensorFlow cannot translate is no error of the device."""
+        x = [np.array([1, -1, 2, 3, -4], np.float32)]
+        ways = dict(FRAMEWORK.ways(_program("tf.where(x1 > 0)", "where")))
+        np.testing.assert_array_equal(ways["jit"](x)[0], [[0], [2], [3]])
+        ways = dict(FRAMEWORK.ways(_program("tf.reshape(tf.where(x1 > 0), [3])", "where")))
+        with pytest.raises(Unsupported, match="reshape"):
+            ways["jit"](x)
 
 
 def _program(source: str, op: str) -> Program:

@@ -2,8 +2,8 @@
 
 Both are JSON. Requests: `{"seed": N}`, `{"program": TEXT}`, and `{"record": TEXT}` for the values
 of all statements. With `"careful": true`, the reference is compiled as users have it;
-`"only_reference": true` runs nothing else. With `"known": PATH`, the reference's outputs are read
-from a file, or written to it.
+`"only_reference": true` runs nothing else. With `"known": PATH`, what the reference
+computes is read from a file, or written to it.
 A program may kill the process, so the driver (`driver.py`) runs it as a child.
 """
 

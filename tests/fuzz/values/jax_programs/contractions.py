@@ -78,7 +78,7 @@ def convolution(b: Builder) -> None:
     strides = tuple(b.choice((1, 1, 1, 2, 3)) for _ in range(spatial))
     dilation = tuple(b.choice((1, 1, 1, 1, 2)) for _ in range(spatial))
     base = tuple(b.choice((1, 1, 1, 1, 1, 2)) for _ in range(spatial))
-    padding: object = b.choice(("SAME", "VALID"))
+    padding: str | list[tuple[int, int]] = b.choice(("SAME", "VALID"))
     if padding == "VALID" and any(
         (k - 1) * d + 1 > n for k, d, n in zip(kernel, dilation, sizes, strict=True)
     ):
@@ -98,6 +98,9 @@ def convolution(b: Builder) -> None:
     if math.prod(shape) > b.max_elements or math.prod(weights) > b.max_elements:
         raise Rejected
     value, weight = b.of(dtype, shape), b.of(dtype, weights)
+    if weight.special and padding != "VALID" and (padding == "SAME" or _is_wider(padding)):
+        # `padding-of-nonfinite-weights` in docs/conformance.md.
+        raise Rejected
     text = (
         f"lax.conv_general_dilated({{0}}, {{1}}, {strides}, {padding!r}, lhs_dilation={base},"
         f" rhs_dilation={dilation}, dimension_numbers={numbers},"
@@ -110,6 +113,10 @@ def convolution(b: Builder) -> None:
     noise = "transform" if "grad" in text else "operands"
     b.emit(text, value, weight, op=f"convolution_{spatial}d", noise=noise,
            magnitude=value.magnitude * weight.magnitude * count)  # fmt: skip
+
+
+def _is_wider(padding: list[tuple[int, int]]) -> bool:
+    return any(high_or_low > 0 for pair in padding for high_or_low in pair)
 
 
 def _arranged(

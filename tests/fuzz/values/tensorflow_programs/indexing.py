@@ -174,7 +174,9 @@ def dynamic(b: Builder) -> None:
         if value.special:
             raise Rejected
         part = b.choice(("unique({0})[0]", "unique({0})[1]", "unique_with_counts({0})[2]"))
-        b.emit(f"tf.{part}".replace("{0}", "tf.reshape({0}, [-1])"), value, op=how, noise="none")
+        # `signs-of-zeros-in-unique` in docs/conformance.md.
+        flat = "tf.reshape(tf.abs({0}), [-1])" if value.is_float else "tf.reshape({0}, [-1])"
+        b.emit(f"tf.{part}".replace("{0}", flat), value, op=how, noise="none")
     elif how == "dynamic_partition":
         value = b.pick(where=lambda one: one.rank > 0 and one.size > 0)
         parts = b.indices((value.shape[0],), 3, "s32")
