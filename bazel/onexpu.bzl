@@ -5,8 +5,8 @@
 Includes are written from the root of the repository: #include "pjrt_core/runtime/device.h".
 Compiler warnings of our own sources are errors in no mode, but keep them at none.
 
-Libraries get the precompiled header of their kind (//bazel/pch): SYCL's with @oneapi//:sycl among
-the deps, LLVM's too with @llvm22//:llvm.
+Libraries and XLA's tests get the precompiled header of their kind (//bazel/pch): SYCL's with
+@oneapi//:sycl among the deps, LLVM's too with @llvm22//:llvm.
 
 onexpu_cc_library(name, srcs, hdrs, deps)
     C++20. `deps` may name what lies outside of the workspace:
@@ -72,6 +72,11 @@ RPATHS_TF_PLUGIN = [  # site-packages/tensorflow-plugins
 
 _CXX17 = ["-std=c++17"]
 
+# TensorFlow's headers mark as deprecated what its own translations and kernels call, such as
+# XlaOpKernelContext::InputShape, whose bounds of dynamic dimensions translations here ask for; their
+# templates call such functions, too. The pinned wheel has them, and another version is ported anyway.
+_TENSORFLOW_WARNINGS = ["-Wno-deprecated-declarations"]
+
 def _rpath_flags(paths):
     return ["-Wl,-rpath," + path for path in paths]
 
@@ -98,8 +103,11 @@ def onexpu_cc_library(name, deps = [], copts = [], **kwargs):
         **kwargs
     )
 
+def _xla_precompiled_header(deps):
+    return "xla_llvm" if "@llvm22//:llvm" in deps else "xla"
+
 def xla_cc_library(name, deps = [], copts = [], **kwargs):
-    pch = "xla_llvm" if "@llvm22//:llvm" in deps else "xla"
+    pch = _xla_precompiled_header(deps)
     native.cc_library(
         name = name,
         copts = _CXX17 + precompiled_header_copts(pch) + copts,
@@ -111,7 +119,7 @@ def xla_cc_library(name, deps = [], copts = [], **kwargs):
 def tf_cc_library(name, deps = [], copts = [], **kwargs):
     native.cc_library(
         name = name,
-        copts = _CXX17 + precompiled_header_copts("tensorflow") + copts,
+        copts = _CXX17 + _TENSORFLOW_WARNINGS + precompiled_header_copts("tensorflow") + copts,
         linkstatic = True,
         deps = deps + ["@tensorflow_wheel//:tf_plugin_headers", "//bazel/pch:tensorflow"],
         **kwargs
@@ -204,16 +212,18 @@ def onexpu_cc_test(
         "ONEXPU_VERIFY_SPIRV": "1",
     }
     environment.update(env)
+    pch = _xla_precompiled_header(deps)
     native.cc_test(
         name = name,
         size = size,
         env = environment,
-        copts = (_CXX17 if xla else []) + copts,
+        copts = (_CXX17 + precompiled_header_copts(pch) if xla else []) + copts,
         linkopts = _HIDE_ARCHIVES + _build_tree_rpaths(xla) + _shared_dep_rpaths(shared_deps) +
                    _shared_link_flags(shared_deps) + linkopts,
         additional_linker_inputs = shared_deps,
         linkstatic = True,
-        deps = deps + ["@gtest_system//:gtest_main"] + (["@tensorflow_wheel//:xla"] if xla else []),
+        deps = deps + ["@gtest_system//:gtest_main"] +
+               (["@tensorflow_wheel//:xla", "//bazel/pch:" + pch] if xla else []),
         **kwargs
     )
 

@@ -142,8 +142,12 @@ TEST_F(ConvolutionTrimmingTest, GroupsAndSeveralDimensionsStay) {
   ASSERT_NE(trimmed.convolution, nullptr);
   EXPECT_EQ(trimmed.convolution->feature_group_count(), 2);
   EXPECT_FALSE(xla::window_util::HasStride(trimmed.convolution->window()));
-  xla::Literal x(xla::ShapeUtil::MakeShapeWithDescendingLayout(xla::F32, {2, 4, 3, 4}));
-  xla::Literal w(xla::ShapeUtil::MakeShapeWithDescendingLayout(xla::F32, {3, 2, 2, 6}));
+  xla::Literal x =
+      xla::Literal::Make(xla::ShapeUtil::MakeShapeWithDescendingLayout(xla::F32, {2, 4, 3, 4}))
+          .value();
+  xla::Literal w =
+      xla::Literal::Make(xla::ShapeUtil::MakeShapeWithDescendingLayout(xla::F32, {3, 2, 2, 6}))
+          .value();
   for (size_t i = 0; i < x.data<float>().size(); ++i) x.data<float>()[i] = i % 5 + 1;
   for (size_t i = 0; i < w.data<float>().size(); ++i) w.data<float>()[i] = i % 3 + 1;
   w.data<float>()[0] = std::numeric_limits<float>::infinity();

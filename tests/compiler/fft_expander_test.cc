@@ -41,7 +41,7 @@ std::string ModuleText(const Case& c) {
 xla::Literal RandomLiteral(const xla::Shape& shape) {
   std::mt19937 engine(7);
   std::uniform_real_distribution<float> uniform(-1, 1);
-  xla::Literal literal(shape);
+  xla::Literal literal = xla::Literal::Make(shape).value();
   if (shape.element_type() == xla::C64) {
     EXPECT_TRUE(literal
                     .Populate<std::complex<float>>([&](absl::Span<const int64_t>) {

@@ -28,7 +28,7 @@ using xla::HloOpcode;
 xla::Literal RandomLiteral(const xla::Shape& shape, int seed) {
   std::mt19937 engine(seed);
   std::uniform_real_distribution<float> uniform(0.5, 1.5);
-  xla::Literal literal(shape);
+  xla::Literal literal = xla::Literal::Make(shape).value();
   EXPECT_TRUE(
       literal.Populate<float>([&](absl::Span<const int64_t>) { return uniform(engine); }).ok());
   return literal;

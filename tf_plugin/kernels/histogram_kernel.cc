@@ -182,8 +182,8 @@ void RegisterFor() {
 void RegisterHistogramKernel() {
   RegisterFor<float>();
   RegisterFor<double>();
-  RegisterFor<tensorflow::int32>();
-  RegisterFor<tensorflow::int64>();
+  RegisterFor<int32_t>();
+  RegisterFor<int64_t>();
 }
 
 }  // namespace onexpu::tf_plugin
