@@ -26,9 +26,9 @@ from onexpu._scalars import (
 )
 from onexpu._shapes import Array, Like, Operand, is_function
 from onexpu._signature import Parameter, Signature, line_text
-from onexpu._source import AssumedType
 from onexpu._spirv_scalars import ScalarLoad, load_scalars
 from onexpu._spirv_use import SpirvUse, use_of
+from onexpu._type_checks import AssumedType
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 # Level Zero counts work-groups with 32 bits; where the device chooses, they are this wide at most.

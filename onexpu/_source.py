@@ -12,6 +12,7 @@ from onexpu._constants import Argument, literal
 from onexpu._errors import SyclCompileError
 from onexpu._signature import RejectedKernel, Signature, find_kernels
 from onexpu._source_checks import check_source
+from onexpu._type_checks import AssumedType, type_checks
 from onexpu._types import CPP_NAMES, dtype_name
 
 
@@ -61,69 +62,6 @@ def instance(name: str, arguments: Sequence[Argument]) -> str:
     if not arguments:
         return name
     return f"{name}<{', '.join(CPP_NAMES[a] if isinstance(a, str) else literal(a) for a in arguments)}>"
-
-
-@dataclasses.dataclass(frozen=True)
-class AssumedType:
-    """A parameter whose type the source names itself (``using real = float;``), and what a call has
-    for it.
-
-    Attributes
-    ----------
-    position : int
-        Of the parameter, from 0.
-    dtype : str
-        numpy's name.
-    """
-
-    position: int
-    dtype: str
-
-    @property
-    def mark(self) -> str:
-        """What the compiler says if the parameter is of another type."""
-        return f"onexpu: parameter {self.position} is not {self.dtype}"
-
-
-# Structs and vectors over elements are the kernel's own affair.
-_TYPE_CHECKS = """
-#include <complex>
-#include <tuple>
-#include <type_traits>
-namespace onexpu_type_checks {
-template <typename Function>
-struct parameters;
-template <typename... Parameters>
-struct parameters<void(Parameters...)> {
-  template <int position>
-  using at = std::remove_cv_t<std::remove_pointer_t<std::tuple_element_t<position, std::tuple<Parameters...>>>>;
-};
-template <typename... Parameters>
-struct parameters<void(Parameters...) noexcept> : parameters<void(Parameters...)> {};
-template <typename T>
-inline constexpr bool is_element =
-    std::is_arithmetic_v<T> || std::is_same_v<T, sycl::half> || std::is_same_v<T, onexpu::bfloat16> ||
-    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
-template <typename Found, typename Expected>
-inline constexpr bool is_like =
-    std::is_same_v<Found, Expected> || !is_element<Found> ||
-    (std::is_integral_v<Found> && std::is_integral_v<Expected> && sizeof(Found) == sizeof(Expected) &&
-     std::is_signed_v<Found> == std::is_signed_v<Expected> &&
-     std::is_same_v<Found, bool> == std::is_same_v<Expected, bool>);
-}  // namespace onexpu_type_checks
-"""
-
-
-def _type_checks(kernel: str, assumed: Sequence[AssumedType]) -> str:
-    """Returns code behind the source that compiles if the kernel's parameters have these types."""
-    if not assumed:
-        return ""
-    checks = [
-        f"static_assert(onexpu_type_checks::is_like<onexpu_type_checks::parameters<decltype({kernel})>"
-        f'::at<{each.position}>, {CPP_NAMES[each.dtype]}>, "{each.mark}");'
-        for each in assumed
-    ]
-    return "\n".join([_TYPE_CHECKS, *checks, ""])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,7 +174,7 @@ class Source:
         is_complex = any(isinstance(a, str) and a.startswith("complex") for a in arguments)
         spirv, entry_points = compile_source(
             f"{name}.cpp",
-            self.text + _type_checks(instance(name, arguments), assumed),
+            self.text + type_checks(instance(name, arguments), assumed),
             self._options,
             [instance(other, arguments) for other in together],
             "#include <complex>\n" if is_complex else "",
