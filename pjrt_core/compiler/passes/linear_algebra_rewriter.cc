@@ -18,6 +18,7 @@
 #include "pjrt_core/compiler/codegen/fft_queries.h"
 #include "pjrt_core/compiler/passes/library_types.h"
 #include "pjrt_core/compiler/passes/matrix_guards.h"
+#include "pjrt_core/compiler/passes/matrix_scaling.h"
 #include "pjrt_core/compiler/passes/mkl_call.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -206,9 +207,10 @@ struct Factorisation {
 };
 
 constexpr absl::string_view kEigh = "Eigh";
+constexpr absl::string_view kQr = "Qr";
 constexpr Factorisation kFactorisations[] = {
     {"LuDecomposition", kLuTarget, 1, 3, false},
-    {"Qr", kQrTarget, 1, 2, true},
+    {kQr, kQrTarget, 1, 2, true},
     {"ProductOfElementaryHouseholderReflectors", kHouseholderProductTarget, 2, 1, true},
     {kEigh, kEighTarget, 1, 2, true},
 };
@@ -241,6 +243,10 @@ bool StaysExpanded(const HloInstruction& call, const Factorisation& factorisatio
   return is_single && Rows(operand) <= kSmallEigh;
 }
 
+bool IsScalable(xla::PrimitiveType type) {
+  return type == xla::F32 || type == xla::F64 || type == xla::C64 || type == xla::C128;
+}
+
 absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisation& factorisation,
                                           const Target& target) {
   ONEXPU_RETURN_IF_ERROR(
@@ -248,7 +254,21 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
   const bool is_eigh = factorisation.name == kEigh;
   const EighConfig config{!absl::StartsWith(call->raw_backend_config_string(), "0")};
   const bool stays = factorisation.has_expander && StaysExpanded(*call, factorisation, target);
+  const MatrixPart read = !is_eigh       ? MatrixPart::kAll
+                          : config.lower ? MatrixPart::kLowerTriangle
+                                         : MatrixPart::kUpperTriangle;
+  const bool scales = stays && IsScalable(call->operand(0)->shape().element_type());
+  if (scales && factorisation.name == kQr) {
+    // Below R there are reflectors, whose first element is 1.
+    ONEXPU_RETURN_IF_ERROR(
+        ScaleMatrices(call, read, {.index = 0, .part = MatrixPart::kUpperTriangle}).status());
+    return true;
+  }
   if (stays && !is_eigh) return false;
+  if (scales) {
+    ONEXPU_ASSIGN_OR_RETURN(call,
+                            ScaleMatrices(call, read, {.index = 1, .part = MatrixPart::kAll}));
+  }
   if (!stays) {
     HloInstruction* replacement = AddCall(call, call->shape(), call->operands(),
                                           factorisation.target, is_eigh ? ToText(config) : "");
@@ -260,8 +280,7 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
     call = replacement;
   }
   if (is_eigh) {
-    ONEXPU_RETURN_IF_ERROR(GuardIteration(
-        call, config.lower ? MatrixPart::kLowerTriangle : MatrixPart::kUpperTriangle));
+    ONEXPU_RETURN_IF_ERROR(GuardIteration(call, read));
   }
   return true;
 }
