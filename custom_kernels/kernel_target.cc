@@ -384,7 +384,11 @@ absl::Status ExecuteCall(sycl::queue& queue, std::optional<sycl::event>* last_co
     call.is_on_cpu.store(is_on_cpu, std::memory_order_relaxed);
     call.built.store(kernel, std::memory_order_release);
   }
-  return Submit(queue, last_command, caller, call, *kernel, operands, results);
+  try {
+    return Submit(queue, last_command, caller, call, *kernel, operands, results);
+  } catch (const sycl::exception& error) {
+    throw sycl::exception(error.code(), absl::StrCat(call.LaunchText(), ": ", error.what()));
+  }
 }
 
 ffi::Error Execute(sycl::queue* queue, std::optional<sycl::event>* last_command,

@@ -7,13 +7,15 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from onexpu._signature import Signature, find_kernels
 from onexpu._source import compile_source
+from onexpu._source_checks import check_source
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
-def _header(source: str, kernels: Sequence[tuple[str, str]], spirv: bytes) -> str:
-    """Returns the text of the header for pairs of a name and an entry point."""
+def _header(source: str, kernels: Sequence[tuple[str, str, str]], spirv: bytes) -> str:
+    """Returns the text of the header for a name, an entry point and further arguments of each kernel."""
     numbers = textwrap.fill(", ".join(map(str, spirv)), width=100, initial_indent="    ",
                             subsequent_indent="    ")
     lines = [
@@ -28,12 +30,38 @@ def _header(source: str, kernels: Sequence[tuple[str, str]], spirv: bytes) -> st
         numbers + "};",
         "",
     ]
-    for name, entry_point in kernels:
+    for name, entry_point, declared in kernels:
         lines.append(
             f"onexpu::SpirvKernel {name}({kernels[0][0]}_module, sizeof({kernels[0][0]}_module),\n"
-            f'    "{entry_point}");'
+            f'    "{entry_point}"{declared});'
         )
     return "\n".join([*lines, "", "}  // namespace", ""])
+
+
+def _declared(source: pathlib.Path, text: str, kernels: Mapping[str, str]) -> list[str]:
+    """Returns the dimensions and the number of parameters of each kernel, as arguments of an
+    ``onexpu::SpirvKernel``; nothing for one that the file itself does not define.
+
+    Raises
+    ------
+    ValueError
+        A form that is not supported.
+    """
+    found, rejected = find_kernels(text)
+    check_source(text, [*found, *rejected], str(source))
+    arguments = []
+    for kernel in kernels.values():
+        name = kernel.partition("<")[0].rpartition("::")[2].strip()
+        for wrong in rejected:
+            if wrong.name == name:
+                raise ValueError(
+                    f"onexpu: kernel '{name}' is not supported ({source}:{wrong.line}): {wrong.reason}"
+                )
+        signature: Signature | None = next((each for each in found if each.name == name), None)
+        arguments.append(
+            f", {signature.dimensions}, {len(signature.parameters)}" if signature is not None else ""
+        )
+    return arguments
 
 
 def embed_kernels(
@@ -63,7 +91,7 @@ def embed_kernels(
     SyclCompileError
         The source does not compile; lines and columns are those of the file.
     ValueError
-        No kernels, or a name that is no identifier.
+        No kernels, a name that is no identifier, or a form of kernel that is not supported.
 
     Examples
     --------
@@ -86,14 +114,16 @@ def embed_kernels(
             f"onexpu: {source} embeds no kernels" if not kernels
             else f"onexpu: {', '.join(wrong)}: names of embedded kernels are identifiers of C++"
         )
+    text = source.read_text()
+    declared = _declared(source, text, kernels)
     spirv, entry_points = compile_source(
         str(source),
-        source.read_text(),
+        text,
         [f"-I{source.parent.absolute()}", *options],
         list(kernels.values()),
     )
-    text = _header(source.name, list(zip(kernels, entry_points, strict=True)), spirv)
-    if output.exists() and output.read_text() == text:
+    header = _header(source.name, list(zip(kernels, entry_points, declared, strict=True)), spirv)
+    if output.exists() and output.read_text() == header:
         return
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text)
+    output.write_text(header)

@@ -425,7 +425,7 @@ def test_files_that_are_no_libraries_of_kernels(built, tmp_path) -> None:
 
 def test_names(cases, built, tmp_path) -> None:
     assert onexpu.load_library(built / "cases.so") is cases
-    assert set(cases.names) == {"add_one", "divide", "relu_of_product", "slow_copy", "sum", "throws"}
+    assert set(cases.names) == {"add_one", "divide", "miscalls", "relu_of_product", "slow_copy", "sum", "throws"}
     with pytest.raises(AttributeError, match="has no kernel 'multiply'; it has add_one"):
         cases.multiply  # noqa: B018
     with pytest.raises(LookupError, match="registers no kernel 'multiply'; it registers add_one"):
@@ -453,6 +453,20 @@ def test_descriptions_that_do_not_fit(cases) -> None:
         cases.kernel("throws", ["x"], {})
 
 
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("dimensions", r"add_one\w* is declared with 1 dimensions \(ONEXPU_KERNEL_ND\), and launched over a range of 2"),
+        ("local dimensions", "declared with 1 dimensions .* over a range of 3"),
+        ("arguments", r"add_one\w* takes 1 arguments, and got 2"),
+        ("type", "cases.miscalls"),
+    ],
+)
+def test_launches_that_do_not_fit_the_kernel(cases, matrix, what: str, message: str) -> None:
+    miscalls = cases.kernel("miscalls", ["x"], {"y": onexpu.like("x")}, {"what": str})
+    _raises_in_both(miscalls, matrix, message, what=what)
+
+
 # -- Embedding -------------------------------------------------------------------------------------
 
 
@@ -467,6 +481,12 @@ def test_device_code_that_does_not_compile(tmp_path) -> None:
     )
     assert done.returncode == 1 and "wrong.cpp:2:10: error:" in done.stderr
     assert not (tmp_path / "wrong.h").exists()
+    source.write_text("ONEXPU_KERNEL void f(float* x) { sycl::local_accessor<float, 1> t; }\nONEXPU_KERNEL void g(float x[4]) { }\n")
+    with pytest.raises(ValueError, match=r"kernel 'f' uses local_accessor \(.*wrong.cpp:1\): .*work_group_static"):
+        onexpu.embed_kernels(source, {"f": "f"}, tmp_path / "wrong.h")
+    source.write_text("ONEXPU_KERNEL void g(float x[4]) { }\n")
+    with pytest.raises(ValueError, match=r"kernel 'g' is not supported \(.*wrong.cpp:1\): its parameter 'x' is an array"):
+        onexpu.embed_kernels(source, {"g": "g"}, tmp_path / "wrong.h")
     with pytest.raises(ValueError, match="f-32: names of embedded kernels are identifiers"):
         onexpu.embed_kernels(source, {"f-32": "f"}, tmp_path / "wrong.h")
     with pytest.raises(ValueError, match="embeds no kernels"):

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <mutex>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,23 +23,32 @@ namespace onexpu __attribute__((visibility("hidden"))) {
 
   class SpirvKernel {
    public:
-    // `spirv` must outlive the kernel.
-    SpirvKernel(const unsigned char* spirv, std::size_t size, const char* entry_point)
-        : spirv_(spirv), size_(size), entry_point_(entry_point) {}
+    // `spirv` must outlive the kernel. It is declared with `dimensions` and takes `parameters`
+    // arguments; negative: unknown.
+    SpirvKernel(const unsigned char* spirv, std::size_t size, const char* entry_point,
+                int dimensions = -1, int parameters = -1)
+        : spirv_(spirv),
+          size_(size),
+          entry_point_(entry_point),
+          dimensions_(dimensions),
+          parameters_(parameters) {}
     SpirvKernel(const SpirvKernel&) = delete;
     SpirvKernel& operator=(const SpirvKernel&) = delete;
 
     // Submits it over a sycl::range, whose work-groups the device chooses, or a sycl::nd_range. The
     // arguments are the kernel's, in order and of its very types. Nothing happens for an empty
-    // range.
+    // range. Throws sycl::exception for another number of dimensions than the kernel is declared
+    // with, or of arguments.
     template <int dimensions, typename... Arguments>
     void operator()(sycl::queue& queue, sycl::range<dimensions> range,
                     const Arguments&... arguments) {
+      CheckLaunch(dimensions, sizeof...(arguments));
       if (range.size() > 0) Submit(queue, range, arguments...);
     }
     template <int dimensions, typename... Arguments>
     void operator()(sycl::queue& queue, sycl::nd_range<dimensions> range,
                     const Arguments&... arguments) {
+      CheckLaunch(dimensions, sizeof...(arguments));
       if (range.get_global_range().size() > 0) Submit(queue, range, arguments...);
     }
 
@@ -55,6 +65,22 @@ namespace onexpu __attribute__((visibility("hidden"))) {
     }
 
    private:
+    void CheckLaunch(int dimensions, int arguments) const {
+      if (dimensions_ >= 0 && dimensions != dimensions_) {
+        throw sycl::exception(sycl::make_error_code(sycl::errc::nd_range),
+                              std::string("onexpu: kernel ") + entry_point_ + " is declared with " +
+                                  std::to_string(dimensions_) +
+                                  " dimensions (ONEXPU_KERNEL_ND), and launched over a range of " +
+                                  std::to_string(dimensions));
+      }
+      if (parameters_ >= 0 && arguments != parameters_) {
+        throw sycl::exception(sycl::make_error_code(sycl::errc::invalid),
+                              std::string("onexpu: kernel ") + entry_point_ + " takes " +
+                                  std::to_string(parameters_) + " arguments, and got " +
+                                  std::to_string(arguments));
+      }
+    }
+
     template <typename Range, typename... Arguments>
     void Submit(sycl::queue& queue, const Range& range, const Arguments&... arguments) {
       const sycl::kernel& kernel = Get(queue);
@@ -89,6 +115,8 @@ namespace onexpu __attribute__((visibility("hidden"))) {
     const unsigned char* const spirv_;
     const std::size_t size_;
     const char* const entry_point_;
+    const int dimensions_;
+    const int parameters_;
     std::mutex mutex_;
     std::vector<std::pair<const sycl::context*, const sycl::kernel*>> kernels_;
   };

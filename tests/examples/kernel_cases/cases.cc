@@ -72,6 +72,21 @@ ffi::Error SlowCopy(sycl::queue& queue, F32 x, ffi::Result<F32> y) {
 }
 ONEXPU_REGISTER_KERNEL(slow_copy, SlowCopy, onexpu::Bind().Arg<F32>().Ret<F32>());
 
+// Launches that do not fit the kernel.
+ffi::Error Miscall(sycl::queue& queue, F32 x, ffi::Result<F32> y, std::string_view what) {
+  if (what == "dimensions") add_one(queue, sycl::range<2>(1, 1), y->typed_data());
+  if (what == "local dimensions") {
+    add_one(queue, sycl::nd_range<3>({1, 1, 1}, {1, 1, 1}), y->typed_data());
+  }
+  if (what == "arguments") add_one(queue, sycl::range<1>(1), x.typed_data(), y->typed_data());
+  if (what == "type") {
+    divide(queue, sycl::range<2>(1, 1), x.typed_data(), y->typed_data(), y->typed_data(), 0.5);
+  }
+  return ffi::Error::Success();
+}
+ONEXPU_REGISTER_KERNEL(miscalls, Miscall,
+                       onexpu::Bind().Arg<F32>().Ret<F32>().Attr<std::string_view>("what"));
+
 ffi::Error Throw(F32, ffi::Result<F32>, std::string_view what) {
   if (what == "sycl") throw sycl::exception(sycl::make_error_code(sycl::errc::invalid), "no such");
   throw std::runtime_error("thrown by a handler");
