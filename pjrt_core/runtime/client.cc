@@ -52,6 +52,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(const ScheduleChoice schedules, ScheduleChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const SmallWorkChoice small_work, SmallWorkChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
+    ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found,

@@ -107,6 +107,13 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
   return std::optional<size_t>(number << shift);
 }
 
+absl::StatusOr<bool> KernelChecksFromEnvironment() {
+  const std::string value = Variable("ONEXPU_KERNEL_CHECKS");
+  if (value.empty() || value == "0") return false;
+  if (value == "1") return true;
+  return BadValue("ONEXPU_KERNEL_CHECKS", value, "0 or 1");
+}
+
 std::string LibraryDirectory() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&LibraryDirectory), &info) == 0 ||

@@ -17,13 +17,14 @@ enum class ScheduleChoice { kAuto, kGpu, kCpu };
 enum class SmallWorkChoice { kAuto, kCaller, kDevice };
 
 // ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing when unset),
-// ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G). INVALID_ARGUMENT names the variable, its
-// value and what it takes.
+// ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G), ONEXPU_KERNEL_CHECKS (0 or 1; off when
+// unset). INVALID_ARGUMENT names the variable, its value and what it takes.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
 absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
+absl::StatusOr<bool> KernelChecksFromEnvironment();
 
 // ONEXPU_CACHE_DIR, else $XDG_CACHE_HOME/onexpu, else ~/.cache/onexpu; empty when there is no home.
 std::string CacheDirectory();

@@ -4,9 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/thunks/ffi_error.h"
+#include "pjrt_core/thunks/guarded_call.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -16,6 +18,47 @@ size_t ByteSize(const FfiBufferType& type) {
   size_t bytes = program::StorageBytes(type.element_type);
   for (int64_t dimension : type.dimensions) bytes *= static_cast<size_t>(dimension);
   return bytes;
+}
+
+// The handler of kernels from source and from SPIR-V (custom_kernels/kernel_target.h).
+constexpr absl::string_view kKernelTarget = "onexpu.kernel";
+
+// Users' code: kernels, and handlers that no part of onexpu registers with traits of its own.
+bool IsUserCode(const FfiHandler& handler) {
+  return handler.name == kKernelTarget ||
+         (handler.traits & (kHandlerHostOperands | kHandlerFollowsQueue)) == 0;
+}
+
+// A kernel's label with its operands' names, which keys have with ONEXPU_KERNEL_CHECKS
+// (onexpu/_definition.py): "scale<float32>(x, factor -> y)". Other labels have none.
+struct NamedOperands {
+  explicit NamedOperands(absl::string_view label) {
+    const size_t open = label.find('(');
+    kernel = std::string(label.substr(0, open));
+    if (open == absl::string_view::npos || label.back() != ')') return;
+    const std::pair<absl::string_view, absl::string_view> sides =
+        absl::StrSplit(label.substr(open + 1, label.size() - open - 2),
+                       absl::MaxSplits(absl::ByString(" -> "), 1));
+    operands = absl::StrSplit(sides.first, ", ", absl::SkipEmpty());
+    results = absl::StrSplit(sides.second, ", ", absl::SkipEmpty());
+  }
+
+  std::string kernel;
+  std::vector<std::string> operands, results;
+};
+
+std::vector<CheckedBuffer> CheckedBuffers(absl::string_view side,
+                                          const std::vector<std::string>& names,
+                                          const std::vector<FfiBufferType>& types,
+                                          absl::Span<void* const> addresses) {
+  std::vector<CheckedBuffer> buffers;
+  for (size_t i = 0; i < types.size(); ++i) {
+    // Scalars that the kernel reads from memory follow the operands, without names.
+    buffers.push_back(
+        {i < names.size() ? absl::StrCat("'", names[i], "'") : absl::StrCat(side, " ", i),
+         types[i].element_type, ByteSize(types[i]), addresses[i]});
+  }
+  return buffers;
 }
 
 // Handlers on the queue seldom return a future; one that does has its own way of being done, which
@@ -139,7 +182,10 @@ class FfiCallSite::FrameLease {
 
 FfiCallSite::FfiCallSite(const FfiHandler* handler, std::vector<FfiBufferType> operands,
                          std::vector<FfiBufferType> results, const XLA_FFI_Attrs* attributes)
-    : handler_(handler), operands_(std::move(operands)), results_(std::move(results)) {
+    : handler_(handler),
+      operands_(std::move(operands)),
+      results_(std::move(results)),
+      is_checked_(ShouldCheckKernels() && IsUserCode(*handler)) {
   attributes_.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
   if (attributes != nullptr) attributes_ = *attributes;
 }
@@ -158,7 +204,9 @@ std::unique_ptr<FfiCallSite::Frame> FfiCallSite::TakeFrame() {
   return std::make_unique<Frame>(*this);
 }
 
-bool FfiCallSite::blocking() const { return (handler_->traits & kHandlerHostOperands) != 0; }
+bool FfiCallSite::blocking() const {
+  return is_checked_ || (handler_->traits & kHandlerHostOperands) != 0;
+}
 
 bool FfiCallSite::follows_queue() const {
   return (handler_->traits & kHandlerFollowsQueue) != 0 && !blocking();
@@ -206,9 +254,32 @@ absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocatio
 absl::Status FfiCallSite::Call(absl::Span<void* const> operands, absl::Span<void* const> results,
                                const FfiInvocation& invocation) {
   FrameLease frame(*this);
+  if (is_checked_) return CallGuarded(*frame, operands, results, invocation);
   if (blocking()) return CallThroughHost(*frame, operands, results, invocation);
   (*frame).SetAddresses(operands, results);
   return RunStages(*frame, invocation);
+}
+
+absl::Status FfiCallSite::CallGuarded(Frame& frame, absl::Span<void* const> operands,
+                                      absl::Span<void* const> results,
+                                      const FfiInvocation& invocation) {
+  FfiInvocation checked{.queue = invocation.queue,
+                        .device = invocation.device,
+                        .statistics = invocation.statistics,
+                        .user_data = invocation.user_data,
+                        .run_id = invocation.run_id};
+  const NamedOperands names(label());
+  return CatchLibraryErrors([&] {
+    GuardedCall call(names.kernel, *invocation.device, invocation.queue);
+    return call.Execute(
+        CheckedBuffers("operand", names.operands, operands_, operands),
+        CheckedBuffers("result", names.results, results_, results),
+        /*is_repeatable=*/handler_->name == kKernelTarget,
+        [&](absl::Span<void* const> guarded_operands, absl::Span<void* const> guarded_results) {
+          frame.SetAddresses(guarded_operands, guarded_results);
+          return RunStages(frame, checked);
+        });
+  });
 }
 
 absl::Status FfiCallSite::CallThroughHost(Frame& frame, absl::Span<void* const> operands,

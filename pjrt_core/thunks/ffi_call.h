@@ -64,7 +64,8 @@ class FfiCallSite {
   const FfiHandler& handler() const { return *handler_; }
   // What a profile calls it: the user's kernel, for the handler of those, or the handler.
   std::string label() const;
-  // Whether Call waits for the device, so that it must happen on the launcher thread.
+  // Whether Call waits for the device, so that it must happen on the launcher thread: the handler
+  // takes host operands, or kernels are checked.
   bool blocking() const;
   // Whether the handler does nothing but submit to the queue that it is given.
   bool follows_queue() const;
@@ -77,11 +78,15 @@ class FfiCallSite {
   absl::Status RunStages(Frame& frame, const FfiInvocation& invocation);
   absl::Status CallThroughHost(Frame& frame, absl::Span<void* const> operands,
                                absl::Span<void* const> results, const FfiInvocation& invocation);
+  // For ONEXPU_KERNEL_CHECKS (guarded_call.h).
+  absl::Status CallGuarded(Frame& frame, absl::Span<void* const> operands,
+                           absl::Span<void* const> results, const FfiInvocation& invocation);
 
   const FfiHandler* handler_;
   std::vector<FfiBufferType> operands_;
   std::vector<FfiBufferType> results_;
   XLA_FFI_Attrs attributes_ = {};
+  const bool is_checked_;  // a user's kernel, with ONEXPU_KERNEL_CHECKS
   FfiState state_;
 
   absl::Mutex mutex_;
