@@ -1,6 +1,7 @@
 // Makes the module smaller, layouts aside. No pass here evaluates tensors on the host: what a
 // program computes, the device computes, also when all of it is constant.
 
+#include "pjrt_core/compiler/passes/reducer_widening.h"
 #include "pjrt_core/compiler/passes/scan_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
@@ -39,6 +40,7 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::TupleSimplifier>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/false);
   fixed_point.AddPass<xla::ReduceWindowResizer>();
+  pipeline.AddPass<ReducerWidening>();
   // Otherwise a running sum over n elements takes n * n steps.
   pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(/*block_length=*/32);
 }
