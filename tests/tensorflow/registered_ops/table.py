@@ -132,17 +132,9 @@ ODD_TYPES["Svd"] = {tf.float16}
 ODD_TYPES["XlaSelfAdjointEig"] = ODD_TYPES["XlaSvd"] = {*_COMPLEX, tf.float16, tf.float64}
 
 # What is not there in a mode, and why: UNIMPLEMENTED.
-_DYNAMIC = "a program's results have fixed shapes"
 GAPS = {
     ("Bitcast", "eager"): "XLA has no Bitcast of complex numbers",
     ("Bitcast", "graph"): "XLA has no Bitcast of complex numbers",
-    ("DynamicPartition", "jit"): _DYNAMIC,
-    ("NonMaxSuppressionV3", "jit"): _DYNAMIC,
-    ("Unique", "jit"): _DYNAMIC,
-    ("Where", "jit"): _DYNAMIC,
-    ("XlaSetDynamicDimensionSize", "eager"): _DYNAMIC,
-    ("XlaSetDynamicDimensionSize", "graph"): _DYNAMIC,
-    ("XlaSetDynamicDimensionSize", "jit"): _DYNAMIC,
     ("_While", "eager"): "obsolete, While has a kernel",
     ("_While", "graph"): "obsolete, While has a kernel",
 }
