@@ -156,6 +156,12 @@ std::string KernelPreamble(absl::string_view name) {
   return absl::StrCat(kPreamble, kLineMark, absl::CEscape(name), "\"\n");
 }
 
+std::string InsertBehindHeaders(const std::string& source, const std::string& lines) {
+  const size_t mark = source.find(std::string(kLineMark));
+  const size_t place = mark == std::string::npos ? 0 : mark;
+  return absl::StrCat(source.substr(0, place), lines, source.substr(place));
+}
+
 std::string RestoreSourceLocations(const std::string& log, const std::string& source) {
   const size_t mark = source.find(std::string(kLineMark));
   if (mark == std::string::npos) return log;

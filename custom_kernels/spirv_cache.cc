@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 namespace {
@@ -79,6 +80,7 @@ std::optional<SpirvBinary> SpirvCache::Read(const std::string& key) const {
     if (!TakeField(rest, field)) return std::nullopt;
     binary.entry_points.emplace_back(field);
   }
+  MarkUsed(PathOf(key));
   return binary;
 }
 

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "custom_kernels/header_options.h"
 #include "custom_kernels/kernel_preamble.h"
 #include "custom_kernels/spirv_binary.h"
 #include "custom_kernels/spirv_cache.h"
@@ -62,7 +63,10 @@ std::vector<std::string> Options(const SyclSource& source, absl::string_view spl
       "-ffp-contract=off",
   };
   if (!cache_directory.empty()) {
-    options.push_back(absl::StrCat("--persistent-auto-pch=", cache_directory, "/pch"));
+    // Clang rejects the precompiled headers of another version, which libsycl-jit does not name
+    // them by.
+    options.push_back(
+        absl::StrCat("--persistent-auto-pch=", cache_directory, "/pch/", CompilerVersion()));
   }
   options.insert(options.end(), source.options.begin(), source.options.end());
   return options;
@@ -140,8 +144,11 @@ absl::Status CheckEntryPoints(const SpirvBinary& binary) {
 
 }  // namespace
 
-absl::StatusOr<SpirvBinary> CompileSycl(const SyclSource& source,
-                                        const std::string& cache_directory) {
+absl::StatusOr<SpirvBinary> CompileSycl(const SyclSource& given, const std::string& cache_directory,
+                                        const CacheLimits& limits) {
+  HeaderOptions options = SplitHeaderOptions(given.options);
+  const SyclSource source = {InsertBehindHeaders(given.source, options.for_source),
+                             std::move(options.for_headers), given.kernel_names};
   if (source.kernel_names.empty()) {
     return absl::InvalidArgumentError("onexpu: compiling SYCL needs the name of a kernel");
   }
@@ -157,6 +164,8 @@ absl::StatusOr<SpirvBinary> CompileSycl(const SyclSource& source,
   absl::Status check = CheckEntryPoints(*binary);
   if (!check.ok()) return check;
   cache.Write(key, *binary);
+  // Precompiled headers may have been written, too. Next to a compilation, looking takes no time.
+  if (!cache_directory.empty()) PruneCache(cache_directory, limits);
   return binary;
 }
 

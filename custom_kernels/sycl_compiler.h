@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 
@@ -27,9 +28,12 @@ struct SpirvBinary {
 };
 
 // One module with all kernels. What clang says of a wrong source comes back as INVALID_ARGUMENT, in
-// full. `cache_directory` (empty: none) is where results and precompiled headers are kept.
+// full. `cache_directory` (empty: none) is where results and precompiled headers are kept, within
+// `limits` for all of the directory. Sets of options share precompiled headers if they differ in
+// macros that the headers do not read (header_options.h).
 absl::StatusOr<SpirvBinary> CompileSycl(const SyclSource& source,
-                                        const std::string& cache_directory);
+                                        const std::string& cache_directory,
+                                        const CacheLimits& limits = {});
 
 // One module per kernel, in the order of kernel_names; nothing is cached. For kernels that are
 // built ahead of time, where a process should only pay for those that it calls.

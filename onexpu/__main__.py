@@ -1,4 +1,4 @@
-"""``python -m onexpu``: the doctor's report; the options are for those who build kernels in C++."""
+"""``python -m onexpu``: the doctor's report; ``cache``; and what builds kernels in C++."""
 
 from __future__ import annotations
 
@@ -25,6 +25,16 @@ def _parse() -> argparse.Namespace:
     embed.add_argument("source")
     embed.add_argument("header")
     embed.add_argument("kernels", nargs="+", metavar="NAME=KERNEL")
+    cache = commands.add_parser(
+        "cache", help="list the compiled kernels that are kept on disk, or remove some"
+    )
+    removal = cache.add_mutually_exclusive_group()
+    removal.add_argument(
+        "--prune",
+        action="store_true",
+        help="remove what is beyond ONEXPU_CACHE_LIMIT and ONEXPU_CACHE_DAYS now",
+    )
+    removal.add_argument("--clear", action="store_true", help="remove everything")
     return parser.parse_args()
 
 
@@ -35,6 +45,25 @@ def _embed(arguments: argparse.Namespace) -> int:
             dict(pair.partition("=")[::2] for pair in arguments.kernels),
             arguments.header,
         )
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _cache(arguments: argparse.Namespace) -> int:
+    import rich.console
+
+    from onexpu import _cache
+
+    console = rich.console.Console()
+    try:
+        report = _cache.report()
+        if arguments.prune or arguments.clear:
+            removed = _cache.prune(_cache.NOTHING if arguments.clear else report.limits)
+            console.print(f"Removed {removed.entries} entries, {removed.bytes:,} bytes.")
+            report = _cache.report()
+        console.print(report)
     except ValueError as error:
         print(error, file=sys.stderr)
         return 1
@@ -54,6 +83,8 @@ def main() -> int:
     arguments = _parse()
     if arguments.command == "embed":
         return _embed(arguments)
+    if arguments.command == "cache":
+        return _cache(arguments)
     if arguments.cmake_dir:
         print(onexpu.cmake_directory())
     if arguments.include_dir:

@@ -11,6 +11,7 @@ import platform
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from onexpu import _cache
 from onexpu._library import library_directory
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ _VARIABLES = (
     "ONEXPU_SCHEDULES",
     "ONEXPU_SMALL_WORK",
     "ONEXPU_CACHE_DIR",
+    "ONEXPU_CACHE_LIMIT",
+    "ONEXPU_CACHE_DAYS",
     "ONEXPU_MEMORY_LIMIT",
     "ONEXPU_COMPILE",
     "ONEXPU_KERNEL_CHECKS",
@@ -236,11 +239,17 @@ def _environment() -> list[Finding]:
             advice = f"does nothing: {name}={taken}, or unset it" if does_nothing else ""
             findings.append(Finding("Environment", name, value, advice))
     findings += _misspelt()
-    user_cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    cache = pathlib.Path(os.environ.get("ONEXPU_CACHE_DIR") or user_cache / "onexpu")
-    size = sum(file.stat().st_size for file in cache.rglob("*") if file.is_file())
-    findings.append(Finding("Environment", "cache", f"{cache}, {size:,} bytes"))
-    return findings
+    return [*findings, _disk_cache()]
+
+
+def _disk_cache() -> Finding:
+    try:
+        cache = _cache.report()
+    except ValueError as error:
+        return Finding("Environment", "cache", "unknown limits", str(error))
+    limit = f"{cache.limits.bytes:,} bytes (python -m onexpu cache)"
+    value = f"{cache.directory}, {cache.bytes:,} of {limit}"
+    return Finding("Environment", "cache", value)
 
 
 def doctor() -> Report:

@@ -135,6 +135,36 @@ py::list ListLibraryFaults() {
   return faults;
 }
 
+py::dict ReadCache() {
+  py::dict cache;
+  OnexpuReadCacheArgs args{};
+  args.struct_size = sizeof(args);
+  args.on_entries = [](void* user, const char* directory, const OnexpuCacheEntry* entries,
+                       size_t count) {
+    py::list list;
+    for (size_t i = 0; i < count; ++i) {
+      const OnexpuCacheEntry& entry = entries[i];
+      list.append(py::make_tuple(entry.path, entry.kind, entry.bytes, entry.last_used));
+    }
+    auto& result = *static_cast<py::dict*>(user);
+    result["directory"] = directory;
+    result["entries"] = list;
+  };
+  args.user = &cache;
+  ThrowIfError(LaunchExtension().read_cache(&args));
+  cache["limits"] = py::make_tuple(args.limit_bytes, args.limit_seconds);
+  return cache;
+}
+
+py::tuple PruneCache(uint64_t bytes, int64_t seconds) {
+  OnexpuPruneCacheArgs args{};
+  args.struct_size = sizeof(args);
+  args.limit_bytes = bytes;
+  args.limit_seconds = seconds;
+  ThrowIfError(LaunchExtension().prune_cache(&args));
+  return py::make_tuple(args.entries, args.bytes);
+}
+
 void ResetMemoryPeaks(int index) {
   ThrowIfError(LaunchExtension().reset_memory_peaks(DeviceAt(index)));
 }
@@ -150,6 +180,12 @@ void BindStatistics(py::module_& module) {
              "The peaks of memory_stats start over.");
   module.def("library_faults", &ListLibraryFaults,
              "The known faults of the libraries: a dict of texts for each.");
+  module.def(
+      "read_cache", &ReadCache,
+      "The cache on disk: directory, entries as (path, kind, bytes, last used), and limits as "
+      "(bytes, seconds). ValueError for a variable that is not understood.");
+  module.def("prune_cache", &PruneCache, py::arg("bytes"), py::arg("seconds"),
+             "Removes what is beyond these limits; returns how many entries, and their bytes.");
   module.def(
       "cancel_export",
       [](uint64_t address) {

@@ -49,8 +49,9 @@ bool IsOurs(const std::string& path) {
 
 }  // namespace
 
-BinaryCache::BinaryCache(const std::string& directory, std::string device_key)
-    : device_key_(std::move(device_key)) {
+BinaryCache::BinaryCache(const std::string& directory, std::string device_key,
+                         const CacheLimits& limits)
+    : root_(directory), device_key_(std::move(device_key)), limits_(limits) {
   if (directory.empty()) return;
   const std::string kernels = directory + "/kernels";
   std::error_code error;
@@ -87,6 +88,7 @@ std::optional<std::vector<uint8_t>> BinaryCache::Find(absl::Span<const uint8_t> 
       rest.subspan(device_key_.size(), spirv.size()) != spirv) {
     return std::nullopt;
   }
+  MarkUsed(path);
   const absl::Span<const uint8_t> binary = rest.subspan(device_key_.size() + spirv.size());
   return std::vector<uint8_t>(binary.begin(), binary.end());
 }
@@ -119,6 +121,7 @@ void BinaryCache::Store(absl::Span<const uint8_t> spirv, absl::Span<const uint8_
   }
   chmod(temporary.c_str(), 0600);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) std::remove(temporary.c_str());
+  LimitCache(root_, limits_, sizeof(header) + rest.size());
 }
 
 }  // namespace onexpu

@@ -13,13 +13,15 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 
 class BinaryCache {
  public:
-  // `device_key` names device, driver and options. An empty directory caches nothing.
-  BinaryCache(const std::string& directory, std::string device_key);
+  // `device_key` names device, driver and options. An empty directory caches nothing. The directory
+  // is kept within `limits` (disk_cache.h).
+  BinaryCache(const std::string& directory, std::string device_key, const CacheLimits& limits = {});
 
   std::optional<std::vector<uint8_t>> Find(absl::Span<const uint8_t> spirv) const;
   // Failures are silent: the cache is a convenience.
@@ -29,8 +31,10 @@ class BinaryCache {
   std::string PathOf(absl::Span<const uint8_t> spirv) const;
 
  private:
+  std::string root_;
   std::string directory_;
   std::string device_key_;
+  CacheLimits limits_;
 };
 
 }  // namespace onexpu

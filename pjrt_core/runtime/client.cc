@@ -53,6 +53,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(const SmallWorkChoice small_work, SmallWorkChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
+    ONEXPU_ASSIGN_OR_RETURN(const CacheLimits cache_limits, CacheLimitsFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found,
@@ -64,7 +65,7 @@ class ProcessClient final : public Client {
       const sycl::context context = found.front().get_platform().khr_get_default_context();
       for (const sycl::device& device : Distinct(found)) {
         client->kernels_[device] =
-            KernelLibrary::Create(device, context, CacheDirectory(), Builder());
+            KernelLibrary::Create(device, context, CacheDirectory(), Builder(), cache_limits);
       }
       for (const sycl::device& device : found) {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),

@@ -55,6 +55,38 @@ std::optional<uint64_t> NumberInFile(const char* path, absl::string_view key = "
   return std::nullopt;
 }
 
+absl::StatusOr<std::optional<int>> PositiveFromEnvironment(const char* name) {
+  const std::string value = Variable(name);
+  if (value.empty()) return std::optional<int>();
+  int number;
+  if (!absl::SimpleAtoi(value, &number) || number < 1) {
+    return BadValue(name, value, "a positive number");
+  }
+  return number;
+}
+
+absl::StatusOr<std::optional<size_t>> BytesFromEnvironment(const char* name) {
+  const std::string value = Variable(name);
+  if (value.empty()) return std::optional<size_t>();
+  absl::string_view digits = value;
+  int shift = 0;
+  if (absl::EndsWithIgnoreCase(digits, "B")) digits.remove_suffix(1);
+  constexpr absl::string_view kSuffixes = "KMGT";
+  if (!digits.empty()) {
+    const size_t suffix = kSuffixes.find(absl::ascii_toupper(digits.back()));
+    if (suffix != absl::string_view::npos) {
+      shift = 10 * (static_cast<int>(suffix) + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  uint64_t number;
+  if (!absl::SimpleAtoi(digits, &number) || number == 0 ||
+      number > (std::numeric_limits<uint64_t>::max() >> shift)) {
+    return BadValue(name, value, "bytes, or a number with K, M, G or T");
+  }
+  return std::optional<size_t>(number << shift);
+}
+
 }  // namespace
 
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment() {
@@ -76,35 +108,22 @@ absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment() {
 }
 
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment() {
-  const std::string value = Variable("ONEXPU_NUM_CPU_DEVICES");
-  if (value.empty()) return std::optional<int>();
-  int number;
-  if (!absl::SimpleAtoi(value, &number) || number < 1) {
-    return BadValue("ONEXPU_NUM_CPU_DEVICES", value, "a positive number");
-  }
-  return number;
+  return PositiveFromEnvironment("ONEXPU_NUM_CPU_DEVICES");
 }
 
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
-  const std::string value = Variable("ONEXPU_MEMORY_LIMIT");
-  if (value.empty()) return std::optional<size_t>();
-  absl::string_view digits = value;
-  int shift = 0;
-  if (absl::EndsWithIgnoreCase(digits, "B")) digits.remove_suffix(1);
-  constexpr absl::string_view kSuffixes = "KMGT";
-  if (!digits.empty()) {
-    const size_t suffix = kSuffixes.find(absl::ascii_toupper(digits.back()));
-    if (suffix != absl::string_view::npos) {
-      shift = 10 * (static_cast<int>(suffix) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  uint64_t number;
-  if (!absl::SimpleAtoi(digits, &number) || number == 0 ||
-      number > (std::numeric_limits<uint64_t>::max() >> shift)) {
-    return BadValue("ONEXPU_MEMORY_LIMIT", value, "bytes, or a number with K, M, G or T");
-  }
-  return std::optional<size_t>(number << shift);
+  return BytesFromEnvironment("ONEXPU_MEMORY_LIMIT");
+}
+
+absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment() {
+  constexpr uint64_t kDefaultBytes = uint64_t{2} << 30;
+  constexpr int kDefaultDays = 90, kSecondsOfADay = 24 * 3600;
+  absl::StatusOr<std::optional<size_t>> bytes = BytesFromEnvironment("ONEXPU_CACHE_LIMIT");
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<std::optional<int>> days = PositiveFromEnvironment("ONEXPU_CACHE_DAYS");
+  if (!days.ok()) return days.status();
+  return CacheLimits{.bytes = bytes->value_or(kDefaultBytes),
+                     .seconds = int64_t{days->value_or(kDefaultDays)} * kSecondsOfADay};
 }
 
 absl::StatusOr<bool> KernelChecksFromEnvironment() {

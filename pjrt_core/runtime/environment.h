@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 
@@ -25,6 +26,9 @@ absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 absl::StatusOr<bool> KernelChecksFromEnvironment();
+
+// ONEXPU_CACHE_LIMIT (as ONEXPU_MEMORY_LIMIT; 2G by default) and ONEXPU_CACHE_DAYS (90 by default).
+absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment();
 
 // ONEXPU_CACHE_DIR, else $XDG_CACHE_HOME/onexpu, else ~/.cache/onexpu; empty when there is no home.
 std::string CacheDirectory();

@@ -88,14 +88,15 @@ Libraries& ProcessLibraries() {
 std::shared_ptr<KernelLibrary> KernelLibrary::Create(const sycl::device& device,
                                                      const sycl::context& context,
                                                      const std::string& cache_directory,
-                                                     std::string builder) {
+                                                     std::string builder,
+                                                     const CacheLimits& cache_limits) {
   const char* driver_options = std::getenv(kDriverOptionsVariable);
   std::string key = absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
                                  device.get_info<sycl::info::device::name>(), "\n",
                                  device.get_info<sycl::info::device::driver_version>(), "\n",
                                  device.get_info<sycl::info::device::max_compute_units>());
   std::shared_ptr<KernelLibrary> library(
-      new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key)),
+      new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key), cache_limits),
                         context.get_backend() == sycl::backend::opencl ? std::move(builder) : ""));
   Libraries& libraries = ProcessLibraries();
   absl::MutexLock lock(&libraries.mutex);

@@ -47,11 +47,12 @@ class KernelLibrary {
   };
 
   // `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
-  // process.
+  // process. The cache directory is kept within `cache_limits`.
   static std::shared_ptr<KernelLibrary> Create(const sycl::device& device,
                                                const sycl::context& context,
                                                const std::string& cache_directory,
-                                               std::string builder);
+                                               std::string builder,
+                                               const CacheLimits& cache_limits = {});
 
   // The one that a client of this process has for the device in this context, or none.
   static std::shared_ptr<KernelLibrary> Find(const sycl::device& device,

@@ -64,7 +64,7 @@ def _address(api: Api, buffer: int) -> int:
 
 
 def test_the_extension_is_there(launch: Launch) -> None:
-    assert launch.table.version == 3
+    assert launch.table.version == 4
     assert launch.table.base.struct_size == ctypes.sizeof(launch.table)
     assert all(getattr(launch.table, name) for name, _ in launch.table._fields_ if name != "base")
 
@@ -239,7 +239,10 @@ def test_an_unknown_target_is_not_found(api: Api, client: Client, launch: Launch
     assert error.value.code == CODE["NOT_FOUND"]
 
 
-def test_library_faults_want_a_callback(launch) -> None:
+@pytest.mark.parametrize(
+    ("function", "arguments"), [("library_faults", "OnexpuLibraryFaultsArgs"), ("read_cache", "OnexpuReadCacheArgs")]
+)
+def test_lists_want_a_callback(launch, function: str, arguments: str) -> None:
     with pytest.raises(PjrtError) as raised:
-        launch.call("library_faults", "OnexpuLibraryFaultsArgs")
+        launch.call(function, arguments)
     assert raised.value.code == CODE["INVALID_ARGUMENT"]

@@ -3,15 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "custom_kernels/kernel_preamble.h"
 #include "custom_kernels/spirv_binary.h"
+#include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 namespace {
@@ -43,6 +46,12 @@ ONEXPU_KERNEL void scale(const T* x, T* y) {
       if (entry.path().extension() == ".sycl") return entry.path();
     }
     return {};
+  }
+
+  int Count(CacheKind kind) const {
+    const std::vector<CacheEntry> entries = ListCache(cache_);
+    return static_cast<int>(std::count_if(entries.begin(), entries.end(),
+                                          [&](const auto& entry) { return entry.kind == kind; }));
   }
 
   const std::string cache_ = std::string(::testing::TempDir()) + "/cache";
@@ -107,6 +116,33 @@ TEST_F(SyclCompilerTest, OtherOptionsAreAnotherResult) {
   ASSERT_TRUE(CompileSycl(source, cache_).ok());
   source.options = {};
   EXPECT_EQ(CompileSycl(source, cache_).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(SyclCompilerTest, MacrosShareThePrecompiledHeaders) {
+  SyclSource source = Scale("FACTOR");
+  for (const char* option : {"-DFACTOR=4", "-DFACTOR=5"}) {
+    source.options = {option};
+    ASSERT_TRUE(CompileSycl(source, cache_).ok());
+  }
+  EXPECT_EQ(Count(CacheKind::kHeaders), 1);
+  EXPECT_EQ(Count(CacheKind::kSpirv), 2);
+  source.options = {"-DFACTOR=4", "-DSYCL_SIMPLE_SWIZZLES"};  // which the headers read
+  ASSERT_TRUE(CompileSycl(source, cache_).ok());
+  EXPECT_EQ(Count(CacheKind::kHeaders), 2);
+}
+
+TEST_F(SyclCompilerTest, DiagnosticsCountLinesBehindMacros) {
+  SyclSource source = Scale("FACTOR");
+  source.options = {"-DFACTOR=nowhere", "-DOTHER"};
+  const std::string message(CompileSycl(source, "").status().message());
+  EXPECT_THAT(message, HasSubstr("scale.cpp:5:12: error: use of undeclared identifier 'nowhere'"));
+}
+
+TEST_F(SyclCompilerTest, KeepsTheCacheWithinItsLimits) {
+  ASSERT_TRUE(CompileSycl(Scale("6"), cache_).ok());
+  EXPECT_EQ(Count(CacheKind::kHeaders), 1);  // 37 MB
+  ASSERT_TRUE(CompileSycl(Scale("7"), cache_, {.bytes = 1 << 20}).ok());
+  EXPECT_EQ(Count(CacheKind::kHeaders), 0);
 }
 
 TEST_F(SyclCompilerTest, ADamagedCacheEntryIsMadeAnew) {

@@ -19,6 +19,7 @@
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/exported_buffers.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
+#include "pjrt_core/c_api/extensions/launch_cache.h"
 #include "pjrt_core/c_api/extensions/launch_library_faults.h"
 #include "pjrt_core/c_api/extensions/launch_statistics.h"
 #include "pjrt_core/c_api/layout.h"
@@ -142,7 +143,8 @@ absl::Status CompileSyclSource(OnexpuCompileSyclArgs& args) {
   source.options.assign(args.options, args.options + args.num_options);
   source.kernel_names.assign(args.kernel_names, args.kernel_names + args.num_kernel_names);
   PrepareCpuDriver();  // the compiler wants a SYCL context, and there may be no client yet
-  ONEXPU_ASSIGN_OR_RETURN(SpirvBinary binary, CompileSycl(source, CacheDirectory()));
+  ONEXPU_ASSIGN_OR_RETURN(const CacheLimits limits, CacheLimitsFromEnvironment());
+  ONEXPU_ASSIGN_OR_RETURN(SpirvBinary binary, CompileSycl(source, CacheDirectory(), limits));
   std::vector<const char*> entry_points;
   for (const std::string& entry_point : binary.entry_points) {
     entry_points.push_back(entry_point.c_str());
@@ -214,6 +216,8 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       Synchronize,
       ResetMemoryPeaks,
       Entry<ListLibraryFaults>::Call,
+      Entry<ReadCache>::Call,
+      Entry<PruneCacheDirectory>::Call,
   };
   return &extension.base;
 }

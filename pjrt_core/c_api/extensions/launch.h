@@ -20,7 +20,7 @@ extern "C" {
 
 // "OX": outside the range that openxla numbers.
 #define ONEXPU_LAUNCH_EXTENSION_TYPE 0x4F58
-#define ONEXPU_LAUNCH_EXTENSION_VERSION 3
+#define ONEXPU_LAUNCH_EXTENSION_VERSION 4
 
 // Trait of a handler: operands and results are pinned host memory. The core stages them before and
 // after the call, which then runs on the device's launcher thread (Python callbacks).
@@ -227,6 +227,38 @@ typedef struct OnexpuLibraryFaultsArgs {
 } OnexpuLibraryFaultsArgs;
 typedef PJRT_Error* OnexpuLibraryFaultsFn(OnexpuLibraryFaultsArgs* args);
 
+// ---- The cache of compiled kernels on disk ----
+
+typedef struct OnexpuCacheEntry {
+  const char* path;
+  const char* kind;  // "native binaries", "SPIR-V of SYCL sources", ...
+  uint64_t bytes;
+  int64_t last_used;  // seconds since the epoch, to the hour
+} OnexpuCacheEntry;
+
+// INVALID_ARGUMENT for a variable of the environment that is not understood.
+typedef struct OnexpuReadCacheArgs {
+  size_t struct_size;
+  // The strings live for the duration of the call. An empty directory means no cache.
+  void (*on_entries)(void* user, const char* directory, const OnexpuCacheEntry* entries,
+                     size_t num_entries);
+  void* user;
+  uint64_t limit_bytes;   // out
+  int64_t limit_seconds;  // out; since an entry was used last
+} OnexpuReadCacheArgs;
+typedef PJRT_Error* OnexpuReadCacheFn(OnexpuReadCacheArgs* args);
+
+// Removes entries that have not been used for longer than `limit_seconds`, then the least recently
+// used ones until the rest fits into `limit_bytes`. Running programs are not affected.
+typedef struct OnexpuPruneCacheArgs {
+  size_t struct_size;
+  uint64_t limit_bytes;
+  int64_t limit_seconds;
+  uint64_t entries;  // out: that were removed
+  uint64_t bytes;    // out: of those
+} OnexpuPruneCacheArgs;
+typedef PJRT_Error* OnexpuPruneCacheFn(OnexpuPruneCacheArgs* args);
+
 typedef struct OnexpuLaunchExtension {
   PJRT_Extension_Base base;  // type = ONEXPU_LAUNCH_EXTENSION_TYPE
   uint32_t version;          // ONEXPU_LAUNCH_EXTENSION_VERSION; functions are only ever appended
@@ -246,6 +278,9 @@ typedef struct OnexpuLaunchExtension {
   OnexpuResetMemoryPeaksFn* reset_memory_peaks;
   // Since version 3:
   OnexpuLibraryFaultsFn* library_faults;
+  // Since version 4:
+  OnexpuReadCacheFn* read_cache;
+  OnexpuPruneCacheFn* prune_cache;
 } OnexpuLaunchExtension;
 
 #ifdef __cplusplus
