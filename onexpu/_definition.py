@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from onexpu._constants import Argument, Constants
 from onexpu._errors import SyclCompileError
 from onexpu._launch import CompiledKernel, KernelLaunch, Launch, Result
+from onexpu._launch_sizes import Range, check_sizes, sizes_of
 from onexpu._operands import OperandsDefinition
 from onexpu._scalars import (
     NO_SCALAR_OPERANDS,
@@ -25,17 +23,12 @@ from onexpu._scalars import (
     offsets,
 )
 from onexpu._shapes import Array, Like, Operand, is_function
-from onexpu._signature import Parameter, Signature, line_text
+from onexpu._signature import Signature, line_text
+from onexpu._signature_checks import SignatureChecks
 from onexpu._spirv_scalars import ScalarLoad, load_scalars
 from onexpu._spirv_use import SpirvUse, use_of
 from onexpu._type_checks import AssumedType
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
-
-# Level Zero counts work-groups with 32 bits; where the device chooses, they are this wide at most.
-_MOST_GROUPS, _CHOSEN = 2**32 - 1, 1024
-_MOST_ITEMS = 2**63 - 1
-
-Range = int | Sequence[int] | Callable[..., Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +80,14 @@ class Definition(OperandsDefinition):
         self.dtypes = {key: tuple(map(dtype_name, allowed)) for key, allowed in dtypes.items()}
         self._range = range
         self._local_size = local_size
-        self._check_signature()
-        self._check_dimensions()
+        self._checks = SignatureChecks(
+            name, signature, self.operands, self.inputs, self.outputs, self.scratch
+        )
+        self._checks.check_parameters(self.dtypes)
+        if range is None:
+            self._checks.check_default_range()
+        elif not callable(range):
+            self._checks.check_range(sizes_of(name, "range", range, ()))
         self._scalars = self._read_scalars(attributes)
         self.attributes = tuple(
             s.name for s in self._scalars if not s.is_size and s.from_shapes is None
@@ -102,68 +101,6 @@ class Definition(OperandsDefinition):
         self._lock = threading.Lock()
 
     # -- The definition ------------------------------------------------------------------------
-
-    def _check_signature(self) -> None:
-        names = self.operands
-        pointers = self._signature.pointers
-        if len(pointers) != len(names) or self._signature.parameters[: len(names)] != pointers:
-            raise ValueError(
-                f"onexpu: kernel '{self.name}'{self._signature.where} takes pointers for inputs and outputs "
-                f"({', '.join(names)}), "
-                f"then scalars; its parameters are "
-                f"{', '.join(p.name for p in self._signature.parameters)}"
-            )
-        for position, (name, pointer) in enumerate(zip(names, pointers, strict=True), 1):
-            if pointer.name != name:
-                raise ValueError(
-                    f"onexpu: parameter {position} of kernel '{self.name}' is '{pointer.name}'"
-                    f"{line_text(pointer.line)}, but its operand {position} is '{name}'. Parameters have "
-                    f"the names and the order of inputs, outputs and scratch: {', '.join(names)}"
-                )
-            self._check_const(pointer)
-        unknown = set(self.dtypes) - set(self._signature.template_parameters)
-        if unknown:
-            raise ValueError(
-                f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, "
-                "which are no "
-                "template parameters of it that are types"
-            )
-
-    def _check_const(self, pointer: Parameter) -> None:
-        """Raises ValueError for memory that the kernel is to write, and cannot."""
-        if pointer.name not in self._results or not pointer.is_const:
-            return
-        if pointer.name in self.inputs:
-            raise ValueError(
-                f"onexpu: kernel '{self.name}' changes '{pointer.name}' in place, as an input "
-                f"and an output of one name say; its pointer must not be const{line_text(pointer.line)}"
-            )
-        raise ValueError(
-            f"onexpu: kernel '{self.name}' cannot write '{pointer.name}'{line_text(pointer.line)}: its pointer "
-            f"is const, and it is {'an output' if pointer.name in self.outputs else 'scratch memory'}"
-        )
-
-    def _check_dimensions(self) -> None:
-        """Checks the range against ONEXPU_KERNEL, unless it follows from the inputs."""
-        if self._range is None and self._signature.dimensions in (2, 3):
-            raise ValueError(
-                f"onexpu: kernel '{self.name}'{self._signature.where} has {self._signature.dimensions} "
-                "dimensions, so it needs range=; only kernels of one dimension have a default"
-            )
-        if not callable(self._range):
-            self._check_range(self._sizes("range", self._range, ()))
-
-    def _check_range(self, global_size: Sequence[Any]) -> None:
-        dimensions = self._signature.dimensions
-        if not global_size or dimensions in (None, len(global_size)):
-            return
-        declared = "ONEXPU_KERNEL" if len(global_size) == 1 else f"ONEXPU_KERNEL_ND({len(global_size)})"
-        sizes = ", ".join(str(v) if isinstance(v, int) else "?" for v in global_size)
-        raise ValueError(
-            f"onexpu: kernel '{self.name}'{self._signature.where} has {dimensions} "
-            f"dimension{'s' if dimensions != 1 else ''}, but its range [{sizes}] has {len(global_size)}. "
-            f"Declare it {declared}, or give a range of {dimensions}"
-        )
 
     def _read_scalars(self, attributes: Mapping[str, Any]) -> tuple[_Scalar, ...]:
         scalars = []
@@ -266,13 +203,15 @@ class Definition(OperandsDefinition):
         kernel = self.compile(
             arguments, self._assumed_types(operands, results), scalar_operands
         )
-        global_size = self._sizes("range", self._range, operands)
+        global_size = sizes_of(self.name, "range", self._range, operands)
         if not global_size:
             global_size = (Operand("", *results[0]).size,)
-        self._check_range(global_size)
-        self._check_ids(self._uses[kernel.key], global_size)
-        local_size = self._sizes("local_size", self._local_size, operands)
-        self._check_launch(global_size, local_size, results)
+        self._checks.check_range(global_size)
+        self._checks.check_ids(self._uses[kernel.key], global_size)
+        local_size = sizes_of(self.name, "local_size", self._local_size, operands)
+        defined = [r for i, r in enumerate(results[: len(self.outputs)]) if i not in self._zeroed]
+        output_sizes = [Operand("", *result).size for result in defined]
+        check_sizes(self.name, global_size, local_size, output_sizes)
         scalars, late_scalars, scalar_offsets = self._pack(
             operands, attributes, scalar_operands, global_size
         )
@@ -370,57 +309,6 @@ class Definition(OperandsDefinition):
                 "type of no operand"
             )
         return tuple(types[t][1] for t in self._signature.template_parameters)
-
-    def _sizes(
-        self, what: str, value: Range | None, operands: Sequence[Operand]
-    ) -> tuple[Any, ...]:
-        if callable(value):
-            value = value(*operands)
-        if value is None:
-            return ()
-        if not isinstance(value, list | tuple):
-            value = (value,)
-        if not 1 <= len(value) <= 3:
-            raise ValueError(
-                f"onexpu: the {what} of kernel '{self.name}' has 1 to 3 dimensions, not "
-                f"{len(value)}"
-            )
-        for size in value:
-            if isinstance(size, float | np.floating) and size != int(size):
-                raise ValueError(
-                    f"onexpu: the {what} of kernel '{self.name}' is [{', '.join(map(str, value))}]; sizes "
-                    "are integers (// divides them)"
-                )
-        return tuple(int(v) if isinstance(v, int | float | np.number) else v for v in value)
-
-    def _check_launch(
-        self,
-        global_size: tuple[Any, ...],
-        local_size: tuple[Any, ...],
-        results: Sequence[Result],
-    ) -> None:
-        if not all(isinstance(v, int) for v in (*global_size, *local_size)):
-            return  # known when the graph runs; the core checks then
-        text = f"kernel '{self.name}', range {list(global_size)}, local size {list(local_size)}"
-        if any(v < 0 for v in global_size) or any(v < 1 for v in local_size):
-            raise ValueError(f"onexpu: {text}: sizes must be positive")
-        if local_size and len(local_size) != len(global_size):
-            raise ValueError(f"onexpu: {text}: both need the same number of dimensions")
-        if any(g % v for g, v in zip(global_size, local_size, strict=False)):
-            raise ValueError(f"onexpu: {text}: the range must be a multiple of the local size")
-        groups = [g // v for g, v in zip(global_size, local_size or [_CHOSEN] * 3, strict=False)]
-        if max(groups) > _MOST_GROUPS or math.prod(global_size) > _MOST_ITEMS:
-            raise ValueError(
-                f"onexpu: {text}: a device has at most {_MOST_GROUPS} work-groups in a dimension, "
-                f"and {_MOST_ITEMS} work-items"
-            )
-        sizes = [
-            Operand("", *result).size
-            for i, result in enumerate(results[: len(self.outputs)])
-            if i not in self._zeroed
-        ]
-        if 0 in global_size and any(sizes):
-            raise ValueError(f"onexpu: {text}: a range of zero leaves the outputs undefined")
 
     def _pack(
         self,
@@ -548,7 +436,7 @@ class Definition(OperandsDefinition):
 
         spirv, entry_point = self._module(arguments, assumed)
         use = use_of(spirv, entry_point)
-        self._check_use(use)
+        self._checks.check_use(use)
         if scalar_operands != NO_SCALAR_OPERANDS:
             loads = self._loads(scalar_operands)
             spirv = load_scalars(spirv, entry_point, len(self.inputs), loads)
@@ -568,39 +456,3 @@ class Definition(OperandsDefinition):
             _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
         self._uses[f"{label}-{digest}"] = use
         return CompiledKernel(f"{label}-{digest}", spirv, entry_point, sizes)
-
-    def _check_use(self, use: SpirvUse) -> None:
-        """Raises ValueError for a kernel that writes where it must not."""
-        if use.kept:
-            raise ValueError(
-                f"onexpu: kernel '{self.name}'{self._signature.where} writes the variable "
-                f"{', '.join(use.kept)}, which all its work-items and launches share, in no order. Declare local memory "
-                "(work_group_static), or scratch="
-            )
-        for position, name in enumerate(self.operands):
-            if position in use.written and name in self.inputs and name not in self.outputs:
-                raise ValueError(
-                    f"onexpu: kernel '{self.name}' writes to its input "
-                    f"'{name}'{line_text(self._signature.pointers[position].line)}, which other code may "
-                    "hold. Give an output its name to change it in place"
-                )
-
-    def _check_ids(self, use: SpirvUse, global_size: Sequence[Any]) -> None:
-        """Raises ValueError for a range of dimensions that the kernel does not tell apart."""
-        if not use.id_components:
-            return  # none, or not known
-        sizes = ", ".join(str(v) if isinstance(v, int) else "?" for v in global_size)
-        text = f"kernel '{self.name}'{self._signature.where}"
-        if max(use.id_components) >= len(global_size):
-            raise ValueError(
-                f"onexpu: {text} reads work-item ids of {max(use.id_components) + 1} dimensions, but its "
-                f"range [{sizes}] has {len(global_size)}"
-            )
-        for dimension, size in enumerate(global_size):
-            if len(global_size) - 1 - dimension in use.id_components or (isinstance(size, int) and size <= 1):
-                continue
-            raise ValueError(
-                f"onexpu: {text} reads no work-item id of dimension {dimension} of its range [{sizes}], so all "
-                "work-items of that dimension do the same. Give a range without it, or read the id "
-                f"(onexpu::item<{len(global_size)}>())"
-            )

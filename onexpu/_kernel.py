@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from onexpu._constants import Constants, Given
-from onexpu._definition import Definition, Range
+from onexpu._definition import Definition
 from onexpu._launch import KernelDefinition
+from onexpu._launch_sizes import Range
 from onexpu._scalars import is_number
 from onexpu._shapes import Array, Like, Operand
 from onexpu._source import Source, SourceKernel

@@ -7,8 +7,9 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onexpu._definition import Definition, Range
+from onexpu._definition import Definition
 from onexpu._kernel import SyclKernel
+from onexpu._launch_sizes import Range
 from onexpu._shapes import Array, Like, is_function
 from onexpu._signature import Parameter, Signature
 from onexpu._spirv import SpirvDescription, SpirvParameter, describe
