@@ -111,6 +111,25 @@ def reduce_several(b: Builder) -> None:
     )  # fmt: skip
 
 
+def reduce_by_function(b: Builder) -> None:
+    """A reduction, or one over windows, by a reducer that computes."""
+    value = b.pick(
+        REAL_FLOATS, where=lambda one: one.rank > 0 and one.size > 0 and not one.special
+    )
+    reducer, initial = b.choice(
+        (("jnp.logaddexp", "-np.inf"), ("lambda a, b: jnp.sqrt(a * a + b * b)", "0"))
+    )
+    start = f"{{0}}.dtype.type({initial})"
+    axes = b.axes(value)
+    text = f"lax.reduce({{0}}, {start}, {reducer}, {axes})"
+    if b.chance(0.3):
+        sizes, strides = _window(b, value)
+        text = f"lax.reduce_window({{0}}, {start}, {reducer}, {sizes}, {strides}, 'VALID')"
+    # The running result may be rounded to the type after each step.
+    b.emit(text, value, op="reduce_by_function", noise="transform",
+           magnitude=value.magnitude * max(8.0, _count(value, axes) ** 0.5))  # fmt: skip
+
+
 def reduce_with_index(b: Builder) -> None:
     """The value and the index of a maximum, as a reduction of two operands that breaks ties."""
     value = b.pick(("f32", "s32", "f16", "s8"), where=lambda one: one.rank > 0 and not one.special)
@@ -261,6 +280,7 @@ FAMILY = {
     argument: 8,
     reduce_several: 4,
     reduce_with_index: 3,
+    reduce_by_function: 3,
     cumulative: 9,
     window: 10,
     pool_gradient: 4,
