@@ -14,16 +14,18 @@ import sys
 
 import pytest
 
+from tests.exhaustive import exhaustive
+
 HERE = pathlib.Path(__file__).resolve().parent
 SHARED = HERE.parents[2] / "shared"
 JUDGE = SHARED / "judges" / "stablehlo_testdata.py"
 DATA = SHARED / "data" / "stablehlo_testdata"
 
 
-@pytest.mark.parametrize("schedules", ["cpu", "gpu"])
+@pytest.mark.parametrize(("schedules", "step"), [("cpu", 1), ("gpu", 3), pytest.param("gpu", 1, marks=exhaustive)])
 @pytest.mark.skipif(not (JUDGE.exists() and DATA.is_dir()), reason="the StableHLO test data is not beside the repository")
-def test_listed_files_pass(tmp_path, schedules):
-    names = (HERE / "stablehlo_testdata.txt").read_text().split()
+def test_listed_files_pass(tmp_path, schedules, step):
+    names = (HERE / "stablehlo_testdata.txt").read_text().split()[::step]
     assert names, "the list is empty"
     files = tmp_path / "files"
     files.mkdir()

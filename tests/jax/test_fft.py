@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 from tests.jax.compare import check
 
 # For a GPU all transforms are the library's; on a CPU, many are kernels.
@@ -41,8 +41,7 @@ def _compare(xpu, kind, x, **options) -> None:
     np.testing.assert_allclose(actual, expected, atol=tolerance, rtol=0)
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("kind", KINDS)
+@covering(wide=[False, True], kind=KINDS)
 @pytest.mark.parametrize(
     ("shape", "axes"),
     [
@@ -77,9 +76,11 @@ def test_half_a_spectrum_may_be_any(xpu, n) -> None:
     _compare(xpu, "irfftn", _signal((2, 8, 9, 17), "complex128"), s=(8, 9, 32), axes=(1, 2, 3))
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
-@pytest.mark.parametrize("n", every(4, [2, 3, 4, 8, 13, 15, 16, 49, 60, 64, 100, 105, 128, 169, 210, 243, 256]))
+@covering(
+    wide=[False, True],
+    kind=["fft", "ifft", "rfft", "irfft"],
+    n=every(4, [2, 3, 4, 8, 13, 15, 16, 49, 60, 64, 100, 105, 128, 169, 210, 243, 256]),
+)
 def test_lengths_that_kernels_have(xpu, wide, kind, n) -> None:
     """Every radix, alone and with others; full, odd and single work-groups of lines."""
     function = jax.jit(lambda x: getattr(jnp.fft, kind)(x, n=n))
@@ -113,9 +114,11 @@ def test_work_around_transforms_joins_their_kernels(xpu) -> None:
     np.testing.assert_allclose(np.asarray(compiled(*arguments)), expected, atol=40 * 1.2e-7 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
-@pytest.mark.parametrize("shape", every(3, [(37, 60), (129, 8), (16, 128)]))  # one radix, several; odd work-groups
+@covering(
+    dtype=["float32", "float64"],
+    kind=["fft", "ifft", "rfft", "irfft"],
+    shape=every(3, [(37, 60), (129, 8), (16, 128)]),
+)
 def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> None:
     lines, n = shape
     random = np.random.default_rng(n)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 from tests.jax.compare import assert_sums_of_products, check, normal
 
 # A sum of up to 300 products of either sign, in an order of the library's choice: the roundings add up like a random
@@ -30,9 +30,11 @@ def _calls(function, *args) -> str:
     return jax.jit(function).lower(*args).compile().as_text()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("batch", [(), (3,)])
-@pytest.mark.parametrize("shape", every(2, [(33, 70, 50), (64, 128, 256), (256, 300, 250), (1, 300, 200), (200, 300, 1)]))
+@covering(
+    dtype=["float32", "bfloat16", "float16"],
+    batch=[(), (3,)],
+    shape=every(2, [(33, 70, 50), (64, 128, 256), (256, 300, 250), (1, 300, 200), (200, 300, 1)]),
+)
 def test_products_that_lie_by_columns(xpu, cpu, dtype, batch, shape) -> None:
     m, k, n = shape
     a, b = normal((*batch, m, k), dtype), normal((*batch, k, n), dtype)
@@ -215,9 +217,7 @@ _ACTIVATIONS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-@pytest.mark.parametrize("name", _ACTIVATIONS)
-@pytest.mark.parametrize("convolution", [False, True])
+@covering(dtype=["float32", "bfloat16", "float16"], name=_ACTIVATIONS, convolution=[False, True])
 def test_activations_join_the_call(xpu, cpu, convolution, name, dtype) -> None:
     function, number = _ACTIVATIONS[name]
     if convolution:

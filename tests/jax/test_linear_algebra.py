@@ -11,7 +11,7 @@ import jax.scipy.linalg
 import numpy as np
 import pytest
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 TYPES = every(3, ["float32", "float64", "complex64", "complex128"])
 SIZES = [1, 2, 7, 17, 50]
@@ -35,9 +35,7 @@ def _adjoint(x: np.ndarray) -> np.ndarray:
     return np.swapaxes(x.conj(), -1, -2)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("lower", [True, False])
+@covering(dtype=TYPES, n=SIZES, lower=[True, False])
 def test_eigh(xpu, dtype, n, lower) -> None:
     general = _matrix((2, n, n), dtype)
     triangle = np.tril(general, -1) if lower else np.triu(general, 1)
@@ -117,8 +115,7 @@ def test_householder_reductions_are_lapacks(xpu, cpu, dtype, n) -> None:
             np.testing.assert_allclose(np.asarray(x), np.asarray(y), atol=_tolerance(a))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (4, 9), (9, 4), (30, 30)])
+@covering(dtype=TYPES, shape=[(1, 1), (4, 9), (9, 4), (30, 30)])
 def test_qr_with_pivoting(xpu, cpu, dtype, shape) -> None:
     a = _matrix(shape, dtype)
     q, r, p = jax.tree.map(
@@ -357,9 +354,11 @@ def test_solve_inverse_and_determinant(xpu, cpu) -> None:
             np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (60, 60), (90, 20), (20, 90), (4, 30, 12), (0, 5, 5), (3, 0)])
-@pytest.mark.parametrize("mode", ["reduced", "complete"])
+@covering(
+    dtype=TYPES,
+    shape=[(1, 1), (3, 3), (60, 60), (90, 20), (20, 90), (4, 30, 12), (0, 5, 5), (3, 0)],
+    mode=["reduced", "complete"],
+)
 def test_qr_in_every_mode(xpu, dtype, shape, mode) -> None:
     a = _matrix(shape, dtype)
     q, r = jax.tree.map(np.asarray, jax.jit(lambda x: jnp.linalg.qr(x, mode=mode))(jax.device_put(a, xpu)))
@@ -369,9 +368,11 @@ def test_qr_in_every_mode(xpu, dtype, shape, mode) -> None:
     np.testing.assert_array_equal(np.tril(r, -1), 0)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (40, 40), (60, 13), (13, 60), (3, 9, 7), (0, 4, 4), (4, 0)])
-@pytest.mark.parametrize("full_matrices", [True, False])
+@covering(
+    dtype=TYPES,
+    shape=[(1, 1), (1, 5), (40, 40), (60, 13), (13, 60), (3, 9, 7), (0, 4, 4), (4, 0)],
+    full_matrices=[True, False],
+)
 def test_svd_in_every_form(xpu, dtype, shape, full_matrices) -> None:
     a = _matrix(shape, dtype)
     u, s, vh = jax.tree.map(np.asarray, jax.jit(lambda x: jnp.linalg.svd(x, full_matrices=full_matrices))(jax.device_put(a, xpu)))
@@ -386,9 +387,7 @@ def test_svd_in_every_form(xpu, dtype, shape, full_matrices) -> None:
     np.testing.assert_allclose(values, expected[1], atol=_tolerance(a))
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("n", [5, 40])
+@covering(bad=[np.nan, np.inf], dtype=TYPES, n=[5, 40])
 def test_what_is_not_finite_gives_nan_in_its_batch_alone(xpu, dtype, n, bad) -> None:
     a = _positive((3, n, n), dtype)
     a[1, 2, 2] = bad

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 # Around the sizes at which a schedule changes, or cuts what it reduces, and many pieces.
 LENGTHS = (1, 17, 45, 64, 257, 1000, 20003)
@@ -42,8 +42,7 @@ def _extremes(module, arrays, first):
     return [functions[(first + i) % 2](x, axis) for i, (x, (_, axis)) in enumerate(zip(arrays, SHAPES, strict=True))]
 
 
-@pytest.mark.parametrize("dtype", every(2, ["float32", "bfloat16", "float64", "float16"]))
-@pytest.mark.parametrize("first", [0, 1])
+@covering(dtype=every(2, ["float32", "bfloat16", "float64", "float16"]), first=[0, 1])
 def test_argmax_and_argmin_give_the_first_nan(xpu, dtype, first) -> None:
     operands = [_with_nans(shape, dtype, i) for i, (shape, _) in enumerate(SHAPES)]
     results = _on(xpu, lambda arrays: _extremes(jnp, arrays, first), operands)

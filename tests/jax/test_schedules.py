@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 from tests.jax.compare import check
 
 
@@ -25,8 +25,7 @@ LENGTHS = (1, 2, 15, 16, 17, 31, 64, 100, 256, 1000, 2048, 8191, 20000)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-@pytest.mark.parametrize("length", every(2, LENGTHS))
-@pytest.mark.parametrize("rows", [1, 3, 40])
+@covering(length=every(2, LENGTHS), rows=[1, 3, 40])
 def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
     def reduce(x):
         finite = jnp.isfinite(x)
@@ -51,8 +50,10 @@ def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(lambda x: x.sum(axis)), _array(shape, dtype), ulps=4 * shape[axis] ** 0.5 + 64)
 
 
-@pytest.mark.parametrize("shape", [(64, 2), (65, 8), (20003, 3), (100000, 8), (3, 5001, 5), (9, 64, 15), (2, 40, 3, 7)])
-@pytest.mark.parametrize("dtype", every(2, ["float32", "float64", "bfloat16", "int32", "complex64"]))
+@covering(
+    shape=[(64, 2), (65, 8), (20003, 3), (100000, 8), (3, 5001, 5), (9, 64, 15), (2, 40, 3, 7)],
+    dtype=every(2, ["float32", "float64", "bfloat16", "int32", "complex64"]),
+)
 def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
     axes = (0, 2) if len(shape) == 4 else (len(shape) - 2,)
     count = np.prod([shape[axis] for axis in axes])
@@ -68,8 +69,10 @@ def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
         np.testing.assert_array_equal(np.asarray(least), x.argmin(axes[0]))
 
 
-@pytest.mark.parametrize("dtype", every(2, ["float32", "bool", "bfloat16", "complex64"]))
-@pytest.mark.parametrize("shape", every(3, [(3, 70), (5,), (4, 5, 6), (2, 33, 65), (1, 1, 9), (40, 3, 1)]))
+@covering(
+    dtype=every(2, ["float32", "bool", "bfloat16", "complex64"]),
+    shape=every(3, [(3, 70), (5,), (4, 5, 6), (2, 33, 65), (1, 1, 9), (40, 3, 1)]),
+)
 def test_concatenations(xpu, cpu, dtype, shape) -> None:
     for axis in range(len(shape)):
         for extents in ((1, 2), (3, 0, 5), (17, 4, 30, 1), (64,)):
@@ -110,9 +113,11 @@ def _layer_norm(x, axis):
 ROWS = [(512, 64), (8, 64), (16, 77), (1000, 100), (333, 2049), (640, 8192), (16, 40000), (40, 25, 1000), (1000, 24, 50)]
 
 
-@pytest.mark.parametrize("shape", every(3, ROWS))
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("function", [jax.nn.softmax, jax.nn.log_softmax, _layer_norm])
+@covering(
+    shape=every(3, ROWS),
+    dtype=FLOATS,
+    function=[jax.nn.softmax, jax.nn.log_softmax, _layer_norm],
+)
 def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
     axes = (-2, -1) if shape[-1] < 64 else -1
     x = _array(shape, dtype)
@@ -219,8 +224,10 @@ def test_sums_of_narrow_floats_are_rounded_once(xpu, dtype) -> None:
         np.testing.assert_array_equal(jax.jit(lambda x, axis=axis: x.sum(axis))(x), np.asarray(count, dtype))
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
-@pytest.mark.parametrize("shape", [(8, 8), (33, 65), (1, 100), (3, 40, 70), (2, 3, 9, 130)])
+@covering(
+    dtype=["bool", "int8", "float16", "float32", "float64", "complex128"],
+    shape=[(8, 8), (33, 65), (1, 100), (3, 40, 70), (2, 3, 9, 130)],
+)
 def test_transposes(xpu, cpu, dtype, shape) -> None:
     def transposed(x):
         flipped = jnp.swapaxes(x, -1, -2)
@@ -244,8 +251,10 @@ def test_turned_memory_is_the_same_bits(xpu, shape, order, dtype) -> None:
 
 
 # Whole tiles; a last one that begins earlier than it would; one that is not whole.
-@pytest.mark.parametrize("shape", [(64, 96), (1000, 77), (33, 1025), (20, 40), (3, 50, 40)])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "float32", "complex64"])
+@covering(
+    shape=[(64, 96), (1000, 77), (33, 1025), (20, 40), (3, 50, 40)],
+    dtype=["bool", "int8", "float32", "complex64"],
+)
 def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
     x = _array(shape, dtype)
     y = np.swapaxes(x, -1, -2).copy()
@@ -258,8 +267,7 @@ def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
     np.testing.assert_array_equal(add(*placed), y + y)
 
 
-@pytest.mark.parametrize("count", [3, 15, 40])
-@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@covering(count=[3, 15, 40], dtype=["float32", "complex128"])
 def test_transposes_of_more_than_local_memory_holds(xpu, cpu, dtype, count) -> None:
     arrays = [np.roll(_array((96, 70), dtype), i) for i in range(count)]
     check(xpu, cpu, jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))), *arrays)
@@ -333,8 +341,7 @@ def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> Non
 
 
 # Few rows into which many go, which threads add up apart; and many, which they share.
-@pytest.mark.parametrize("rows", [7, 5000])
-@pytest.mark.parametrize("width", [1, 3, 16, 37, 64])
+@covering(rows=[7, 5000], width=[1, 3, 16, 37, 64])
 def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
     random = np.random.default_rng(width)
     updates = random.integers(-99, 99, (20000, width))

@@ -10,6 +10,8 @@ import pytest
 from jax.experimental import sparse
 from jax.experimental.sparse.linalg import spsolve
 
+from tests.exhaustive import covering
+
 
 def _system(n: int, dtype: str) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(n)
@@ -25,8 +27,7 @@ def _tolerance(a: np.ndarray) -> float:
     return 20 * len(a) * float(np.finfo(a.dtype).eps) * float(np.linalg.norm(a))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
-@pytest.mark.parametrize("n", [1, 2, 17, 60])
+@covering(dtype=["float32", "float64", "complex64", "complex128"], n=[1, 2, 17, 60])
 def test_residual(xpu, n, dtype) -> None:
     a, b = _system(n, dtype)
     with jax.default_device(xpu):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from models import Size, resnet
 
+from tests.exhaustive import exhaustive
 from tests.models.agreement import TOLERANCES, errors
 from tests.models.compiled import PROGRAMS, compiled
 
@@ -32,7 +33,13 @@ def _in_float32(name: str, cpu: jax.Device) -> Any:
     return jax.tree.map(lambda x: x.astype(jnp.bfloat16), result)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+# What other programs have, too: the network of unet_sampling, attention and normalisation of gpt_training.
+_ALIKE = ("unet_prediction", "vit_training")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=exhaustive) if name in _ALIKE else name for name in PROGRAMS]
+)
 def test_a_model_agrees_with_the_cpu_backend(xpu, cpu, name) -> None:
     actual = _run(name, xpu)
     found = errors(actual, _run(name, cpu))

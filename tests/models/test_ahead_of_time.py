@@ -6,6 +6,7 @@ import struct
 
 import pytest
 
+from tests.exhaustive import covering
 from tests.gpu_modules import check, run
 from tests.models.compiled import PROGRAMS
 
@@ -13,8 +14,7 @@ _TARGETS = ("pvc", "dg2")
 _FUNCTION_END = 56  # OpFunctionEnd, an instruction of one word
 
 
-@pytest.mark.parametrize("target", _TARGETS)
-@pytest.mark.parametrize("name", PROGRAMS)
+@covering(target=_TARGETS, name=PROGRAMS)
 def test_a_model_compiles_for_an_absent_gpu(name, target, tmp_path) -> None:
     run.compile_model(name, target, tmp_path)
     assert list(tmp_path.glob("*.spv"))

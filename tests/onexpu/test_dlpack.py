@@ -18,6 +18,8 @@ from jax.experimental.layout import Format, Layout
 import onexpu
 from onexpu import _native
 
+from tests.exhaustive import covering
+
 pytestmark = pytest.mark.usefixtures("on_xpu")
 
 MEGABYTE = 1 << 20
@@ -225,8 +227,7 @@ def in_use() -> int:
     return onexpu.memory_info()["bytes_in_use"]
 
 
-@pytest.mark.parametrize("source", FRAMEWORKS)
-@pytest.mark.parametrize("target", FRAMEWORKS)
+@covering(source=FRAMEWORKS, target=FRAMEWORKS)
 def test_memory_lives_until_the_last_holder_is_gone(xpu, source, target) -> None:
     values = np.arange(MEGABYTE // 4, dtype=np.float32)
     start = in_use()

@@ -17,6 +17,8 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import onexpu
 
+from tests.exhaustive import covering
+
 pytestmark = pytest.mark.usefixtures("on_xpu")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -155,8 +157,7 @@ print(json.dumps([message, np.asarray(program.call(x)).tolist()]))
     np.testing.assert_array_equal(np.float32(found), expected)
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-@pytest.mark.parametrize("rows", [3, None])
+@covering(jit_compile=[False, True], rows=[3, None])
 def test_a_saved_model_runs_where_nobody_defined_the_kernel(swish, tmp_path, rows, jit_compile: bool) -> None:
     module = tf.Module()
     signature = [tf.TensorSpec([rows, 1001], tf.float32)]

@@ -13,14 +13,17 @@ import pytest
 import tensorflow as tf
 from bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
 
+from tests.exhaustive import every
+
 # Cases of one program: compiling one for each case takes several times as long.
 GROUP = 12
 # Beside cases that make the mask a compile-time constant, TensorFlow cannot translate a loop over no
 # rows, with XLA:CPU's JIT either.
 LOOPS = ["map_fn", "vectorized_map", "scan", "foldl"]
 TOGETHER = [name for name in CASES if name not in LOOPS]
-GROUPS = [TOGETHER[i : i + GROUP] for i in range(0, len(TOGETHER), GROUP)]
-GROUPS += [[name] for name in LOOPS]
+COUNT = -(-len(TOGETHER) // GROUP)
+# Neighbours among the cases are of one kind: each group has some of every kind.
+GROUPS = [TOGETHER[i::COUNT] for i in range(COUNT)]
 MASKS = {3: [0, 1, 0, 0, 1, 1, 0], 1: [0, 0, 0, 0, 1, 0, 0], 7: [1] * N, 0: [0] * N}
 # For no rows, TensorFlow's CPU kernels give the shape of the operand, or gradients that they never
 # write; a loop that never runs has no gradient there.
@@ -75,7 +78,9 @@ def differences(expected: list[Any], actual: list[Any]) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0])
+@pytest.mark.parametrize(
+    "group", every(3, GROUPS) + [[name] for name in LOOPS], ids=lambda group: group[0]
+)
 def test_values_sizes_and_gradients(group: list[str]) -> None:
     def all_cases(*arguments: Any) -> dict[str, list[Any]]:
         return {name: evaluate(name, *arguments) for name in group}

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 WORDS = 7
 TOKENS = np.random.RandomState(0).randint(0, WORDS, (16, 5)).astype(np.int32)
 OPTIMIZERS: dict[str, Callable[[], keras.optimizers.Optimizer]] = {
@@ -75,8 +77,7 @@ ELEMENTWISE: dict[str, Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("order", ["long first", "short first"])
-@pytest.mark.parametrize("name", ELEMENTWISE)
+@covering(order=["long first", "short first"], name=ELEMENTWISE)
 def test_elementwise(name: str, order: str) -> None:
     def function(x: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
         pair = [_long(x), _short(table)]

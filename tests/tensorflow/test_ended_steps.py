@@ -10,6 +10,8 @@ from __future__ import annotations
 import process
 import pytest
 
+from tests.exhaustive import every
+
 DATASET = """
     import numpy as np
     import tensorflow as tf
@@ -29,11 +31,12 @@ THREADS = """
 """
 
 
-def test_dropped_iterators() -> None:
+@pytest.mark.parametrize("count", every(2, [100, 400]))
+def test_dropped_iterators(count: int) -> None:
     program = (
         DATASET
-        + """
-    for _ in range(400):
+        + f"""
+    for _ in range({count}):
         prefetched = dataset.apply(tf.data.experimental.prefetch_to_device("/XPU:0", 4))
         for i, _batch in enumerate(prefetched):
             if i == 3:
@@ -44,14 +47,15 @@ def test_dropped_iterators() -> None:
     assert process.output_of(program).endswith("done\n")
 
 
-def test_iterators_in_several_threads() -> None:
+@pytest.mark.parametrize("count", every(2, [32, 100]))
+def test_iterators_in_several_threads(count: int) -> None:
     program = (
         DATASET
-        + """
+        + f"""
     import threading
 
     def work() -> None:
-        for k in range(100):
+        for k in range({count}):
             prefetched = dataset.apply(tf.data.experimental.prefetch_to_device("/XPU:0", 1 + k % 3))
             for i, _batch in enumerate(prefetched):
                 if i == k % 16:

@@ -8,7 +8,7 @@ import pytest
 import sklearn.datasets
 import tensorflow as tf
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 _RANDOM = np.random.RandomState(0)
 X = _RANDOM.rand(96, 8).astype(np.float32)
@@ -71,8 +71,7 @@ def test_variables_are_on_the_device() -> None:
         assert "XPU" in variable.value.device, variable.path
 
 
-@pytest.mark.parametrize("jit_compile", [True, False])
-@pytest.mark.parametrize("layer", [keras.layers.LSTM, keras.layers.GRU], ids=["lstm", "gru"])
+@covering(jit_compile=[True, False], layer=[keras.layers.LSTM, keras.layers.GRU])
 def test_recurrent_layers(layer, jit_compile: bool) -> None:
     x = _RANDOM.rand(4, 6, 3).astype(np.float32)
 
@@ -140,7 +139,7 @@ def _train_on_digits(device: str, jit_compile: bool) -> tuple[list[float], float
     return history.history["loss"], accuracy, predicted
 
 
-@pytest.mark.parametrize("jit_compile", [True, False])
+@pytest.mark.parametrize("jit_compile", every(2, [True, False]))
 def test_cnn_on_digits_is_the_cpus(jit_compile: bool) -> None:
     """Convolutions, batch normalisation, pooling and their gradients; the last batch is a smaller one."""
     loss, accuracy, _ = _train_on_digits("/XPU:0", jit_compile)

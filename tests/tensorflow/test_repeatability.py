@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import every
+
 ROUNDS, STEPS = 12, 40
 LENGTH, VOCABULARY, WIDTH = 128, 1000, 64
 
@@ -42,7 +44,7 @@ def _encoder() -> keras.Model:
     return keras.Model(tokens, keras.layers.Dense(VOCABULARY)(keras.layers.LayerNormalization()(x)))
 
 
-@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("policy", every(2, ["float32", "mixed_bfloat16"]))
 def test_training_steps_on_a_busy_machine(policy):
     with tf.device("/XPU:0"):
         keras.utils.set_random_seed(0)

@@ -11,6 +11,8 @@ import tensorflow as tf
 
 from onexpu.kernels import paged_kv_update, reference
 
+from tests.exhaustive import covering
+
 # Pages, their size, heads, features, tokens. A CPU copies several rows at once, the last one's from within the row on.
 SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1), (3, 5, 3, 111, 13)]
 
@@ -45,12 +47,12 @@ def equal(found, expected) -> None:
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
 
 
-@pytest.mark.parametrize("sizes", SIZES)
-@pytest.mark.parametrize(
-    ("dtype", "slots"),
-    [("float32", "int32"), ("bfloat16", "uint32"), ("float16", "int32"), ("int8", "int32"), ("uint8", "uint32")],
+@covering(
+    sizes=SIZES,
+    types=[("float32", "int32"), ("bfloat16", "uint32"), ("float16", "int32"), ("int8", "int32"), ("uint8", "uint32")],
 )
-def test_values(sizes, dtype: str, slots: str, schedule, xpu, cpu) -> None:
+def test_values(sizes, types: tuple[str, str], schedule, xpu, cpu) -> None:
+    dtype, slots = types
     given = operands(sizes, dtype, slots)
     # A function of its own: another would be found compiled, with the schedule of the test before.
     found = jax.jit(lambda *operands: paged_kv_update(*operands))(*[jax.device_put(a, xpu) for a in given])

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from onexpu.kernels import reference, top_p_sample
 
-from tests.exhaustive import every
+from tests.exhaustive import covering
 
 INFINITY = np.inf
 
@@ -45,17 +45,17 @@ def check(tokens, logits, uniform, p: float, temperature: float, *, tolerance: f
             raise AssertionError(f"token {token} of {row.size} for {number}: its chances are {low} to {high}")
 
 
-@pytest.mark.parametrize(
-    ("shape", "dtype"),
-    [
+@covering(
+    operand=[
         *((shape, "float32") for shape in ((7, 1), (9, 2), (33, 17), (4, 5, 100), (20, 1000), (8, 4099))),
         ((33, 17), "bfloat16"),
         ((20, 1000), "bfloat16"),
         ((20, 1001), "float16"),
     ],
+    options=[(0.9, 1.0), (0.5, 0.7), (1.0, 1.3), (0.0, 1.0), (0.999, 5.0)],
 )
-@pytest.mark.parametrize(("p", "temperature"), every(2, [(0.9, 1.0), (0.5, 0.7), (1.0, 1.3), (0.0, 1.0), (0.999, 5.0)], unpack=True))
-def test_values(shape, dtype: str, p: float, temperature: float, schedule, xpu, cpu) -> None:
+def test_values(operand: tuple[tuple[int, ...], str], options: tuple[float, float], schedule, xpu, cpu) -> None:
+    (shape, dtype), (p, temperature) = operand, options
     logits, uniform = numbers(*shape, dtype=dtype)
     run = jax.jit(lambda *a: top_p_sample(*a, p=p, temperature=temperature))
     found = run(*[jax.device_put(a, xpu) for a in (logits, uniform)])

@@ -25,22 +25,22 @@ from csr_matrices import (
 )
 from tensorflow.python.ops.linalg.sparse import sparse_csr_matrix_ops as csr
 
+from tests.exhaustive import covering
+
 REAL_TYPES = [np.float32, np.float64]
 SHAPES = [(1, 1), (5, 7), (7, 5), (1, 400), (400, 1), (300, 200), (3, 5, 7), (1, 4, 6), (40, 30, 20)]
 
 # ---- Conversions ----
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@covering(dtype=TYPES, shape=SHAPES)
 def test_coordinates_there_and_back(shape: tuple[int, ...], dtype: Any) -> None:
     given = sparse(shape, dtype)
     same(lambda: parts(matrix(given), dtype))
     on_xpu(lambda: parts(matrix(given), dtype)[:3], (given["indices"], given["values"], given["dense_shape"]), 0)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@covering(dtype=TYPES, shape=SHAPES)
 def test_dense_there_and_back(shape: tuple[int, ...], dtype: Any) -> None:
     full, indices = numbers(shape, dtype), coordinates(shape)
     same(lambda: csr.csr_sparse_matrix_to_dense(csr.dense_to_csr_sparse_matrix(full, indices), type=dtype))
@@ -99,8 +99,7 @@ def test_components(shape: tuple[int, ...], dtype: Any) -> None:
         same(lambda batch=batch: csr.csr_sparse_matrix_components(matrix(given), index=batch, type=dtype))
 
 
-@pytest.mark.parametrize("shape", [(3, 4), (0, 4), (2, 3, 4)])
-@pytest.mark.parametrize("dtype", TYPES)
+@covering(shape=[(3, 4), (0, 4), (2, 3, 4)], dtype=TYPES)
 def test_zeros(shape: tuple[int, ...], dtype: Any) -> None:
     def zeros() -> Any:
         made = csr.sparse_matrix_zeros(np.int64(shape), type=dtype)
@@ -170,9 +169,7 @@ def test_conversions_refused() -> None:
 # ---- Transposition ----
 
 
-@pytest.mark.parametrize("conjugate", [False, True])
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [*SHAPES, (4000, 3000)])
+@covering(conjugate=[False, True], dtype=TYPES, shape=[*SHAPES, (4000, 3000)])
 def test_transpose(shape: tuple[int, ...], dtype: Any, conjugate: bool) -> None:
     given = sparse(shape, dtype, share=0.02 if shape[0] > 400 else 0.3)
     same(lambda: parts(csr.sparse_matrix_transpose(matrix(given), type=dtype, conjugate=conjugate), dtype))
@@ -207,8 +204,7 @@ def check_add(a: dict[str, Any], b: dict[str, Any], alpha: Any, beta: Any, ulps:
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [*SHAPES, (3000, 4000)])
+@covering(dtype=TYPES, shape=[*SHAPES, (3000, 4000)])
 def test_add(shape: tuple[int, ...], dtype: Any) -> None:
     share = 0.01 if shape[0] > 400 else 0.3
     scales = (2, -0.5) if np.dtype(dtype).kind == "f" else (2 - 1j, 0.5j)
@@ -235,8 +231,7 @@ def test_add_refused() -> None:
             csr.sparse_matrix_add(matrix(left), matrix(right), alpha, beta)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@covering(dtype=TYPES, shape=SHAPES)
 def test_mul(shape: tuple[int, ...], dtype: Any) -> None:
     given = sparse(shape, dtype)
     shapes = [(), (shape[0], 1, 1)] if len(shape) == 3 else [()]
@@ -271,8 +266,7 @@ def softmax(given: dict[str, Any]) -> np.ndarray:
         return powers / powers.sum(-1, keepdims=True)
 
 
-@pytest.mark.parametrize("dtype", REAL_TYPES)
-@pytest.mark.parametrize("shape", SHAPES)
+@covering(dtype=REAL_TYPES, shape=SHAPES)
 def test_softmax_and_its_gradient(shape: tuple[int, ...], dtype: Any) -> None:
     given, gradient = sparse(shape, dtype), sparse(shape, dtype, 0.6)
     at = tuple(given["indices"].T)

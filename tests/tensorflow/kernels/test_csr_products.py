@@ -13,6 +13,8 @@ import tensorflow as tf
 from csr_matrices import TYPES, gradients, matrix, numbers, on_xpu, parts, same, sparse
 from tensorflow.python.ops.linalg.sparse import sparse_csr_matrix_ops as csr
 
+from tests.exhaustive import covering
+
 TURNS = list(itertools.product(["", "transpose_a", "adjoint_a"], ["", "transpose_b", "adjoint_b"]))
 
 # ---- Products with dense matrices ----
@@ -90,8 +92,7 @@ def check_sparse_matmul(a_shape: Any, b_shape: Any, dtype: Any, share: float = 0
     same(lambda: parts(csr.sparse_matrix_sparse_mat_mul(matrix(a), matrix(b), type=dtype, **options), dtype), compare.ULPS)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("share", [0.15, 0.9])
+@covering(dtype=TYPES, share=[0.15, 0.9])
 @pytest.mark.parametrize(("a", "b"), TURNS)
 def test_sparse_matmul_turned(a: str, b: str, share: float, dtype: Any) -> None:
     options = {name: True for name in (a, b) if name}
@@ -156,8 +157,10 @@ def test_sparse_matmul_refused() -> None:
 # ---- Gradients ----
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("options", [{}, {"transpose_a": True}, {"adjoint_a": True}, {"transpose_b": True}])
+@covering(
+    dtype=TYPES,
+    options=[{}, {"transpose_a": True}, {"adjoint_a": True}, {"transpose_b": True}],
+)
 def test_gradients_of_matmul(options: dict[str, bool], dtype: Any) -> None:
     given = sparse((5, 5), dtype)
     b = numbers((5, 5), dtype)

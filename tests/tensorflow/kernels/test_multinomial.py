@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 FLOATING = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 DRAWN = 40_000
 
@@ -39,8 +41,7 @@ def softmax(logits: np.ndarray) -> np.ndarray:
     return weights / weights.sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize("out", [tf.int32, tf.int64])
-@pytest.mark.parametrize("dtype", FLOATING)
+@covering(out=[tf.int32, tf.int64], dtype=FLOATING)
 def test_frequencies(dtype: Any, out: tf.DType) -> None:
     logits = np.random.RandomState(0).randn(3, 7).astype(dtype)
     samples = draw(logits, out=out)

@@ -11,16 +11,18 @@ import tensorflow as tf
 
 import onexpu
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 R = tf.raw_ops
 FLOATING = [np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64]
 INF, NAN = np.inf, np.nan
 
 
-@pytest.mark.parametrize("op", ["CheckNumerics", "CheckNumericsV2"])
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("shape", [(), (0,), (3, 5), (100_000,)])
+@covering(
+    op=["CheckNumerics", "CheckNumericsV2"],
+    dtype=FLOATING,
+    shape=[(), (0,), (3, 5), (100_000,)],
+)
 def test_finite_tensors_pass(op: str, dtype: Any, shape: tuple[int, ...]) -> None:
     values = np.random.RandomState(0).randn(*shape)
     both.check(lambda: getattr(R, op)(tensor=tf.constant(values, dtype), message="x"), ulps=0, modes=("eager", "graph"))
@@ -60,17 +62,21 @@ def test_enable_check_numerics_names_the_op() -> None:
 CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS = 2, 3, 4, 5, 8
 
 
-@pytest.mark.parametrize("out", [tf.float32, tf.float64])
-@pytest.mark.parametrize("mode", [CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS])
-@pytest.mark.parametrize("values", [[], [1, -2, 0, -0.0, 3], [NAN, 1], [INF, -1], [-INF], [NAN, -INF, INF, INF, 0, -1, 7]])
-@pytest.mark.parametrize("dtype", every(2, [np.float16, np.float32, np.float64]))
+@covering(
+    out=[tf.float32, tf.float64],
+    mode=[CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS],
+    values=[[], [1, -2, 0, -0.0, 3], [NAN, 1], [INF, -1], [-INF], [NAN, -INF, INF, INF, 0, -1, 7]],
+    dtype=every(2, [np.float16, np.float32, np.float64]),
+)
 def test_summaries(dtype: Any, values: list[float], mode: int, out: tf.DType) -> None:
     x = np.array(values, dtype)
     both.check(lambda: R.DebugNumericSummaryV2(input=x, output_dtype=out, tensor_debug_mode=mode, tensor_id=77), ulps=0)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8, np.bool_])
-@pytest.mark.parametrize("mode", [CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS])
+@covering(
+    dtype=[np.int32, np.int64, np.uint8, np.bool_],
+    mode=[CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS],
+)
 def test_summaries_of_integers(dtype: Any, mode: int) -> None:
     x = np.arange(12).reshape(3, 4).astype(dtype)
     both.check(lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=mode, tensor_id=1), ulps=0)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 R = tf.raw_ops
 FLOATING = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
@@ -24,17 +24,13 @@ SEGMENT = ["SegmentSum", "SegmentMean", "SegmentProd", "SegmentMin", "SegmentMax
 SPARSE = ["SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"]
 
 
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("dtype", every(2, [*FLOATING, np.int32, np.int64]))
-@pytest.mark.parametrize("op", SEGMENT)
+@covering(wide=[False, True], dtype=every(2, [*FLOATING, np.int32, np.int64]), op=SEGMENT)
 def test_segments(op: str, dtype: Any, wide: bool) -> None:
     ids = NUMBERS.astype(np.int64 if wide else np.int32)
     both.check(lambda: getattr(R, op)(data=ROWS.astype(dtype), segment_ids=ids), modes=("eager",))
 
 
-@pytest.mark.parametrize("wide", [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("op", SPARSE)
+@covering(wide=[(False, False), (True, False), (True, True)], dtype=every(2, FLOATING), op=SPARSE)
 def test_sparse_segments(op: str, dtype: Any, wide: tuple[bool, bool]) -> None:
     inputs = {
         "data": ROWS.astype(dtype),
@@ -45,8 +41,7 @@ def test_sparse_segments(op: str, dtype: Any, wide: tuple[bool, bool]) -> None:
     both.check(lambda: getattr(R, op + "WithNumSegments")(**inputs, num_segments=12))
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("op", SPARSE)
+@covering(dtype=every(2, FLOATING), op=SPARSE)
 def test_gradients_of_sparse_segments(op: str, dtype: Any) -> None:
     slopes = RANDOM.randn(10, 3, 2).astype(dtype)
     indices, ids = INDICES.astype(np.int32), NUMBERS.astype(np.int32)
@@ -55,9 +50,7 @@ def test_gradients_of_sparse_segments(op: str, dtype: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("wide", [(False, False), (True, False), (True, True)])
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("op", SPARSE)
+@covering(wide=[(False, False), (True, False), (True, True)], dtype=every(2, FLOATING), op=SPARSE)
 def test_gradients_of_the_rows_that_have_indices(op: str, dtype: Any, wide: tuple[bool, bool]) -> None:
     given = {
         "grad": RANDOM.randn(10, 3, 2).astype(dtype),
@@ -150,8 +143,7 @@ def test_an_embedding_trains() -> None:
     compare.assert_same(compare.on("/XPU:0", slope), expected)
 
 
-@pytest.mark.parametrize("columns", [1, 4, 21])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+@covering(columns=[1, 4, 21], dtype=every(2, [np.float32, np.float64, np.float16]))
 def test_the_extreme_of_a_segment_with_nan_is_nan(dtype: type, columns: int) -> None:
     """TensorFlow's CPU kernel drops or keeps NaN depending on the order of rows and the number of columns."""
     random = np.random.default_rng(0)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 FLOATING = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
 
@@ -66,16 +68,13 @@ def check_against_float32(op: str, dtype: Any, *arguments: Any) -> None:
         np.testing.assert_allclose(a.numpy().astype(np.float32), e, rtol=8 * float(ml_dtypes.finfo(dtype).eps))
 
 
-@pytest.mark.parametrize("flag", [False, True])
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("op", OPS)
+@covering(flag=[False, True], dtype=FLOATING, op=OPS)
 def test_rules(op: str, dtype: Any, flag: bool) -> None:
     has_cpu_kernel = op != "ProximalAdagrad" or np.dtype(dtype).itemsize > 2
     (check if has_cpu_kernel else check_against_float32)(op, dtype, (9, 4), np.array([3, 1, 8], np.int32), flag)
 
 
-@pytest.mark.parametrize("shape", [(7,), (7, 1), (7, 2, 3), (1, 5), (3000, 17)])
-@pytest.mark.parametrize("op", ["Adagrad", "Adadelta", "Ftrl"])
+@covering(shape=[(7,), (7, 1), (7, 2, 3), (1, 5), (3000, 17)], op=["Adagrad", "Adadelta", "Ftrl"])
 def test_shapes(op: str, shape: tuple[int, ...]) -> None:
     indices = np.random.RandomState(0).permutation(shape[0])[: max(1, shape[0] // 2)]
     check(op, np.float32, shape, indices)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 MODES = ("eager", "graph", "jit")
 FLOATS = (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
@@ -73,8 +75,7 @@ def check(function: Callable[[], Any]) -> None:
             )
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", ACTIVATIONS)
+@covering(dtype=FLOATS, name=ACTIVATIONS)
 def test_activations_and_their_gradients(name: str, dtype: Any) -> None:
     x, activation = held(VALUES, dtype), ACTIVATIONS[name]
 
@@ -87,8 +88,7 @@ def test_activations_and_their_gradients(name: str, dtype: Any) -> None:
     check(both_ways)
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("name", GRADIENTS)
+@covering(dtype=FLOATS, name=GRADIENTS)
 def test_gradients_that_are_not_finite(name: str, dtype: Any) -> None:
     dy, x = held(PAIRS[:, 0], dtype), held(PAIRS[:, 1], dtype)
     check(lambda: GRADIENTS[name](dy, x))
@@ -100,8 +100,10 @@ def test_gradients_of_integers(dtype: Any) -> None:
     both.check(lambda: [GRADIENTS[name](dy, x) for name in ("ReluGrad", "Relu6Grad")], modes=MODES)
 
 
-@pytest.mark.parametrize("limits", [(1.0, -1.0), (np.nan, 1.0), (-1.0, np.nan), (-np.inf, 0.5), (np.nan, np.nan)])
-@pytest.mark.parametrize("dtype", FLOATS)
+@covering(
+    limits=[(1.0, -1.0), (np.nan, 1.0), (-1.0, np.nan), (-np.inf, 0.5), (np.nan, np.nan)],
+    dtype=FLOATS,
+)
 def test_limits_of_floats(dtype: Any, limits: tuple[float, float]) -> None:
     x = held(VALUES, dtype)
     for low_shape in ((), x.shape):

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 MODES = ("eager", "graph", "jit")
 FLOATS = (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
@@ -25,8 +27,7 @@ def held(values: Any, dtype: Any) -> tf.Tensor:
         return tf.identity(np.asarray(values).astype(dtype))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("op", [tf.argmax, tf.argmin])
+@covering(dtype=FLOATS, op=[tf.argmax, tf.argmin])
 def test_extremes_of_nan_and_infinities(op: Any, dtype: Any) -> None:
     x = held(ROWS, dtype)
     for axis in (0, 1, -1):
@@ -34,8 +35,10 @@ def test_extremes_of_nan_and_infinities(op: Any, dtype: Any) -> None:
         both.check(lambda axis=axis: op(tf.reverse(x, [0, 1]), axis, tf.int32), modes=MODES)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint16, np.bool_])
-@pytest.mark.parametrize("op", [tf.argmax, tf.argmin])
+@covering(
+    dtype=[np.int8, np.uint8, np.int32, np.int64, np.uint16, np.bool_],
+    op=[tf.argmax, tf.argmin],
+)
 def test_extremes_of_other_types(op: Any, dtype: Any) -> None:
     x = held(np.random.default_rng(0).integers(0, 5, (17, 33)), dtype)
     for axis in (0, 1):
@@ -77,8 +80,7 @@ def images(values: list[float], shape: tuple[int, ...]) -> np.ndarray:
     return x
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.parametrize("values", [[NAN], [NAN, INF], [NAN, -INF]])
+@covering(dtype=FLOATS, values=[[NAN], [NAN, INF], [NAN, -INF]])
 def test_pools_ignore_nan(values: list[float], dtype: Any) -> None:
     x = held(images(values, (2, 7, 6, 3)), dtype)
     for padding in ("SAME", "VALID", [[0, 0], [1, 1], [0, 1], [0, 0]]):

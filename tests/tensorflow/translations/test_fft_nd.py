@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(2, 3, 4, 8) + 1j * RANDOM.randn(2, 3, 4, 8)
@@ -15,8 +17,7 @@ LENGTHS = [([8], [3]), ([4, 8], [2, 3]), ([3, 4, 8], [-3, -2, -1]), ([2, 3, 4, 8
 
 
 @pytest.mark.parametrize(("length", "axes"), LENGTHS)
-@pytest.mark.parametrize("op", ["FFTND", "IFFTND", "RFFTND", "IRFFTND"])
-@pytest.mark.parametrize("wide", [False, True])
+@covering(op=["FFTND", "IFFTND", "RFFTND", "IRFFTND"], wide=[False, True])
 def test_transforms(wide: bool, op: str, length: list[int], axes: list[int]) -> None:
     x = X.real if op == "RFFTND" else X
     x = tf.constant(x if wide else x.astype(np.float32 if op == "RFFTND" else np.complex64))

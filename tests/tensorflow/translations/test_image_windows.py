@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 R = tf.raw_ops
 IMAGES = np.random.RandomState(0).randn(2, 9, 7, 3).astype(np.float32)
@@ -24,9 +24,7 @@ def gradient_like(shape: Any, dtype: Any = np.float32) -> tf.Tensor:
     return tf.constant(np.random.RandomState(2).randn(*shape).astype(dtype))
 
 
-@pytest.mark.parametrize("padding", PADDINGS)
-@pytest.mark.parametrize("strides", STRIDES)
-@pytest.mark.parametrize("rates", every(2, [(1, 1), (1, 2), (2, 2)]))
+@covering(padding=PADDINGS, strides=STRIDES, rates=every(2, [(1, 1), (1, 2), (2, 2)]))
 def test_dilation(rates: tuple[int, int], strides: tuple[int, int], padding: str) -> None:
     options = {"strides": [1, *strides, 1], "rates": [1, *rates, 1], "padding": padding}
     inputs = {"input": IMAGES, "filter": FILTER}
@@ -56,9 +54,7 @@ def test_dilation_of_shapes_that_do_not_fit() -> None:
     both.check_refused(lambda: R.Dilation2D(input=IMAGES[0], filter=FILTER, **options))
 
 
-@pytest.mark.parametrize("padding", PADDINGS)
-@pytest.mark.parametrize("strides", STRIDES)
-@pytest.mark.parametrize("include_batch", [False, True])
+@covering(padding=PADDINGS, strides=STRIDES, include_batch=[False, True])
 def test_pooling_with_places(include_batch: bool, strides: tuple[int, int], padding: str) -> None:
     options = {
         "ksize": [1, 3, 2, 1],

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
@@ -20,8 +22,7 @@ def matrices(dtype: Any, *shape: int) -> np.ndarray:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("shape", [(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (2, 0, 0), (0, 3, 3)])
-@pytest.mark.parametrize("dtype", TYPES)
+@covering(shape=[(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (2, 0, 0), (0, 3, 3)], dtype=TYPES)
 def test_factors_and_determinants(dtype: Any, shape: tuple[int, ...]) -> None:
     x = matrices(dtype, *shape)
     # Elimination of 40 rows: some hundred rounding errors of the greatest element.
@@ -71,9 +72,11 @@ def test_half_precision_is_computed_in_single(rows: int) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("adjoint", [False, True])
-@pytest.mark.parametrize("shape", [(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (257, 257), (2, 0, 0), (0, 3, 3)])
-@pytest.mark.parametrize("dtype", TYPES)
+@covering(
+    adjoint=[False, True],
+    shape=[(3, 5, 5), (1, 1), (2, 3, 4, 4), (40, 40), (257, 257), (2, 0, 0), (0, 3, 3)],
+    dtype=TYPES,
+)
 def test_solutions_and_inverses(dtype: Any, shape: tuple[int, ...], adjoint: bool) -> None:
     x = matrices(dtype, *shape) + np.eye(shape[-1], dtype=dtype)  # most of the rows change places
     y = matrices(dtype, *shape[:-1], 3)
@@ -122,9 +125,7 @@ def test_matrices_that_are_no_squares() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("axis", [[0], [0, -1], [], [0, 1, 2]])
-@pytest.mark.parametrize("keep_dims", [False, True])
-@pytest.mark.parametrize("dtype", [*TYPES, np.float16])
+@covering(axis=[[0], [0, -1], [], [0, 1, 2]], keep_dims=[False, True], dtype=[*TYPES, np.float16])
 def test_euclidean_norms(dtype: Any, keep_dims: bool, axis: list[int]) -> None:
     x = matrices(dtype, 3, 4, 5)
     both.check(lambda: R.EuclideanNorm(input=x, axis=tf.constant(axis, tf.int32), keep_dims=keep_dims))
@@ -161,8 +162,7 @@ def test_triangular_solves_of_several_threads_come_after_their_operands() -> Non
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("shape", [(2, 4, 3), (1, 1), (40, 5), (3, 2, 0)])
-@pytest.mark.parametrize("dtype", TYPES)
+@covering(shape=[(2, 4, 3), (1, 1), (40, 5), (3, 2, 0)], dtype=TYPES)
 def test_products_with_tridiagonal_matrices(dtype: Any, shape: tuple[int, ...]) -> None:
     diagonals = [x[..., None, :] for x in matrices(dtype, 3, *shape[:-1])]
     for mode in compare.MODES:
@@ -171,9 +171,11 @@ def test_products_with_tridiagonal_matrices(dtype: Any, shape: tuple[int, ...]) 
         ), mode)  # fmt: skip
 
 
-@pytest.mark.parametrize("shape", [(2, 4, 3), (3, 4), (1, 1), (2, 1, 33, 40), (0, 3), (2, 3, 0), (0, 0), (0, 2, 2)])
-@pytest.mark.parametrize("is_full", [False, True])
-@pytest.mark.parametrize("dtype", [np.float16, *TYPES])
+@covering(
+    shape=[(2, 4, 3), (3, 4), (1, 1), (2, 1, 33, 40), (0, 3), (2, 3, 0), (0, 0), (0, 2, 2)],
+    is_full=[False, True],
+    dtype=[np.float16, *TYPES],
+)
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int, ...]) -> None:
     x = matrices(dtype, *shape)

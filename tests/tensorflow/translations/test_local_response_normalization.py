@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 # Shapes, and radius, bias, alpha and beta.
 CASES = [
     ((1, 2, 2, 4), (5, 1.0, 1.0, 0.5)),
@@ -37,10 +39,9 @@ def values_and_gradients(
     return [tf.cast(one, tf.float64).numpy() for one in results]
 
 
-@pytest.mark.parametrize(("shape", "options"), CASES)
-@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float32])
-@pytest.mark.parametrize("jit", [False, True])
-def test_every_type(dtype: tf.DType, options: tuple[float, ...], shape: tuple[int, ...], jit: bool) -> None:
+@covering(case=CASES, dtype=[tf.float16, tf.bfloat16, tf.float32], jit=[False, True])
+def test_every_type(dtype: tf.DType, case: tuple[tuple[int, ...], tuple[float, ...]], jit: bool) -> None:
+    shape, options = case
     x = np.random.RandomState(0).randn(*shape)
     x = tf.cast(tf.constant(x, dtype), tf.float32).numpy()  # exact in each type
     expected = values_and_gradients("/CPU:0", x, tf.float32, options, jit=False)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 MODES = ("eager", "graph", "jit")
 
@@ -25,8 +27,7 @@ def integers(dtype: Any, shape: tuple[int, ...], values: str) -> tf.Tensor:
         return tf.identity(x)
 
 
-@pytest.mark.parametrize("values", ["random", "max", "min"])
-@pytest.mark.parametrize("dtype", INTEGERS)
+@covering(values=["random", "max", "min"], dtype=INTEGERS)
 def test_means_do_not_overflow(dtype: Any, values: str) -> None:
     if np.iinfo(dtype).bits == 64:
         values = "random"  # The CPU sums in 64 bits, too: other sums overflow there in the same way.
@@ -61,8 +62,7 @@ def test_what_is_made_of_means() -> None:
     both.check(lambda: tf.math.reduce_mean(tf.stack([x, x])[:, ::2], [0, 2]))
 
 
-@pytest.mark.parametrize("bound", [4, 100, None])
-@pytest.mark.parametrize("dtype", INTEGERS)
+@covering(bound=[4, 100, None], dtype=INTEGERS)
 def test_euclidean_norms_of_integers(dtype: Any, bound: int | None) -> None:
     random = np.random.default_rng(1)
     limits = np.iinfo(dtype)

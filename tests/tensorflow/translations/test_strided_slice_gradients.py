@@ -8,6 +8,8 @@ import both
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 MODES = ("eager", "graph", "jit")
 SLICES: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
     "[:, :-4:3]": lambda x: x[:, :-4:3],
@@ -29,8 +31,7 @@ SLICES: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
 }
 
 
-@pytest.mark.parametrize("shape", [(9, 3), (1, 5), (0, 3), (9, 0)])
-@pytest.mark.parametrize("name", SLICES)
+@covering(shape=[(9, 3), (1, 5), (0, 3), (9, 0)], name=SLICES)
 def test_gradients(name: str, shape: tuple[int, ...]) -> None:
     if ", 1]" in name and shape[1] < 2 or "[4" in name and shape[0] < 5:
         shape = (9, 3)
