@@ -12,6 +12,7 @@
 #include "custom_kernels/builtin/fill_empty_rows.h"
 #include "custom_kernels/builtin/hash_bucket.h"
 #include "custom_kernels/builtin/histogram.h"
+#include "custom_kernels/builtin/nan_order.h"
 #include "custom_kernels/builtin/non_max_suppression.h"
 #include "custom_kernels/builtin/partition.h"
 #include "custom_kernels/builtin/random.h"
@@ -186,6 +187,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        HistogramTypes(),
        "",
        "Counts of values by bins."},
+      {"onexpu.nan_order",
+       "",
+       {nullptr, nullptr, nullptr, NanOrderHandler},
+       NanOrderTypes(),
+       "",
+       "The largest elements of rows with NaN; TopKV2 is compiled to it."},
       {"onexpu.non_max_suppression",
        "NonMaxSuppressionV2, NonMaxSuppressionV3, NonMaxSuppressionV4",
        {nullptr, nullptr, nullptr, NonMaxSuppressionHandler},
