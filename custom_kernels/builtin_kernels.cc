@@ -229,6 +229,14 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {"float16", "float32", "float64"},
        "key: i64, counter_low: i64, counter_high: i64",
        "Gamma numbers of a Philox stream."},
+      {"onexpu.random_binomial",
+       "",
+       {nullptr, nullptr, nullptr, RandomBinomialHandler},
+       {"float16", "float32", "float64"},
+       "key: i64, counter_low: i64, counter_high: i64",
+       "Binomial numbers of a Philox stream; StatefulRandomBinomial and StatelessRandomBinomial "
+       "are "
+       "compiled to it."},
       {"onexpu.random_between",
        "ParameterizedTruncatedNormal, StatelessParameterizedTruncatedNormal",
        {nullptr, nullptr, nullptr, RandomBetweenHandler},

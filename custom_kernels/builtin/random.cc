@@ -112,6 +112,44 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
                       result.untyped_data(), StateOf(attributes, elements), count);
 }
 
+absl::Status FillBinomial(sycl::queue& queue, const ffi::AnyBuffer& counts,
+                          const ffi::AnyBuffer& probabilities, const ffi::RemainingArgs& stream,
+                          const ffi::AnyBuffer& result, const PhiloxStream& attributes) {
+  static const auto* const half = new KernelTable(RandomKernels(), "random_binomial_float16");
+  static const auto* const single = new KernelTable(RandomKernels(), "random_binomial_float32");
+  static const auto* const wide = new KernelTable(RandomKernels(), "random_binomial_float64");
+  const ffi::DataType type = counts.element_type();
+  const KernelTable* const kernels = type == ffi::F16   ? half
+                                     : type == ffi::F32 ? single
+                                     : type == ffi::F64 ? wide
+                                                        : nullptr;
+  SpirvModule* const kernel = kernels == nullptr ? nullptr : kernels->Find(result.element_type());
+  if (kernel == nullptr || !queue.get_device().has(sycl::aspect::fp64)) {
+    return absl::UnimplementedError(absl::StrCat(
+        "onexpu: random: no kernel gives binomial numbers ", DescribeBuffer(result), " of counts ",
+        DescribeBuffer(counts),
+        kernel == nullptr ? ""
+                          : ": they are computed in 64-bit floats, which this device does not "
+                            "have; put the op under tf.device('/CPU:0')"));
+  }
+  absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(stream, "random");
+  if (!operands.ok()) return operands.status();
+  const auto parameters = static_cast<int64_t>(counts.element_count());
+  const auto elements = static_cast<int64_t>(result.element_count());
+  if (elements == 0) return absl::OkStatus();
+  if (probabilities.element_type() != type ||
+      probabilities.element_count() != counts.element_count() || parameters == 0 ||
+      elements % parameters != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "onexpu: random: binomial numbers ", DescribeBuffer(result), " do not fit counts ",
+        DescribeBuffer(counts), " and probabilities ", DescribeBuffer(probabilities)));
+  }
+  return LaunchKernel(queue, *kernel, {.global = static_cast<size_t>(elements)},
+                      counts.untyped_data(), probabilities.untyped_data(), operands->key,
+                      operands->counter, result.untyped_data(), StateOf(attributes, elements),
+                      parameters);
+}
+
 // As random.cpp declares it.
 struct ParameterPlaces {
   static constexpr int kMaxRank = 8;
@@ -218,6 +256,27 @@ XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame) {
                  int64_t counter_high) {
             return ToFfiError(
                 FillGamma(*queue, alphas, stream, *result, {key, counter_low, counter_high}));
+          })
+          .release();
+  return handler->Call(frame);
+}
+
+XLA_FFI_Error* RandomBinomialHandler(XLA_FFI_CallFrame* frame) {
+  static const auto* const handler =
+      ffi::Ffi::Bind()
+          .Ctx<ffi::PlatformStream<sycl::queue*>>()
+          .Arg<ffi::AnyBuffer>()
+          .Arg<ffi::AnyBuffer>()
+          .RemainingArgs()
+          .Ret<ffi::AnyBuffer>()
+          .Attr<int64_t>("key")
+          .Attr<int64_t>("counter_low")
+          .Attr<int64_t>("counter_high")
+          .To([](sycl::queue* queue, ffi::AnyBuffer counts, ffi::AnyBuffer probabilities,
+                 ffi::RemainingArgs stream, ffi::Result<ffi::AnyBuffer> result, int64_t key,
+                 int64_t counter_low, int64_t counter_high) {
+            return ToFfiError(FillBinomial(*queue, counts, probabilities, stream, *result,
+                                           {key, counter_low, counter_high}));
           })
           .release();
   return handler->Call(frame);

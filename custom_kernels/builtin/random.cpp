@@ -1,7 +1,7 @@
 // Random numbers from Philox 4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3,
 // 2011), in the order in which TensorFlow's kernels give them: uniform, normal, truncated normal,
-// integers and gamma; and normal numbers between bounds, in an order of our own. Kernel source:
-// built by sycl_kernels, see BUILD.
+// integers, gamma and binomial; and normal numbers between bounds, in an order of our own. Kernel
+// source: built by sycl_kernels, see BUILD.
 //
 // A work-item makes the elements that one block of four words gives: four, or two of 64 bits.
 
@@ -296,6 +296,106 @@ ONEXPU_KERNEL void random_gamma(const T* alphas, const std::uint64_t* key,
       return;
     }
   }
+}
+
+namespace {
+
+// The error of Stirling's approximation of log(k!).
+inline double stirling_error(double k) {
+  constexpr double kErrors[] = {0.0810614667953272,  0.0413406959554092, 0.0276779256849983,
+                                0.02079067210376509, 0.0166446911898211, 0.0138761288230707,
+                                0.0118967099458917,  0.0104112652619720, 0.00925546218271273,
+                                0.00833056343336287};
+  if (k <= 9) return kErrors[int(k)];
+  const double square = (k + 1) * (k + 1);
+  return (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1);
+}
+
+// Successes of `count` trials, of which few are expected: the number of geometric waits that fit.
+inline double binomial_by_waits(double count, double probability, RandomState state) {
+  const double log_failure = sycl::log1p(-probability);
+  DoubleBuffer<TwoUniform> uniform;
+  double successes = 0;
+  for (double waited = 0;; ++successes) {
+    waited += sycl::ceil(sycl::log(uniform.next(state)) / log_failure);
+    if (!(waited <= count)) return successes;
+  }
+}
+
+// Successes of `count` trials by transformed rejection (W. Hoermann, The generation of binomial
+// random variates, 1993).
+inline double binomial_by_rejection(double count, double probability, RandomState state) {
+  const double deviation = sycl::sqrt(count * probability * (1 - probability));
+  const double b = 1.15 + 2.53 * deviation;
+  const double a = -0.0873 + 0.0248 * b + 0.01 * probability;
+  const double center = count * probability + 0.5;
+  const double tight = 0.92 - 4.2 / b;
+  const double odds = probability / (1 - probability);
+  const double alpha = (2.83 + 5.1 / b) * deviation;
+  const double mode = sycl::floor((count + 1) * probability);
+  DoubleBuffer<TwoUniform> uniform;
+  while (true) {
+    const double u = uniform.next(state) - 0.5;
+    const double v = uniform.next(state);
+    const double distance = 0.5 - sycl::fabs(u);
+    const double k = sycl::floor((2 * a / distance + b) * u + center);
+    if (distance >= 0.07 && v <= tight) return k;
+    if (k < 0 || k > count) continue;
+    const double height = sycl::log(v * alpha / (a / (distance * distance) + b));
+    const double bound = (mode + 0.5) * sycl::log((mode + 1) / (odds * (count - mode + 1))) +
+                         (count + 1) * sycl::log((count - mode + 1) / (count - k + 1)) +
+                         (k + 0.5) * sycl::log(odds * (count - k + 1) / (k + 1)) +
+                         stirling_error(mode) + stirling_error(count - mode) - stirling_error(k) -
+                         stirling_error(count - k);
+    if (height <= bound) return k;
+  }
+}
+
+// As an x86 processor converts what an integer type does not have.
+template <typename U>
+inline U to_count(double x) {
+  if constexpr (std::is_integral_v<U>) {
+    constexpr double kEnd = -double(std::numeric_limits<U>::min());
+    return x >= -kEnd && x < kEnd ? U(x) : std::numeric_limits<U>::min();
+  } else {
+    return U(onexpu::wide<U>(x));
+  }
+}
+
+}  // namespace
+
+// Samples of binomial distributions, a work-item for each: [samples, parameters], counted parameter
+// by parameter. Each sample has blocks of the stream of its own: 42 if few successes or failures
+// are expected, otherwise 256.
+template <typename T, typename U>
+ONEXPU_KERNEL void random_binomial(const T* counts, const T* probabilities,
+                                   const std::uint64_t* key, const std::uint64_t* counter,
+                                   U* result, RandomState state, std::int64_t parameters) {
+  using Wide = onexpu::wide<T>;
+  const std::int64_t id = std::int64_t(onexpu::global_id());
+  const std::int64_t samples = state.elements / parameters;
+  const std::int64_t which = id / samples, place = id % samples * parameters + which;
+  state = at(state, key, counter);
+  const T count = counts[which], probability = probabilities[which];
+  const double trials = double(Wide(count));
+  if (!(trials > 0) || !(Wide(probability) > 0)) {
+    const bool is_zero = trials <= 0 || Wide(probability) <= 0;  // otherwise one is NaN
+    result[place] = to_count<U>(is_zero ? 0.0 : std::numeric_limits<double>::quiet_NaN());
+    return;
+  }
+  if (Wide(probability) >= 1) {
+    result[place] = to_count<U>(trials);
+    return;
+  }
+  // What happens less often is counted. The products round to the type, as TensorFlow's do.
+  const bool is_often = Wide(probability) > Wide(0.5);
+  const T rare = is_often ? T(Wide(1) - Wide(probability)) : probability;
+  const double share = double(Wide(rare));
+  const double found =
+      Wide(T(Wide(count) * Wide(rare))) >= 10
+          ? binomial_by_rejection(trials, share, skip(state, std::uint64_t(id) * 256))
+          : binomial_by_waits(trials, share, skip(state, std::uint64_t(id) * 42));
+  result[place] = to_count<U>(is_often ? trials - found : found);
 }
 
 // One normal number of mean 0 and deviation 1 between `low` and `high`, of which low is finite: by

@@ -46,6 +46,11 @@ XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame);
 // alphas], gamma numbers. UNIMPLEMENTED on a device without 64-bit floats.
 XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame);
 
+// Operands: counts of trials, probabilities, both [parameters], and a stream as above, or none, for
+// that of the attributes. Result: [samples, parameters], numbers of successes, as floats, int32 or
+// int64. UNIMPLEMENTED for other types, and on a device without 64-bit floats.
+XLA_FFI_Error* RandomBinomialHandler(XLA_FFI_CallFrame* frame);
+
 // Operands: means, standard deviations, lower and upper bounds, one of which may be infinite.
 // Attributes: a stream as above; dimensions, whose product is the size of the result, and strides,
 // for each operand as many as dimensions: where the elements of the result find their parameters.

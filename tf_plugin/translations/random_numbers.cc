@@ -87,15 +87,6 @@ std::optional<Tensor> KnownInput(XlaOpKernelContext* context, int input) {
   return tensor;
 }
 
-// The counter, u64[2], after numbers for so many elements: a sum of 128 bits.
-XlaOp CounterAfter(XlaOp counter, int64_t elements) {
-  const XlaOp low = xla::SliceInDim(counter, 0, 1, 1, 0);
-  const XlaOp high = xla::SliceInDim(counter, 1, 2, 1, 0);
-  const XlaOp sum = low + xla::ScalarLike(low, static_cast<uint64_t>(elements) * kBlocksPerElement);
-  const XlaOp carry = xla::ConvertElementType(xla::Lt(sum, low), xla::U64);
-  return xla::ConcatInDim(counter.builder(), {sum, high + carry}, 0);
-}
-
 }  // namespace
 
 absl::StatusOr<int64_t> CounterWords(int64_t algorithm) {
@@ -115,6 +106,42 @@ absl::StatusOr<RandomStream> StreamOfSeed(XlaOpKernelContext* context, int input
   if (shape == tensorflow::TensorShape({2})) return StreamOf(context->Input(input));
   return absl::InvalidArgumentError(
       absl::StrCat("seed must have shape [2], not ", shape.DebugString()));
+}
+
+absl::StatusOr<GeneratorState> ReadState(XlaOpKernelContext* context, int input,
+                                         int64_t algorithm) {
+  TF_ASSIGN_OR_RETURN(const int64_t words, CounterWords(algorithm));
+  tensorflow::TensorShape shape;
+  XlaOp variable;
+  TF_RETURN_IF_ERROR(context->ReadVariableInput(input, tensorflow::DT_INT64, &shape, &variable));
+  if (shape.dims() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("RNG state must have one and only one dimension, not ", shape.dims()));
+  }
+  if (shape.dim_size(0) <= words) {
+    return absl::InvalidArgumentError(absl::StrCat("The size of the state must be at least ",
+                                                   words + 1, "; got ", shape.dim_size(0)));
+  }
+  const XlaOp bits = xla::BitcastConvertType(variable, xla::U64);
+  return GeneratorState{
+      variable,
+      {xla::SliceInDim(bits, words, words + 1, 1, 0), xla::SliceInDim(bits, 0, words, 1, 0)}};
+}
+
+absl::Status WriteState(XlaOpKernelContext* context, int input, const GeneratorState& state,
+                        XlaOp counter) {
+  return context->AssignVariable(
+      input, tensorflow::DT_INT64,
+      xla::DynamicUpdateSlice(state.variable, xla::BitcastConvertType(counter, xla::S64),
+                              {xla::Zero(context->builder(), xla::S32)}));
+}
+
+XlaOp CounterAfter(XlaOp counter, int64_t elements) {
+  const XlaOp low = xla::SliceInDim(counter, 0, 1, 1, 0);
+  const XlaOp high = xla::SliceInDim(counter, 1, 2, 1, 0);
+  const XlaOp sum = low + xla::ScalarLike(low, static_cast<uint64_t>(elements) * kBlocksPerElement);
+  const XlaOp carry = xla::ConvertElementType(xla::Lt(sum, low), xla::U64);
+  return xla::ConcatInDim(counter.builder(), {sum, high + carry}, 0);
 }
 
 absl::StatusOr<RandomBounds> BoundsOf(XlaOpKernelContext* context, int low) {

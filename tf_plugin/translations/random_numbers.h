@@ -38,6 +38,24 @@ xla::XlaOp CallOnStream(const std::string& kernel, std::vector<xla::XlaOp> opera
 // INVALID_ARGUMENT of a number that is no tensorflow::Algorithm.
 absl::StatusOr<int64_t> CounterWords(int64_t algorithm);
 
+// A generator's variable, int64[words of the counter + 1 or more]: the counter, the key, the rest.
+struct GeneratorState {
+  xla::XlaOp variable;
+  RandomStream stream;
+};
+
+// The state in the resource input of this number. INVALID_ARGUMENT of other shapes, and as
+// CounterWords.
+absl::StatusOr<GeneratorState> ReadState(tensorflow::XlaOpKernelContext* context, int input,
+                                         int64_t algorithm);
+
+// Writes the state with another counter, u64[words]. The key stays, and what else the variable has.
+absl::Status WriteState(tensorflow::XlaOpKernelContext* context, int input,
+                        const GeneratorState& state, xla::XlaOp counter);
+
+// Philox's counter, u64[2], after numbers for so many elements: a sum of 128 bits.
+xla::XlaOp CounterAfter(xla::XlaOp counter, int64_t elements);
+
 // The inputs of the numbers `low` and `low` + 1, scalars of the result's type. INVALID_ARGUMENT if
 // they are no scalars, or known when the program is compiled and without a number between them.
 struct RandomBounds {

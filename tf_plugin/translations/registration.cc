@@ -29,6 +29,7 @@ void RegisterTranslations() {
   RegisterMaxPooling();
   RegisterNumericSummary();
   RegisterQuantizationGradient();
+  RegisterRandomBinomial();
   RegisterReductions();
   RegisterScatterUpdates();
   RegisterSecondPoolingGradients();

@@ -9,14 +9,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tensorflow/compiler/tf2xla/shape_util.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
-#include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape.h"
 #include "xla/tsl/platform/errors.h"
@@ -30,7 +28,6 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
 using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
-using ::xla::XlaOp;
 
 constexpr DataType kFloating[] = {tensorflow::DT_DOUBLE, tensorflow::DT_FLOAT, tensorflow::DT_HALF,
                                   tensorflow::DT_BFLOAT16};
@@ -71,18 +68,8 @@ class NumbersOfStateTranslation final : public XlaOpKernel {
   absl::Status Translate(XlaOpKernelContext* context) const {
     int64_t algorithm = 0;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(1, &algorithm));
-    TF_ASSIGN_OR_RETURN(const int64_t words, CounterWords(algorithm));
-    TensorShape state_shape, numbers_shape;
-    XlaOp state;
-    TF_RETURN_IF_ERROR(context->ReadVariableInput(0, tensorflow::DT_INT64, &state_shape, &state));
-    if (state_shape.dims() != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("RNG state must have one and only one dimension, not ", state_shape.dims()));
-    }
-    if (state_shape.dim_size(0) <= words) {
-      return absl::InvalidArgumentError(absl::StrCat("The size of the state must be at least ",
-                                                     words + 1, "; got ", state_shape.dim_size(0)));
-    }
+    TF_ASSIGN_OR_RETURN(const GeneratorState state, ReadState(context, 0, algorithm));
+    TensorShape numbers_shape;
     TF_RETURN_IF_ERROR(context->ConstantInputAsShape(2, &numbers_shape));
     xla::Shape shape;
     TF_RETURN_IF_ERROR(tensorflow::TensorShapeToXLAShape(type_, numbers_shape, &shape));
@@ -90,16 +77,10 @@ class NumbersOfStateTranslation final : public XlaOpKernel {
     if (context->num_inputs() > kFirstBound) {
       TF_ASSIGN_OR_RETURN(bounds, BoundsOf(context, kFirstBound));
     }
-    const XlaOp bits = xla::BitcastConvertType(state, xla::U64);
-    const RandomStream stream = {xla::SliceInDim(bits, words, words + 1, 1, 0),
-                                 xla::SliceInDim(bits, 0, words, 1, 0)};
-    const xla::RngOutput numbers = RandomNumbers(distribution_, algorithm, stream, bounds, shape);
+    const xla::RngOutput numbers =
+        RandomNumbers(distribution_, algorithm, state.stream, bounds, shape);
     context->SetOutput(0, numbers.value);
-    // The key stays, and what else the variable has.
-    return context->AssignVariable(
-        0, tensorflow::DT_INT64,
-        xla::DynamicUpdateSlice(state, xla::BitcastConvertType(numbers.state, xla::S64),
-                                {xla::Zero(context->builder(), xla::S32)}));
+    return WriteState(context, 0, state, numbers.state);
   }
 
   static constexpr int kFirstBound = 3;

@@ -29,6 +29,7 @@ void RegisterMatrixSolve();
 void RegisterMaxPooling();
 void RegisterNumericSummary();
 void RegisterQuantizationGradient();
+void RegisterRandomBinomial();
 void RegisterReductions();
 void RegisterScatterUpdates();
 void RegisterSecondPoolingGradients();
