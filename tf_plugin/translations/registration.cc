@@ -19,6 +19,7 @@ void RegisterTranslations() {
   RegisterConvInputGradients();
   RegisterDeterminants();
   RegisterDilations();
+  RegisterFakeQuantization();
   RegisterFftNd();
   RegisterGlobalNormalization();
   RegisterGruCells();

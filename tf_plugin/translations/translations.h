@@ -19,6 +19,7 @@ void RegisterConv3DGradients();
 void RegisterConvInputGradients();
 void RegisterDeterminants();
 void RegisterDilations();
+void RegisterFakeQuantization();
 void RegisterFftNd();
 void RegisterGlobalNormalization();
 void RegisterGruCells();
