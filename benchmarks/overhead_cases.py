@@ -7,6 +7,7 @@ above an XLA-compiled no-op inside of a program, at most 25 us above a jitted no
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable
 
@@ -24,6 +25,13 @@ _noop = onexpu.sycl_kernel(
     "ONEXPU_KERNEL void noop(const float* x, float* y) {}",
     inputs=["x"],
     outputs={"y": onexpu.like("x")},
+    range=1,
+)
+_scaled = onexpu.sycl_kernel(
+    "ONEXPU_KERNEL void scaled(const float* x, float* y, float rate) {}",
+    inputs=["x"],
+    outputs={"y": onexpu.like("x")},
+    attributes={"rate": float},
     range=1,
 )
 
@@ -102,8 +110,21 @@ def _eager(framework: Callable[[], _Framework], label: str, _) -> Case:
     return Case(f"a kernel call, eager {label}", contenders, rounds=101, seconds=8.0)
 
 
+def _eager_numbers(framework: Callable[[], _Framework], label: str, _) -> Case:
+    """A learning rate that is another one in each call, and one that stays."""
+    compile_, wait, operand = framework()
+    add = compile_(_add)
+    rates = itertools.count()
+    contenders: dict[str, Run] = {
+        "xpu": lambda: _seconds(lambda: _scaled(operand, rate=1e-3 * next(rates)), wait, _EAGER_CALLS),
+        "the same number on xpu": lambda: _seconds(lambda: _scaled(operand, rate=0.1), wait, _EAGER_CALLS),
+        "jitted no-op on xpu": lambda: _seconds(lambda: add(operand), wait, _EAGER_CALLS),
+    }
+    return Case(f"a kernel call with a new number, eager {label}", contenders, rounds=101, seconds=8.0)
+
+
 OVERHEAD_CASES = {
     f"kernel_call_{where}_{name}": functools.partial(make, framework, label)
-    for where, make in (("in_program", _inside), ("eager", _eager))
+    for where, make in (("in_program", _inside), ("eager", _eager), ("eager_number", _eager_numbers))
     for name, label, framework in (("jax", "JAX", _jax), ("tensorflow", "TensorFlow", _tensorflow))
 }

@@ -93,12 +93,14 @@ absl::StatusOr<RegisteredKernel*> FindKernel(absl::string_view key) {
   absl::MutexLock lock(&registry.mutex);
   auto found = registry.kernels.find(key);
   if (found != registry.kernels.end()) return found->second.get();
-  return absl::NotFoundError(
-      absl::StrCat("onexpu: no kernel '", key,
-                   "' is registered in this process. The program was made with it in ",
-                   "another one: before loading the program, define the same onexpu.sycl_kernel "
-                   "here and compile ",
-                   "it for the types in angle brackets, as in kernel.spirv('float32')"));
+  return absl::NotFoundError(absl::StrCat(
+      "onexpu: no kernel '", key,
+      "' is registered in this process. The program was made with it in ",
+      "another one: before loading the program, define the same onexpu.sycl_kernel "
+      "here and compile ",
+      "it for the types in angle brackets, as in kernel.spirv('float32'); if an attribute "
+      "was a traced value, describe the call, as in onexpu.lowered(kernel, x, "
+      "beta=jax.ShapeDtypeStruct((), 'float32'))"));
 }
 
 }  // namespace onexpu

@@ -348,6 +348,11 @@ def _to_dpnp(array: Any) -> Any:
     return _dpnp_module().asarray(array, copy=False)
 
 
+def _as_type(x: Any, dtype: str) -> Any:
+    array = _usm_ndarray_of(x)
+    return _dpnp_module().tensor.astype(array, dtype, copy=False)
+
+
 class DpctlCalls:
     """Calls of one kernel with arrays of dpnp, of its class or of usm_ndarray.
 
@@ -370,7 +375,7 @@ class DpctlCalls:
         named = [*zip(self._definition.inputs, inputs, strict=True)]
         named += [(name, attributes[name]) for name in single]
         self._check(named, (dpnp.ndarray, dpnp.tensor.usm_ndarray))
-        arrays = [*inputs, *(attributes[n].astype(types[n], copy=False) for n in single)]
+        arrays = [*inputs, *(_as_type(attributes[name], types[name]) for name in single)]
         queues: set[Any] = set()
         operands = []
         for x in arrays:

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace
+from jax._src.lib import guard_lib
 
 from onexpu._bounded_cache import BoundedCache
 from onexpu._launch import KernelDefinition, Launch
@@ -133,6 +134,14 @@ def _without_derivative(kernel: str, name: str) -> Callable[[jax.Array], jax.Arr
     return attribute
 
 
+def _host_operand(packed: bytes) -> Any:
+    """Returns packed numbers as what a program copies to its devices."""
+    levels = (guard_lib.thread_local_state(), guard_lib.global_state())
+    if any(level.host_to_device is not None for level in levels):
+        return jax.device_put(words(packed))  # `jax.transfer_guard` is about other transfers
+    return words(packed)
+
+
 class _PackedNumbers:
     """Packed numbers as operands. Those that come again are on the device already.
 
@@ -154,11 +163,11 @@ class _PackedNumbers:
             return array
         device = inputs[0].device if inputs else None
         if not isinstance(device, jax.Device):  # several, or unknown
-            return words(packed)
+            return _host_operand(packed)
         self._new_values += 1
         if self._new_values > _CHANGING and not self._seen.find(key):
             self._seen.get(key, lambda: True)
-            return words(packed)
+            return _host_operand(packed)
 
         def put() -> jax.Array:
             # Not committed to the device: the other operands decide where the call runs.
@@ -202,7 +211,7 @@ class JaxCalls:
             return self._program(numbers, single)(*arrays, *scalars)
         operands = ScalarOperands(packed, single)
         call = self._eager_call(operands)
-        vector = words(self._packer(packed)(numbers))
+        vector = _host_operand(self._packer(packed)(numbers))
         if not (is_traced and self._kernel.has_gradient):
             return call(*arrays, vector, *scalars)
 

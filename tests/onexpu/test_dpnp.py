@@ -216,6 +216,20 @@ def test_kernels_give_what_they_get(axpy, dtype) -> None:
         np.testing.assert_array_equal(result, 2 * np.arange(1000) + 1)
 
 
+def test_scalars_that_change(axpy) -> None:
+    x, y = dpnp.arange(1000, dtype="float32"), dpnp.ones(1000, dtype="float32")
+    numbers = [0.5, 2, np.float32(3), np.array(4.0), True]
+    arrays = [dpnp.asarray(5.0), dpnp.asarray(6), dpnp.asarray(7.0, dtype="float32").get_array()]
+    for a in numbers + arrays:
+        expected = np.arange(1000, dtype=np.float32) * float(a) + 1
+        np.testing.assert_array_equal(dpnp.asnumpy(axpy(x, y, a=a)), expected)
+    # One launch for numbers, one for arrays.
+    assert len(axpy._dpctl_calls._launches) <= 4
+    for wrong, error in ((1j, TypeError), (dpnp.ones(3), ValueError), ("1", TypeError), (jax.numpy.float32(1), TypeError)):
+        with pytest.raises(error, match="'a' "):
+            axpy(x, y, a=wrong)
+
+
 def test_kernels_and_queued_work_come_in_order(axpy) -> None:
     x = dpnp.zeros(10_000, dtype="float32", sycl_queue=IN_ORDER)
     one = dpnp.ones(10_000, dtype="float32", sycl_queue=IN_ORDER)

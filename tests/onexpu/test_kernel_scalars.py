@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import pathlib
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -21,6 +23,7 @@ from onexpu._types import CPP_NAMES, numpy_dtype
 
 pytestmark = pytest.mark.usefixtures("on_xpu")
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 X = np.linspace(-4, 4, 9, dtype=np.float32)
 # Values that each type has, and that say where bytes are from.
 VALUES: dict[str, Any] = {
@@ -402,6 +405,36 @@ def test_a_saved_model_takes_scalars(swish, tmp_path) -> None:
     loaded = tf.saved_model.load(str(tmp_path))
     for beta in (0.5, 2.0):
         np.testing.assert_array_equal(loaded(tf.constant(X), tf.constant(beta)), swish(tf.constant(X), beta=beta))
+
+
+def test_an_exported_program_takes_scalars(swish, xpu, tmp_path) -> None:
+    x, beta = jax.ShapeDtypeStruct(X.shape, jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
+    exported = jax.export.export(jax.jit(lambda x, beta: swish(x, beta=beta)), platforms=["xpu"])(x, beta)
+    (tmp_path / "program").write_bytes(exported.serialize())
+    script = f"""
+import pathlib, jax, jax.numpy as jnp, numpy as np, onexpu
+from tests.onexpu.conftest import make_swish
+program = jax.export.deserialize(bytearray(pathlib.Path({str(tmp_path / "program")!r}).read_bytes()))
+x = jax.device_put(np.linspace(-4, 4, 9, dtype=np.float32), jax.devices("xpu")[0])
+try:
+    program.call(x, jnp.float32(2))
+except Exception as error:
+    assert "onexpu.lowered(kernel, x, beta=" in str(error), error
+else:
+    raise AssertionError("the kernel is not known here")
+onexpu.lowered(make_swish(), x, beta=jax.ShapeDtypeStruct((), "float32"))
+np.testing.assert_allclose(program.call(x, jnp.float32(2)), x / (1 + np.exp(-2 * x)), rtol=1e-6)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+def test_transfer_guards_are_about_other_transfers(new_swish, xpu, guarded: bool) -> None:
+    x = jax.device_put(X, xpu)
+    with jax.transfer_guard("disallow" if guarded else "allow"):
+        for i in range(20):
+            new_swish(x, beta=0.1 * i)
 
 
 def test_in_place_scratch_and_many_scalars(xpu) -> None:
