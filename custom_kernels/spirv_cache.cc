@@ -13,21 +13,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "custom_kernels/stable_hash.h"
 #include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
 namespace {
 
 constexpr absl::string_view kMagic = "OXSYCL02";
-
-// FNV-1a. A file also holds its whole key, so a collision of names is only a miss.
-uint64_t Hash(absl::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char byte : bytes) {
-    hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
-  }
-  return hash;
-}
 
 void AppendField(std::string& out, absl::string_view field) {
   const uint64_t size = field.size();
@@ -51,8 +43,9 @@ bool TakeField(absl::string_view& rest, absl::string_view& field) {
 
 SpirvCache::SpirvCache(std::string directory) : directory_(std::move(directory)) {}
 
+// A file also holds its whole key, so a collision of names is only a miss.
 std::string SpirvCache::PathOf(const std::string& key) const {
-  return absl::StrCat(directory_, "/", absl::Hex(Hash(key), absl::kZeroPad16), ".sycl");
+  return absl::StrCat(directory_, "/", absl::Hex(StableHash(key), absl::kZeroPad16), ".sycl");
 }
 
 std::optional<SpirvBinary> SpirvCache::Read(const std::string& key) const {
@@ -68,7 +61,7 @@ std::optional<SpirvBinary> SpirvCache::Read(const std::string& key) const {
   }
   std::memcpy(&checksum, rest.data() + rest.size() - sizeof(checksum), sizeof(checksum));
   rest.remove_suffix(sizeof(checksum));
-  if (checksum != Hash(rest)) return std::nullopt;
+  if (checksum != StableHash(rest)) return std::nullopt;
   rest.remove_prefix(kMagic.size());
 
   absl::string_view field;
@@ -90,7 +83,7 @@ void SpirvCache::Write(const std::string& key, const SpirvBinary& binary) const 
   AppendField(contents, key);
   AppendField(contents, {reinterpret_cast<const char*>(binary.spirv.data()), binary.spirv.size()});
   for (const std::string& name : binary.entry_points) AppendField(contents, name);
-  const uint64_t checksum = Hash(contents);
+  const uint64_t checksum = StableHash(contents);
   contents.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));
 
   std::error_code ignored;

@@ -18,6 +18,7 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "custom_kernels/header_options.h"
+#include "custom_kernels/included_files.h"
 #include "custom_kernels/kernel_preamble.h"
 #include "custom_kernels/spirv_binary.h"
 #include "custom_kernels/spirv_cache.h"
@@ -50,6 +51,8 @@ std::string CacheKey(const SyclSource& source) {
   absl::StrAppend(&key, "--\n");
   for (const std::string& name : source.kernel_names) absl::StrAppend(&key, name, "\n");
   absl::StrAppend(&key, "--\n", source.source);
+  const std::string files = DescribeIncludedFiles(source.source, source.options);
+  if (!files.empty()) absl::StrAppend(&key, "--\n", files);
   return key;
 }
 

@@ -1,8 +1,8 @@
 // SYCL C++ source to SPIR-V through libsycl-jit, which comes with the SYCL runtime: no compiler has
 // to be installed. It does need the C++ headers of the system.
 //
-// Thread-safe; one compilation at a time. Results are kept on disk, by source, options, names and
-// compiler version.
+// Thread-safe; one compilation at a time. Results are kept on disk, by source, the files that it
+// includes (included_files.h), options, names and compiler version.
 #ifndef CUSTOM_KERNELS_SYCL_COMPILER_H_
 #define CUSTOM_KERNELS_SYCL_COMPILER_H_
 

@@ -131,6 +131,22 @@ TEST_F(SyclCompilerTest, MacrosShareThePrecompiledHeaders) {
   EXPECT_EQ(Count(CacheKind::kHeaders), 2);
 }
 
+TEST_F(SyclCompilerTest, AnotherIncludedFileIsAnotherResult) {
+  SyclSource source = Scale("kFactor");
+  source.options = {"-I" + cache_};
+  const size_t mark = source.source.find("template <typename T>\nONEXPU_KERNEL");
+  source.source.insert(mark, "#include \"factor.hpp\"\n");
+  std::vector<std::vector<uint8_t>> modules;
+  for (const char* factor : {"2", "3", "2"}) {
+    std::ofstream(cache_ + "/factor.hpp") << "constexpr int kFactor = " << factor << ";\n";
+    auto binary = CompileSycl(source, cache_);
+    ASSERT_TRUE(binary.ok()) << binary.status();
+    modules.push_back(binary->spirv);
+  }
+  EXPECT_NE(modules[0], modules[1]);
+  EXPECT_EQ(modules[0], modules[2]);
+}
+
 TEST_F(SyclCompilerTest, DiagnosticsCountLinesBehindMacros) {
   SyclSource source = Scale("FACTOR");
   source.options = {"-DFACTOR=nowhere", "-DOTHER"};
