@@ -17,10 +17,13 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
+# How long `make soak` takes, set-up excluded.
+SOAK_SECONDS ?= 3600
+
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -60,6 +63,9 @@ fuzz-values: setup-tests
 
 sweep-convolutions: setup-tests
 	$(VENV_PYTHON) -m tests.convolutions.sweep $(SWEEP)
+
+soak: setup-tests
+	$(VENV_PYTHON) -m tests.soak.run --seconds $(SOAK_SECONDS)
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run
