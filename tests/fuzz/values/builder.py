@@ -78,6 +78,8 @@ _KIND_WEIGHTS = {
     "extreme": 4,
 }
 _MAGNITUDE = {"normal": 3.5, "small": 4, "positive": 4, "ties": 2, "special": 3.5, "extreme": 3.5}
+# Types whose largest number programs reach.
+_LARGEST = {"f16": 65504.0, "f8e4m3fn": 448.0, "f8e5m2": 57344.0}
 REAL_FLOATS = ("f16", "bf16", "f32", "f64")
 
 
@@ -351,6 +353,10 @@ class Builder(abc.ABC):
             statement = dataclasses.replace(statement, noise="none")
         statement = dataclasses.replace(statement, dtype=dtype, shape=tuple(result.shape))
         magnitude, special = self._estimate(result, operands, magnitude, special)
+        if magnitude > _LARGEST.get(dtype, math.inf):
+            # Infinite, unless a compiler keeps it in a wider type (`excess-precision` in
+            # docs/conformance.md).
+            raise Rejected
         value = Value(name, dtype, statement.shape, magnitude, special)
         self._scopes[-1].statements.append(statement)
         self._scopes[-1].values.append(value)
