@@ -10,6 +10,8 @@ from jax._src import compiler, xla_bridge
 from jax._src.interpreters import mlir
 from jax._src.lib import xla_client
 
+from tests.exhaustive import covering
+
 N = 5
 
 
@@ -154,8 +156,7 @@ def weighted_sum(x: np.ndarray) -> float:
     return float((x * np.arange(1, len(x) + 1)[:, None]).sum())
 
 
-@pytest.mark.parametrize("size", range(N + 1))
-@pytest.mark.parametrize("name", INSTRUCTIONS)
+@covering(size=range(N + 1), name=INSTRUCTIONS)
 def test_values_and_size(name: str, size: int) -> None:
     body, result, function = INSTRUCTIONS[name]
     bound = int(result.split("<")[-1].split(",")[0])

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
 
-@pytest.mark.parametrize("rows", [3, 7, 10])
-@pytest.mark.parametrize("columns", [5, 13, 15])
+
+@covering(rows=[3, 7, 10], columns=[5, 13, 15])
 def test_gradient_of_one_row(xpu, rows, columns) -> None:
     """instcombine: the comparison of a quotient selects the padding everywhere."""
     x = np.arange(1, rows * columns + 1, dtype=np.float32).reshape(rows, columns)
@@ -54,8 +55,7 @@ def test_pad_and_slice(xpu) -> None:
     np.testing.assert_array_equal(got, np.pad(x, ((1, 0), (0, 0)))[:-1])
 
 
-@pytest.mark.parametrize("operation", ["max", "min"])
-@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.uint32, np.int64])
+@covering(operation=["max", "min"], dtype=[np.int8, np.int32, np.uint32, np.int64])
 def test_extremum_over_columns(xpu, operation, dtype) -> None:
     """jump-threading, after instcombine: a masked store of one lane masks the stores of 15 others."""
     random = np.random.default_rng(0)

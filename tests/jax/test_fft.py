@@ -146,8 +146,7 @@ def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> No
     np.testing.assert_allclose(np.asarray(later), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
 
 
-@pytest.mark.parametrize("last", ["alike", "reversed"])  # one loop reads them all, or each is read by its own
-@pytest.mark.parametrize("kind", ["fft", "ifft", "rfft", "irfft"])
+@covering(last=["alike", "reversed"], kind=["fft", "ifft", "rfft", "irfft"])
 @pytest.mark.parametrize(  # full work-groups and one that is not, several radices and one
     ("lines", "n", "wide"),
     every(3, [(37, 48, False), (9, 48, True), (20, 13, True), (11, 13, False)], unpack=True),

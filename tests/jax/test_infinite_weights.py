@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 
 def _convolve(x, w, strides, padding, lhs_dilation, rhs_dilation, groups):
@@ -79,9 +79,11 @@ def _check(xpu, dtype, x_shape, w_shape, strides, padding, lhs_dilation=None, rh
 DTYPES = ["float16", "float32", "bfloat16"]
 
 
-@pytest.mark.parametrize("dtype", every(3, DTYPES))
-@pytest.mark.parametrize("strides", [(1, 1), (1, 2), (3, 2)])
-@pytest.mark.parametrize("lhs_dilation", [(1, 1), (3, 1), (2, 2), (5, 4)])
+@covering(
+    dtype=every(3, DTYPES),
+    strides=[(1, 1), (1, 2), (3, 2)],
+    lhs_dilation=[(1, 1), (3, 1), (2, 2), (5, 4)],
+)
 def test_dilated_sources(xpu, dtype, lhs_dilation, strides) -> None:
     for padding, rhs_dilation in (
         (((1, 1), (1, 1)), (1, 1)),

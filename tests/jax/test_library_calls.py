@@ -248,8 +248,7 @@ def test_activations_join_the_call(xpu, cpu, convolution, name, dtype) -> None:
     assert f"activation = {number} :" in _calls(layer, *jax.device_put((x, w, bias), xpu))
 
 
-@pytest.mark.parametrize("spatial", [(1, 1), (2, 2), (2, 3), (7, 5)])
-@pytest.mark.parametrize("stride", [1, 2])
+@covering(spatial=[(1, 1), (2, 2), (2, 3), (7, 5)], stride=[1, 2])
 def test_weight_gradients_of_small_maps(xpu, cpu, spatial, stride) -> None:
     x, w = normal((4, *spatial, 24)), normal((3, 3, 24, 40))
 

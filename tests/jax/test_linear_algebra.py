@@ -88,8 +88,7 @@ def test_schur_sorted_is_not_implemented(xpu) -> None:
         jax.jit(lambda x: jax.lax.linalg.schur(x, sort_eig_vals=True))(jax.device_put(np.eye(3, dtype=np.float32), xpu))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(5, 5), (17, 6), (6, 17), (2, 30, 30)])
+@covering(dtype=TYPES, shape=[(5, 5), (17, 6), (6, 17), (2, 30, 30)])
 def test_svd_and_qr(xpu, dtype, shape) -> None:
     a = _matrix(shape, dtype)
     u, s, v = jax.tree.map(np.asarray, jax.jit(lambda x: jnp.linalg.svd(x, full_matrices=False))(jax.device_put(a, xpu)))
@@ -138,8 +137,7 @@ def test_eigh_is_exported_with_a_symbolic_batch(xpu, dtype) -> None:
     np.testing.assert_allclose(values, np.linalg.eigvalsh(a), atol=_tolerance(a))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("n", [1, 2, 3, 40])
+@covering(dtype=TYPES, n=[1, 2, 3, 40])
 def test_tridiagonal_solve_pivots(xpu, dtype, n) -> None:
     lower, diagonal, upper = (_matrix((2, n), dtype) for _ in range(3))
     diagonal[:, ::3] = 0 if n > 2 else 1
@@ -181,8 +179,10 @@ def _positive(shape, dtype) -> np.ndarray:
     return (a @ _adjoint(a) + n * np.eye(n)).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (33, 33), (130, 130), (3, 40, 40), (2, 0, 3, 3), (2, 3, 17, 17), (0, 0), (500, 4, 4)])
+@covering(
+    dtype=TYPES,
+    shape=[(1, 1), (7, 7), (33, 33), (130, 130), (3, 40, 40), (2, 0, 3, 3), (2, 3, 17, 17), (0, 0), (500, 4, 4)],
+)
 def test_cholesky(xpu, dtype, shape) -> None:
     a = _positive(shape, dtype)
     factor = np.asarray(jax.jit(jax.lax.linalg.cholesky)(jax.device_put(a, xpu)))
@@ -306,8 +306,10 @@ def test_factorisations_on_several_threads(xpu) -> None:
             np.testing.assert_allclose(l[0] @ l[0].T, 2 * a[0], atol=_tolerance(a))
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("shape", [(1, 1), (6, 6), (64, 64), (40, 17), (17, 40), (3, 20, 20), (2, 3, 5, 4), (0, 4, 4), (3, 0), (0, 3)])
+@covering(
+    dtype=TYPES,
+    shape=[(1, 1), (6, 6), (64, 64), (40, 17), (17, 40), (3, 20, 20), (2, 3, 5, 4), (0, 4, 4), (3, 0), (0, 3)],
+)
 def test_lu(xpu, cpu, dtype, shape) -> None:
     a = _matrix(shape, dtype)
     factor = jax.jit(jax.lax.linalg.lu)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests.exhaustive import covering
 from tests.jax.compare import check
 
 
@@ -81,8 +82,7 @@ def test_log1p_of_special_values(xpu) -> None:
     np.testing.assert_array_equal(np.signbit(actual[:2]), np.signbit(expected[:2]))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("greater", [True, False])
+@covering(dtype=["float16", "bfloat16", "float32", "float64"], greater=[True, False])
 def test_extremes_of_zeros_and_what_is_no_number(xpu, greater, dtype) -> None:
     function, sign = (jnp.maximum, np.logical_and) if greater else (jnp.minimum, np.logical_or)
     some = np.array([0.0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 3])

@@ -206,8 +206,7 @@ def test_windows_combine_in_order(xpu) -> None:
             np.testing.assert_array_equal(result[:, at], wanted)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("length", [31, 33, 200, 1500])  # one block of ReduceWindowRewriter, several, blocks of blocks
+@covering(axis=[0, 1], length=[31, 33, 200, 1500])
 def test_scans_combine_in_order(xpu, axis, length) -> None:
     shape = (length, 3) if axis == 0 else (3, length)
     arrays = _integers(shape, 2)

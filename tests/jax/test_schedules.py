@@ -39,10 +39,10 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
 
 
 # On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and of seven.
-@pytest.mark.parametrize(
-    "shape", every(2, [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)])
+@covering(
+    shape=every(2, [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)]),
+    dtype=every(2, ["float32", "float64", "bfloat16", "float16", "int32", "complex64"]),
 )
-@pytest.mark.parametrize("dtype", every(2, ["float32", "float64", "bfloat16", "float16", "int32", "complex64"]))
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2
     signs = np.where(_array(shape, "float32") < 0, -1, 1).astype(dtype)

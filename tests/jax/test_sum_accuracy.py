@@ -13,6 +13,8 @@ import pytest
 from jax import lax
 from jax.experimental import topologies
 
+from tests.exhaustive import covering, every
+
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 # Equal terms are the hard case: each rounding of a running sum errs to the same side.
 TERM = 0.1
@@ -122,9 +124,7 @@ DOTS = {
 }
 
 
-@pytest.mark.parametrize("name", DOTS)
-@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
-@pytest.mark.parametrize("length", [300, 20_000, 500_001])
+@covering(name=DOTS, dtype=["float32", "float64", "complex64"], length=[300, 20_000, 500_001])
 def test_inner_products(xpu, name: str, dtype: str, length: int) -> None:
     function, *batches = DOTS[name]
     a, b = (_random((*batch, length), dtype) for batch in batches)

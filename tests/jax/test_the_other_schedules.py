@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     [
         "jax/test_driver_passes.py",
         "jax/test_sum_accuracy.py",
-        "jax/test_transformations.py",
+        pytest.param("jax/test_transformations.py", marks=exhaustive),
         pytest.param("jax/test_library_calls.py", marks=exhaustive),
         "sizes/test_sizes.py",
         pytest.param("jax/test_schedules.py", marks=exhaustive),

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from onexpu.kernels import _attention, _teams, attention, reference
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 
 class Sizes(NamedTuple):
@@ -142,8 +142,7 @@ def test_tensorflow(mode: str, cpu) -> None:
     _close(found, _on(cpu, reference.attention, operands, causal=True), 1e-5)
 
 
-@pytest.mark.parametrize("dtype", every(2, ["float32", "bfloat16"]))
-@pytest.mark.parametrize("causal", [False, True])
+@covering(dtype=every(2, ["float32", "bfloat16"]), causal=[False, True])
 def test_the_other_schedule_gives_the_same(causal: bool, dtype: str, xpu, monkeypatch) -> None:
     """A GPU's work-groups on a CPU, or the other way round: sums differ in their order alone."""
     other = not _teams.has_cpu_schedules()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import process
 import pytest
 
-from tests.exhaustive import every
+from tests.exhaustive import covering, every
 
 DATASET = """
     import numpy as np
@@ -66,8 +66,7 @@ def test_iterators_in_several_threads(count: int) -> None:
     assert process.output_of(program).endswith("done\n")
 
 
-@pytest.mark.parametrize("target", ["/device:CPU:0", "/device:XPU:0"])
-@pytest.mark.parametrize("fails", [False, True])
+@covering(target=["/device:CPU:0", "/device:XPU:0"], fails=[False, True])
 def test_remote_calls_in_several_threads(fails: bool, target: str) -> None:
     program = (
         f"""

@@ -45,8 +45,7 @@ OPTIMIZERS = [
 ]
 
 
-@pytest.mark.parametrize("jit_compile", [True, False])
-@pytest.mark.parametrize("optimizer", every(2, OPTIMIZERS), ids=["sgd", "adam", "rmsprop", "adagrad", "adamw", "lion"])
+@covering(jit_compile=[True, False], optimizer=every(2, OPTIMIZERS))
 def test_fit_is_the_cpus(optimizer, jit_compile: bool) -> None:
     loss, weights = _fit("/XPU:0", optimizer, jit_compile)
     expected_loss, expected_weights = _fit("/CPU:0", optimizer, False)

@@ -9,6 +9,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.ops import list_ops
 
+from tests.exhaustive import covering
+
 LENGTHS = [3, 0, 2, 4, 1]
 VALUES = np.random.RandomState(0).randn(sum(LENGTHS), 4).astype(np.float32)
 
@@ -54,8 +56,7 @@ def _gradient(rows: Rows, values: np.ndarray, nested: bool = False) -> tf.Tensor
     return gradient(tf.constant(values))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
-@pytest.mark.parametrize("rows", [_doubled, _twice, _selected])
+@covering(dtype=[np.float32, np.float64, np.float16], rows=[_doubled, _twice, _selected])
 def test_gradients(rows: Rows, dtype: type) -> None:
     with tf.device("/CPU:0"):
         expected = _gradient(rows, VALUES.astype(dtype))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 NUMBERS = [
     np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, np.int8, np.int16, np.int32,
@@ -57,8 +59,7 @@ def test_no_rows() -> None:
     exactly(lambda: R.SparseFillEmptyRows(**given))
 
 
-@pytest.mark.parametrize("dtype", NUMBERS)
-@pytest.mark.parametrize("sizes", [(5, 9), (0, 3), (1, 1), (4000, 9000)])
+@covering(dtype=NUMBERS, sizes=[(5, 9), (0, 3), (1, 1), (4000, 9000)])
 def test_gradient(sizes: tuple[int, int], dtype: Any) -> None:
     taken, count = sizes
     moved_to = RANDOM.permutation(count)[:taken].astype(np.int64)

@@ -10,6 +10,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context, execute
 
+from tests.exhaustive import covering
+
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]
 
 
@@ -35,8 +37,7 @@ def values_of_every_length(dtype: Any) -> np.ndarray:
     return np.array(sorted(x for x in values if limits.min <= x <= limits.max), dtype)
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 1000, (1 << 63) - 1])
-@pytest.mark.parametrize("dtype", INTEGERS)
+@covering(buckets=[1, 2, 1000, (1 << 63) - 1], dtype=INTEGERS)
 def test_buckets_are_those_of_the_text(dtype: Any, buckets: int) -> None:
     values = values_of_every_length(dtype)
     result = fused(values, buckets)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 
 
@@ -23,9 +25,7 @@ def check(function: Any) -> None:
     both.check(function, ulps=0, modes=("eager",))
 
 
-@pytest.mark.parametrize("count", [1, 2, 50, 1000, 20_000])
-@pytest.mark.parametrize("most", [0, 1, 100, 100_000])
-@pytest.mark.parametrize("threshold", [0.0, 0.5, 1.0])
+@covering(count=[1, 2, 50, 1000, 20_000], most=[0, 1, 100, 100_000], threshold=[0.0, 0.5, 1.0])
 def test_sizes(count: int, most: int, threshold: float) -> None:
     if most * count > 10_000_000 and threshold == 1.0:
         most = 2000  # on a CPU each box is held against all that are taken

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 FLOATING = [tf.float16, tf.bfloat16, tf.float32, tf.float64]
 INTEGERS = [tf.int32, tf.int64, tf.uint32, tf.uint64]
@@ -121,8 +123,10 @@ def test_refused() -> None:
 THREEFRY = 2
 
 
-@pytest.mark.parametrize("dtype", FLOATING)
-@pytest.mark.parametrize("op", ["StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"])
+@covering(
+    dtype=FLOATING,
+    op=["StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2"],
+)
 def test_threefry_as_compiled(op: str, dtype: tf.DType) -> None:
     """TensorFlow's CPU kernels do not have it: what a compiled function gives is compared."""
 

@@ -27,9 +27,9 @@ _APART = {
 
 
 def _cases() -> list[Any]:
-    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every third of them is enough."""
+    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every fifth of them is enough."""
     swept = [op for op in OPS if op not in table.UNSWEPT]
-    alike = iter(every(3, [op for op in swept if op not in _APART]))
+    alike = iter(every(5, [op for op in swept if op not in _APART]))
     return [op if op in _APART else next(alike) for op in swept]
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 IMAGES = np.random.RandomState(0).randn(2, 9, 8, 3).astype(np.float32)
 # A general one, and one that leaves the image far behind.
@@ -18,8 +20,10 @@ TRANSFORMS = np.array(
 )
 
 
-@pytest.mark.parametrize("fill_mode", ["REFLECT", "WRAP", "CONSTANT", "NEAREST"])
-@pytest.mark.parametrize("interpolation", ["NEAREST", "BILINEAR"])
+@covering(
+    fill_mode=["REFLECT", "WRAP", "CONSTANT", "NEAREST"],
+    interpolation=["NEAREST", "BILINEAR"],
+)
 def test_projective_transforms(interpolation: str, fill_mode: str) -> None:
     options = {"interpolation": interpolation, "fill_mode": fill_mode, "output_shape": [10, 12]}
     for transforms in (TRANSFORMS, TRANSFORMS[:1], TRANSFORMS[1:]):

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering, every
+
 R = tf.raw_ops
 X = np.random.RandomState(0).randn(2, 9, 7, 3).astype(np.float32)
 PADDINGS = {
@@ -27,9 +29,8 @@ def _arguments(padding: str, window: int, stride: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("padding", PADDINGS)
+@covering(padding=PADDINGS, dtype=[np.float32, np.float64, np.float16, np.int32])
 @pytest.mark.parametrize(("window", "stride"), [(1, 1), (3, 1), (3, 2), (2, 3)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int32])
 def test_pooling(dtype: Any, window: int, stride: int, padding: str) -> None:
     if window < 3 and padding == "EXPLICIT":
         # Padding has to be less than the window.

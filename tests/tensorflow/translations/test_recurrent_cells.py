@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 STEPS, BATCH, INPUTS, CELLS = 6, 3, 5, 4
 
@@ -47,9 +49,7 @@ def test_lstm_block_cell_gradient(use_peephole: bool) -> None:
     both.check(lambda: R.LSTMBlockCellGrad(**inputs, **results, **slopes, use_peephole=use_peephole))
 
 
-@pytest.mark.parametrize("use_peephole", [False, True])
-@pytest.mark.parametrize("length", [STEPS, 4, 0])
-@pytest.mark.parametrize("version", [1, 2])
+@covering(use_peephole=[False, True], length=[STEPS, 4, 0], version=[1, 2])
 def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
     inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {"seq_len_max": tf.constant(length, tf.int64)}
     options = {"cell_clip": 0.5, "use_peephole": use_peephole}
@@ -67,9 +67,7 @@ def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
         assert all(not np.any(result[length:]) for result in op(**inputs, **options))
 
 
-@pytest.mark.parametrize("use_peephole", [False, True])
-@pytest.mark.parametrize("length", [STEPS, 4, 0])
-@pytest.mark.parametrize("version", [1, 2])
+@covering(use_peephole=[False, True], length=[STEPS, 4, 0], version=[1, 2])
 def test_block_lstm_gradient(version: int, length: int, use_peephole: bool) -> None:
     inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {"seq_len_max": tf.constant(length, tf.int64)}
     op, gradient = (R.BlockLSTM, R.BlockLSTMGrad) if version == 1 else (R.BlockLSTMV2, R.BlockLSTMGradV2)

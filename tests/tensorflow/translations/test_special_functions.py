@@ -16,6 +16,8 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
+from tests.exhaustive import covering, every
+
 Function = Callable[[np.ndarray], np.ndarray]
 
 FUNCTIONS: dict[str, Function] = {
@@ -56,9 +58,7 @@ def assert_close(name: str, actual: np.ndarray, x: np.ndarray, ulps: float = ULP
     assert difference[worst] <= bound[worst], (name, x[worst], actual[worst], expected[worst])
 
 
-@pytest.mark.parametrize("mode", both.MODES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@covering(mode=both.MODES, dtype=[np.float32, np.float64], name=sorted(FUNCTIONS))
 def test_values(name: str, dtype: type, mode: str) -> None:
     # Both sides of every seam (0.5, 1.5, 1.6, 2, 4, 6, 8), and many orders of magnitude.
     seams = [np.nextafter(dtype(s), dtype(d)) for s in (0.5, 1.5, 1.6, 2, 4, 6, 8) for d in (-99, 99)]
@@ -85,8 +85,7 @@ def test_zeros_of_j_are_sharp() -> None:
         np.testing.assert_allclose(actual, list(values.values()), rtol=1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@covering(dtype=[np.float16, ml_dtypes.bfloat16], name=sorted(FUNCTIONS))
 def test_half_precision_computes_in_single(name: str, dtype: type) -> None:
     x = np.linspace(0.125, 8, 64).astype(dtype)
     if dtype is np.float16 and name in ("Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence"):
@@ -95,8 +94,7 @@ def test_half_precision_computes_in_single(name: str, dtype: type) -> None:
     np.testing.assert_array_equal(evaluate(name, x).view(np.uint16), single.astype(dtype).view(np.uint16))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@covering(dtype=[np.float32, np.float64], name=sorted(FUNCTIONS))
 def test_ends_of_the_domain(name: str, dtype: type) -> None:
     x = np.array([0.0, -1.0, -np.inf, np.nan], dtype)
     expected = compare.on("/CPU:0", lambda: getattr(tf.raw_ops, name)(x=tf.constant(x))).numpy()

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 X = np.arange(2 * 7 * 5).reshape(2, 7, 5)
 _ALL = slice(None)
 SLICES = {
@@ -60,8 +62,7 @@ def _update(x: np.ndarray, key: Any, value: np.ndarray) -> tf.Tensor:
     return tf.raw_ops.TensorStridedSliceUpdate(input=tf.constant(x), value=tf.constant(value), **_arguments(key))
 
 
-@pytest.mark.parametrize("name", SLICES)
-@pytest.mark.parametrize("dtype", TYPES)
+@covering(name=SLICES, dtype=TYPES)
 def test_tensors(name: str, dtype: Any) -> None:
     key = SLICES[name]
     both.check(lambda: _update(X.astype(dtype), key, _value(key, dtype)), ulps=0)
