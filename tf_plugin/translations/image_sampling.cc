@@ -1,5 +1,5 @@
-// ImageProjectiveTransform, ResizeNearestNeighborGrad, ExtractVolumePatches and the first
-// AdjustContrast: images that read or give elements at computed places.
+// ImageProjectiveTransform, ResizeNearestNeighborGrad and ExtractVolumePatches: images that read or
+// give elements at computed places.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -34,6 +34,14 @@ absl::Status CheckImages(const TensorShape& images, int rank) {
       absl::StrCat("images must be ", rank, "-dimensional, got shape ", images.DebugString()));
 }
 
+// How often `period` fits into `x`, as a 64-bit integer of an x86 processor, which is negative
+// where there are more.
+XlaOp WholePeriods(XlaOp x, XlaOp period) {
+  constexpr double kEnd = 0x1p63;
+  const XlaOp periods = xla::Floor(x / period);
+  return xla::Select(xla::Lt(periods, ScalarLike(x, kEnd)), periods, ScalarLike(x, -kEnd));
+}
+
 // Where a coordinate outside of [0, size) reads; of [abcd], reflection makes [dcba|abcd|dcba] and
 // wrapping [abcd|abcd|abcd].
 XlaOp MapCoordinate(absl::string_view mode, XlaOp x, int64_t size) {
@@ -42,17 +50,17 @@ XlaOp MapCoordinate(absl::string_view mode, XlaOp x, int64_t size) {
   if (mode != "NEAREST" && size <= 1) return xla::ZerosLike(x);
   if (mode == "REFLECT") {
     const XlaOp period = ScalarLike(x, 2 * size), one = ScalarLike(x, 1);
-    const XlaOp below = period * xla::Floor(-x / period) + x;
+    const XlaOp below = period * WholePeriods(-x, period) + x;
     const XlaOp from_below =
         xla::Select(xla::Lt(below, ScalarLike(x, -size)), below + period, -below - one);
-    const XlaOp above = x - period * xla::Floor(x / period);
+    const XlaOp above = x - period * WholePeriods(x, period);
     const XlaOp from_above =
         xla::Select(xla::Ge(above, ScalarLike(x, size)), period - above - one, above);
     x = xla::Select(xla::Lt(x, zero), from_below, xla::Select(xla::Gt(x, last), from_above, x));
   } else if (mode == "WRAP") {
     const XlaOp whole = ScalarLike(x, size);
-    const XlaOp from_below = x + whole * (xla::Floor(-x / last) + ScalarLike(x, 1));
-    const XlaOp from_above = x - whole * xla::Floor(x / last);
+    const XlaOp from_below = x + whole * (WholePeriods(-x, last) + ScalarLike(x, 1));
+    const XlaOp from_above = x - whole * WholePeriods(x, last);
     x = xla::Select(xla::Lt(x, zero), from_below, xla::Select(xla::Gt(x, last), from_above, x));
   }
   return xla::Clamp(zero, x, last);
@@ -305,39 +313,6 @@ class ExtractVolumePatches final : public XlaOpKernel {
   tensorflow::Padding padding_;
 };
 
-// Inputs: images [..., rows, columns, channels], contrast_factor, min_value, max_value.
-class AdjustContrast final : public XlaOpKernel {
- public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    const TensorShape shape = context->InputShape(0);
-    OP_REQUIRES(context, shape.dims() >= 3,
-                absl::InvalidArgumentError(
-                    absl::StrCat("input must be at least 3-D, got shape", shape.DebugString())));
-    for (int i = 1; i < 4; ++i) {
-      OP_REQUIRES(context, context->InputShape(i).dims() == 0,
-                  absl::InvalidArgumentError(
-                      absl::StrCat("contrast_factor, min_value and max_value must be scalars, got "
-                                   "shape ",
-                                   context->InputShape(i).DebugString())));
-    }
-    const int64_t rank = shape.dims();
-    const XlaOp images = xla::ConvertElementType(context->Input(0), xla::F32);
-    const XlaOp sum = xla::Reduce(images, xla::Zero(context->builder(), xla::F32),
-                                  xla::CreateScalarAddComputation(xla::F32, context->builder()),
-                                  {rank - 3, rank - 2});
-    const XlaOp mean = sum / ScalarLike(sum, shape.dim_size(static_cast<int>(rank) - 3) *
-                                                 shape.dim_size(static_cast<int>(rank) - 2));
-    std::vector<int64_t> kept;
-    for (int64_t i = 0; i < rank - 3; ++i) kept.push_back(i);
-    kept.push_back(rank - 1);
-    const XlaOp on_all = xla::BroadcastInDim(mean, shape.dim_sizes(), kept);
-    const XlaOp adjusted = (images - on_all) * context->Input(1) + on_all;
-    context->SetOutput(0, xla::Clamp(context->Input(2), adjusted, context->Input(3)));
-  }
-};
-
 }  // namespace
 
 void RegisterImageSampling() {
@@ -348,7 +323,6 @@ void RegisterImageSampling() {
   RegisterTranslation<ResizeNearestNeighborGrad>(
       std::move(TranslationOf("ResizeNearestNeighborGrad").CompileTimeConstantInput("size")));
   RegisterTranslation<ExtractVolumePatches>(TranslationOf("ExtractVolumePatches"));
-  RegisterTranslation<AdjustContrast>(TranslationOf("AdjustContrast"));
 }
 
 }  // namespace onexpu::tf_plugin

@@ -23,6 +23,7 @@ void RegisterTranslations() {
   RegisterFftNd();
   RegisterGlobalNormalization();
   RegisterGruCells();
+  RegisterImageColors();
   RegisterImageSampling();
   RegisterLocalResponseNormalization();
   RegisterLstmCells();

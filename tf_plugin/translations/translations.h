@@ -23,6 +23,7 @@ void RegisterFakeQuantization();
 void RegisterFftNd();
 void RegisterGlobalNormalization();
 void RegisterGruCells();
+void RegisterImageColors();
 void RegisterImageSampling();
 void RegisterLocalResponseNormalization();
 void RegisterLstmCells();
