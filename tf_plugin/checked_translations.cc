@@ -140,7 +140,8 @@ class Operands {
     if (type != tensorflow::DT_INT32 && type != tensorflow::DT_INT64) return;
     if (op_ == "SplitV") return;
     std::optional<Tensor> elements = operand.constant_value();
-    if (!elements.has_value() || elements->dims() > 1) return;
+    const int most = op_ == "MirrorPad" ? 2 : 1;  // dimensions; its rule reads the paddings
+    if (!elements.has_value() || elements->dims() > most) return;
     tensors_.back() = std::make_unique<Tensor>(*std::move(elements));
   }
 

@@ -133,6 +133,35 @@ absl::Status Pad(InferenceContext& shapes) {
       " and ", shapes.DebugString(array)));
 }
 
+// Inputs: an array, paddings [dimensions, 2], no wider than what there is to reflect.
+absl::Status MirrorPad(InferenceContext& shapes) {
+  const ShapeHandle array = shapes.input(0);
+  const Tensor* const paddings = shapes.input_tensor(1);
+  TF_RETURN_IF_ERROR(Pad(shapes));
+  if (!shapes.FullyDefined(array) || paddings == nullptr || paddings->dims() != 2 ||
+      paddings->dim_size(1) != 2) {
+    return absl::OkStatus();
+  }
+  std::string mode;
+  TF_RETURN_IF_ERROR(shapes.GetAttr("mode", &mode));
+  const bool reflects = mode == "REFLECT";  // without the edge
+  const auto padding = [&](int64_t i) -> int64_t {
+    return paddings->dtype() == tensorflow::DT_INT64 ? paddings->flat<int64_t>()(i)
+                                                     : paddings->flat<int32_t>()(i);
+  };
+  for (int i = 0; i < InferenceContext::Rank(array); ++i) {
+    const int64_t size = InferenceContext::Value(shapes.Dim(array, i));
+    const int64_t before = padding(2 * i), after = padding(2 * i + 1);
+    const int64_t limit = reflects ? size - 1 : size;
+    if (std::max(before, after) <= limit) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(reflects ? "paddings must be less than the dimension size: "
+                              : "paddings must be no greater than the dimension size: ",
+                     before, ", ", after, reflects ? " not less than " : " greater than ", size));
+  }
+  return absl::OkStatus();
+}
+
 // Inputs: an array, by how much to roll, along which dimensions.
 absl::Status Roll(InferenceContext& shapes) {
   const ShapeHandle shift = shapes.input(1), axis = shapes.input(2);
@@ -281,6 +310,7 @@ absl::Status CheckShapeRules(absl::string_view op, InferenceContext& shapes) {
       {"MaxPoolGradGradWithArgmax", ArgmaxGradGradShapes},
       {"MaxPoolGradV2", MaxPoolGradShapes},
       {"MaxPoolGradWithArgmax", ArgmaxGradShapes},
+      {"MirrorPad", MirrorPad},
       {"Pad", Pad},
       {"PadV2", Pad},
       {"ResourceGatherNd", ResourceGatherNd},

@@ -1,5 +1,6 @@
 // Scatters that XLA's translations leave out: ScatterNdNonAliasingAdd; InplaceUpdate, InplaceAdd
-// and InplaceSub, which change whole rows; ResourceGatherNd, ResourceScatterNdMin and -Max.
+// and InplaceSub, which change whole rows. And minima and maxima, of which those of tensors and of
+// rows of variables are TensorFlow's but for NaN.
 //
 // As everywhere in XLA, what is out of bounds is left out; numbers of rows of the Inplace ops wrap
 // around, as TensorFlow has it.
@@ -9,11 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tensorflow/compiler/tf2xla/kernels/gather_op_helpers.h"
 #include "tensorflow/compiler/tf2xla/lib/scatter.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
+#include "xla/primitive_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -135,8 +136,44 @@ class InplaceSub final : public InplaceKernel {
   explicit InplaceSub(OpKernelConstruction* construction) : InplaceKernel(construction, Subtract) {}
 };
 
-// Inputs: a variable, indices [..., depth].
-class ResourceGatherNd final : public XlaOpKernel {
+// The updates without NaN, which TensorFlow's kernels ignore, as the maximum and the minimum of XLA
+// do not.
+template <bool is_max>
+XlaOp WithoutNan(XlaOpKernelContext* context, XlaOp updates) {
+  const xla::PrimitiveType type = context->input_xla_type(2);
+  if (!xla::primitive_util::IsFloatingPointType(type)) return updates;
+  const XlaOp neutral =
+      is_max ? xla::MinValue(context->builder(), type) : xla::MaxValue(context->builder(), type);
+  return xla::Select(xla::Ne(updates, updates), xla::ZerosLike(updates) + neutral, updates);
+}
+
+template <bool is_max>
+absl::StatusOr<XlaOp> ScatterExtreme(XlaOpKernelContext* context, XlaOp x, bool are_vectors) {
+  return tensorflow::XlaScatter(x, WithoutNan<is_max>(context, context->Input(2)),
+                                context->Input(1), /*indices_are_vectors=*/are_vectors,
+                                /*indices_are_sorted=*/false, is_max ? Greatest : Least,
+                                context->builder());
+}
+
+// Inputs: x, indices [..., depth], updates.
+template <bool is_max>
+class TensorScatterExtreme final : public XlaOpKernel {
+ public:
+  using XlaOpKernel::XlaOpKernel;
+
+  void Compile(XlaOpKernelContext* context) override {
+    OP_REQUIRES_OK(context, CheckUpdates(context->InputShape(0), context->InputShape(1),
+                                         context->InputShape(2)));
+    const absl::StatusOr<XlaOp> result =
+        ScatterExtreme<is_max>(context, context->Input(0), /*are_vectors=*/true);
+    OP_REQUIRES_OK(context, result.status());
+    context->SetOutput(0, *result);
+  }
+};
+
+// Inputs: a variable; indices [..., depth], or of rows; updates.
+template <bool is_max, bool are_vectors>
+class ResourceScatterExtreme final : public XlaOpKernel {
  public:
   using XlaOpKernel::XlaOpKernel;
 
@@ -146,61 +183,16 @@ class ResourceGatherNd final : public XlaOpKernel {
 
  private:
   static absl::Status Translate(XlaOpKernelContext* context) {
-    const DataType type = context->expected_output_dtype(0);
-    TensorShape shape;
-    XlaOp variable, result;
-    TF_RETURN_IF_ERROR(context->ReadVariableInput(0, type, &shape, &variable));
-    const TensorShape indices = context->InputShape(1);
-    if (indices.dims() < 1 || indices.dim_size(indices.dims() - 1) > shape.dims()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("indices of shape ", indices.DebugString(),
-                       " have more coordinates than the variable, of shape ", shape.DebugString()));
-    }
-    TF_RETURN_IF_ERROR(tensorflow::XlaGather(variable, shape, context->Input(1), indices,
-                                             /*axis=*/0, /*indices_are_nd=*/true, type,
-                                             context->input_type(1), context->builder(), &result));
-    context->SetOutput(0, result);
-    return absl::OkStatus();
-  }
-};
-
-// Inputs: a variable, indices [..., depth], updates.
-class ResourceScatterNd : public XlaOpKernel {
- public:
-  ResourceScatterNd(OpKernelConstruction* construction, Combiner combiner)
-      : XlaOpKernel(construction), combiner_(std::move(combiner)) {}
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
- private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
     const DataType type = context->input_type(2);
     TensorShape shape;
     XlaOp variable;
     TF_RETURN_IF_ERROR(context->ReadVariableInput(0, type, &shape, &variable));
-    TF_RETURN_IF_ERROR(CheckUpdates(shape, context->InputShape(1), context->InputShape(2)));
-    TF_ASSIGN_OR_RETURN(
-        const XlaOp result,
-        tensorflow::XlaScatter(variable, context->Input(2), context->Input(1),
-                               /*indices_are_vectors=*/true, /*indices_are_sorted=*/false,
-                               combiner_, context->builder()));
+    if (are_vectors) {
+      TF_RETURN_IF_ERROR(CheckUpdates(shape, context->InputShape(1), context->InputShape(2)));
+    }
+    TF_ASSIGN_OR_RETURN(const XlaOp result, ScatterExtreme<is_max>(context, variable, are_vectors));
     return context->AssignVariable(0, type, result);
   }
-
-  const Combiner combiner_;
-};
-
-class ResourceScatterNdMin final : public ResourceScatterNd {
- public:
-  explicit ResourceScatterNdMin(OpKernelConstruction* construction)
-      : ResourceScatterNd(construction, Least) {}
-};
-class ResourceScatterNdMax final : public ResourceScatterNd {
- public:
-  explicit ResourceScatterNdMax(OpKernelConstruction* construction)
-      : ResourceScatterNd(construction, Greatest) {}
 };
 
 }  // namespace
@@ -220,9 +212,12 @@ void RegisterScatterUpdates() {
       std::move(TranslationOf("InplaceAdd").TypeConstraint("T", kNumbers)));
   RegisterTranslation<InplaceSub>(
       std::move(TranslationOf("InplaceSub").TypeConstraint("T", kNumbers)));
-  RegisterTranslation<ResourceGatherNd>(TranslationOf("ResourceGatherNd"));
-  RegisterTranslation<ResourceScatterNdMin>(TranslationOf("ResourceScatterNdMin"));
-  RegisterTranslation<ResourceScatterNdMax>(TranslationOf("ResourceScatterNdMax"));
+  RegisterTranslation<TensorScatterExtreme<false>>(TranslationOf("TensorScatterMin"));
+  RegisterTranslation<TensorScatterExtreme<true>>(TranslationOf("TensorScatterMax"));
+  RegisterTranslation<ResourceScatterExtreme<false, true>>(TranslationOf("ResourceScatterNdMin"));
+  RegisterTranslation<ResourceScatterExtreme<true, true>>(TranslationOf("ResourceScatterNdMax"));
+  RegisterTranslation<ResourceScatterExtreme<false, false>>(TranslationOf("ResourceScatterMin"));
+  RegisterTranslation<ResourceScatterExtreme<true, false>>(TranslationOf("ResourceScatterMax"));
 }
 
 }  // namespace onexpu::tf_plugin
