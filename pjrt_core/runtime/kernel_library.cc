@@ -149,8 +149,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::
   // The largest first, so that none of the threads is left alone with a long one.
   std::vector<size_t> order(modules.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  absl::c_stable_sort(order,
-                      [&](size_t a, size_t b) { return modules[a].size() > modules[b].size(); });
+  absl::c_sort(order, [&](size_t a, size_t b) { return modules[a].size() > modules[b].size(); });
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i; (i = next.fetch_add(1)) < modules.size();)
