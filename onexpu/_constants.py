@@ -68,13 +68,13 @@ class Constants:
             missing = constant is not None and name not in self.given and constant.default is None
             if missing and not constant.has_default:
                 raise ValueError(
-                    f"onexpu: template parameter '{name}'{line_text(constant.line)} of kernel '{self.kernel}' "
-                    f"has no value: constants={{'{name}': ...}} gives one"
+                    f"onexpu: template parameter '{name}'{line_text(constant.line)} of kernel "
+                    f"'{self.kernel}' has no value: constants={{'{name}': ...}} gives one"
                 )
             if omitted is not None and not missing:
                 raise ValueError(
-                    f"onexpu: template parameter '{omitted}' of kernel '{self.kernel}' needs a value in "
-                    f"constants=, because '{name}' follows it"
+                    f"onexpu: template parameter '{omitted}' of kernel '{self.kernel}' needs a "
+                    f"value in constants=, because '{name}' follows it"
                 )
             omitted = name if missing else omitted
         for name, value in self.given.items():
@@ -91,7 +91,8 @@ class Constants:
         """The values that do not follow from the inputs."""
         values = {c.name: c.default for c in self.declared if c.default is not None}
         values |= {name: value for name, value in self.given.items() if not is_function(value)}
-        return {c.name: self._checked(c.name, values[c.name]) for c in self.declared if c.name in values}
+        names = [constant.name for constant in self.declared if constant.name in values]
+        return {name: self._checked(name, values[name]) for name in names}
 
     @property
     def late(self) -> tuple[str, ...]:
@@ -102,7 +103,8 @@ class Constants:
         """Returns the values for these inputs; without those that the source's default decides."""
         values: dict[str, Any] = dict(self.fixed)
         for name in self.late:
-            values[name] = self._checked(name, self.given[name](*operands))  # type: ignore[operator]
+            follows: Any = self.given[name]
+            values[name] = self._checked(name, follows(*operands))
         return values
 
     def with_late(self, values: Mapping[str, Any]) -> dict[str, int]:
@@ -122,9 +124,9 @@ class Constants:
 
     def arguments(self, types: Sequence[str], values: Mapping[str, int]) -> tuple[Argument, ...]:
         """Returns the template arguments in the order of the source."""
-        named: dict[str, Argument] = dict(zip(self.signature.template_parameters, types, strict=True))
-        named |= values
-        order = self.signature.template_order or self.signature.template_parameters
+        templates = self.signature.template_parameters
+        named: dict[str, Argument] = {**dict(zip(templates, types, strict=True)), **values}
+        order = self.signature.template_order or templates
         return tuple(named[name] for name in order if name in named)
 
     def _checked(self, name: str, value: Any) -> int:
@@ -133,14 +135,15 @@ class Constants:
             value = int(value)
         if not isinstance(value, int | np.integer | np.bool_):
             raise TypeError(
-                f"onexpu: constant '{name}' of kernel '{self.kernel}' is an integer that is known when "
-                f"the kernel is compiled, not {value!r}"
+                f"onexpu: constant '{name}' of kernel '{self.kernel}' is an integer that is known "
+                f"when the kernel is compiled, not {value!r}"
             )
         if dtype == "bool":
             return bool(value)
         limits = np.iinfo(numpy_dtype(dtype))
         if not limits.min <= value <= limits.max:
             raise ValueError(
-                f"onexpu: constant {name}={value} of kernel '{self.kernel}' does not fit into {dtype}"
+                f"onexpu: constant {name}={value} of kernel '{self.kernel}' does not fit into "
+                f"{dtype}"
             )
         return int(value)

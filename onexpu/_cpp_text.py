@@ -13,6 +13,7 @@ _OPAQUE = re.compile(
     re.DOTALL,
 )
 _DIRECTIVE = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*", re.MULTILINE)
+_DEPTHS = dict.fromkeys("<([{", 1) | dict.fromkeys(">)]}", -1)
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _ATTRIBUTES = re.compile(r"\s*(?:\[\[.*?\]\]|__attribute__\s*\(\(.*?\)\))", re.DOTALL)
 
@@ -82,7 +83,7 @@ def split(text: str) -> list[tuple[int, str]]:
     """Splits at commas outside of brackets of any kind; returns (offset, part) of each part."""
     parts, depth, start = [], 0, 0
     for i, character in enumerate(text):
-        depth += {"<": 1, "(": 1, "[": 1, "{": 1, ">": -1, ")": -1, "]": -1, "}": -1}.get(character, 0)
+        depth += _DEPTHS.get(character, 0)
         if character == "," and depth == 0:
             parts.append((start, text[start:i]))
             start = i + 1

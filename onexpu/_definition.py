@@ -114,8 +114,7 @@ class Definition(OperandsDefinition):
             if is_size and (dtype != "uint64" or parameter is not self._signature.scalars[-1]):
                 raise ValueError(
                     f"onexpu: parameter '{parameter.name}' of kernel '{self.name}' is neither an "
-                    "input, an "
-                    "output nor an attribute (only a last `size_t` may be: the number of "
+                    "input, an output nor an attribute (only a last `size_t` may be: the number of "
                     "work-items)"
                 )
             if dtype is None:
@@ -133,8 +132,8 @@ class Definition(OperandsDefinition):
         constants = missing & {constant.name for constant in self._signature.constants}
         if constants:
             raise ValueError(
-                f"onexpu: attribute {', '.join(sorted(constants))} of kernel '{self.name}' is a template "
-                "parameter, which constants= gives a value"
+                f"onexpu: attribute {', '.join(sorted(constants))} of kernel '{self.name}' is a "
+                f"template parameter, which constants= gives a value"
             )
         if missing:
             raise ValueError(
@@ -251,9 +250,10 @@ class Definition(OperandsDefinition):
         known = {*self._signature.template_parameters}
         dtypes = [dtype for _, dtype in self._buffer_types(operands, results)]
         dtypes += [scalar.dtype for scalar in self._scalars]
+        parameters = zip(self._signature.parameters, dtypes, strict=True)
         return tuple(
             AssumedType(position, dtype)
-            for position, (parameter, dtype) in enumerate(zip(self._signature.parameters, dtypes, strict=True))
+            for position, (parameter, dtype) in enumerate(parameters)
             if parameter.dtype is None and parameter.element not in known
         )
 
@@ -286,21 +286,18 @@ class Definition(OperandsDefinition):
                 if dtype != expected:
                     raise TypeError(
                         f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}, but "
-                        f"'{other}' has "
-                        f"{expected}, and both are {parameter.element}"
+                        f"'{other}' has {expected}, and both are {parameter.element}"
                     )
             elif parameter.dtype is not None and parameter.dtype != dtype:
                 raise TypeError(
                     f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; the kernel "
-                    "takes "
-                    f"{parameter.dtype} ({parameter.element}*)"
+                    f"takes {parameter.dtype} ({parameter.element}*)"
                 )
         for template, (name, dtype) in types.items():
             if not self._allows(template, dtype):
                 raise TypeError(
                     f"onexpu: '{name}' of kernel '{self.name}' has the type {dtype}; {template} "
-                    "is one of "
-                    f"{', '.join(self.dtypes[template])}"
+                    f"is one of {', '.join(self.dtypes[template])}"
                 )
         missing = [t for t in self._signature.template_parameters if t not in types]
         if missing:
@@ -406,7 +403,8 @@ class Definition(OperandsDefinition):
                     continue
                 parameter = self._signature.parameters[each.position]
                 raise TypeError(
-                    f"onexpu: '{parameter.name}' of kernel '{self.name}' has the type {each.dtype}; the "
+                    f"onexpu: '{parameter.name}' of kernel '{self.name}' has the type "
+                    f"{each.dtype}; the "
                     f"kernel takes another, {parameter.element}{line_text(parameter.line)}"
                 ) from None
             raise
@@ -445,7 +443,8 @@ class Definition(OperandsDefinition):
         elsewhere = (*scalar_operands.packed, *scalar_operands.single)
         by_value = [scalar for scalar in self._scalars if scalar.name not in elsewhere]
         sizes = tuple(numpy_dtype(scalar.dtype).itemsize for scalar in by_value)
-        digest = hashlib.sha256(spirv + entry_point.encode() + repr(sizes).encode()).hexdigest()[:24]
+        contents = spirv + entry_point.encode() + repr(sizes).encode()
+        digest = hashlib.sha256(contents).hexdigest()[:24]
         label = f"{self.name}{'<' + ','.join(map(str, arguments)) + '>' if arguments else ''}"
         _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
         if os.environ.get("ONEXPU_KERNEL_CHECKS") == "1":

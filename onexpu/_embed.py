@@ -15,7 +15,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 
 def _header(source: str, kernels: Sequence[tuple[str, str, str]], spirv: bytes) -> str:
-    """Returns the text of the header for a name, an entry point and further arguments of each kernel."""
+    """Returns the header for a name, an entry point and more arguments of each kernel."""
     numbers = textwrap.fill(", ".join(map(str, spirv)), width=100, initial_indent="    ",
                             subsequent_indent="    ")
     lines = [
@@ -55,11 +55,12 @@ def _declared(source: pathlib.Path, text: str, kernels: Mapping[str, str]) -> li
         for wrong in rejected:
             if wrong.name == name:
                 raise ValueError(
-                    f"onexpu: kernel '{name}' is not supported ({source}:{wrong.line}): {wrong.reason}"
+                    f"onexpu: kernel '{name}' is not supported ({source}:{wrong.line}): "
+                    f"{wrong.reason}"
                 )
         signature: Signature | None = next((each for each in found if each.name == name), None)
         arguments.append(
-            f", {signature.dimensions}, {len(signature.parameters)}" if signature is not None else ""
+            "" if signature is None else f", {signature.dimensions}, {len(signature.parameters)}"
         )
     return arguments
 

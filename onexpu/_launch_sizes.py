@@ -35,8 +35,7 @@ def sizes_of(
         value = (value,)
     if not 1 <= len(value) <= 3:
         raise ValueError(
-            f"onexpu: the {what} of kernel '{kernel}' has 1 to 3 dimensions, not "
-            f"{len(value)}"
+            f"onexpu: the {what} of kernel '{kernel}' has 1 to 3 dimensions, not {len(value)}"
         )
     for size in value:
         if isinstance(size, float | np.floating) and size != int(size):
@@ -48,7 +47,10 @@ def sizes_of(
 
 
 def check_sizes(
-    kernel: str, global_size: tuple[Any, ...], local_size: tuple[Any, ...], output_sizes: Sequence[Any]
+    kernel: str,
+    global_size: tuple[Any, ...],
+    local_size: tuple[Any, ...],
+    output_sizes: Sequence[Any],
 ) -> None:
     """Raises ValueError for a range that no device has, or that leaves outputs undefined.
 

@@ -18,7 +18,9 @@ from onexpu._types import numpy_name_of_cpp
 
 _KERNEL = re.compile(r"\bONEXPU_KERNEL(?P<nd>_ND)?\b")
 _DECLARATION = re.compile(r"\s*(?P<type>[\w:\s]*?)\s*\b(?P<name>\w+)\s*(?=\()")
-_TYPE_PARAMETER = re.compile(r"\s*(?:typename|class)\s+(?P<name>\w+)\s*(?P<default>=.*)?", re.DOTALL)
+_TYPE_PARAMETER = re.compile(
+    r"\s*(?:typename|class)\s+(?P<name>\w+)\s*(?P<default>=.*)?", re.DOTALL
+)
 _VALUE_PARAMETER = re.compile(
     r"\s*(?P<type>[\w:]+(?:\s+[\w:]+)*?)\s+(?P<name>\w+)\s*(?:=(?P<default>.*))?", re.DOTALL
 )
@@ -26,8 +28,9 @@ _PARAMETER = re.compile(r"\s*(?P<type>.*?)(?P<name>\w+)\s*", re.DOTALL)
 _ARRAY = re.compile(r"\s*(?P<type>.*?)(?P<name>\w+)\s*\[.*\]\s*", re.DOTALL)
 _NOEXCEPT = re.compile(r"\s*noexcept\b\s*(?:\([^()]*\))?")
 _LITERAL = re.compile(r"\s*(-?\s*(?:0[xX][\da-fA-F']+|[\d']+))[uUlL]*\s*")
-_WORDS_OF_TYPES = {"const", "volatile", "unsigned", "signed", "int", "long", "short", "char", "float",
-                   "double", "bool", "auto", "void"}  # fmt: skip
+_WORDS_OF_TYPES = frozenset(
+    "const volatile unsigned signed int long short char float double bool auto void".split()
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,7 +183,9 @@ def _parameter(text: str, position: int, line: int) -> Parameter:
         name = text.partition("=")[0].split()[-1]
         raise refuse(f"its parameter '{name}' has a default value; every call gives every value")
     if re.search(r"\(\s*[*&]", text):
-        raise refuse(f"its parameter `{text}` is a pointer to a function or an array, which kernels cannot take")
+        raise refuse(
+            f"its parameter `{text}` is a pointer to a function or an array, which is not supported"
+        )
     array = _ARRAY.fullmatch(text)
     if array is not None:
         element = " ".join(array["type"].split())
@@ -198,7 +203,9 @@ def _parameter(text: str, position: int, line: int) -> Parameter:
             f"`{' '.join(written.replace('&', '*').split())} {name}`"
         )
     if written.count("*") > 1:
-        raise refuse(f"its parameter '{name}' is a pointer to a pointer; operands are pointers to elements")
+        raise refuse(
+            f"its parameter '{name}' is a pointer to a pointer; operands are pointers to elements"
+        )
     words = re.sub(r"\*|\b(const|volatile|__restrict__|__restrict)\b", " ", written)
     element = " ".join(words.split())
     if element == "auto":
@@ -221,7 +228,8 @@ def _template_parameter(text: str, line: int) -> str | Constant:
         return type_["name"]
     written = " ".join(text.split())
     value = _VALUE_PARAMETER.fullmatch(text)
-    if "..." in text or re.match(r"\s*template\b", text) or value is None or value["name"] in _WORDS_OF_TYPES:
+    is_named = value is not None and value["name"] not in _WORDS_OF_TYPES
+    if value is None or not is_named or "..." in text or re.match(r"\s*template\b", text):
         raise _NotSupported(
             line,
             f"its template parameter `{written}` is not supported; template parameters are named "
@@ -264,7 +272,8 @@ def _dimensions(code: str, match: re.Match[str]) -> tuple[int, int]:
     written = code[opening + 1 : end].strip()
     if written not in ("1", "2", "3"):
         raise _NotSupported(
-            line, f"ONEXPU_KERNEL_ND({written}) is not understood: write 1, 2 or 3 between the brackets"
+            line,
+            f"ONEXPU_KERNEL_ND({written}) is not understood: write 1, 2 or 3 between the brackets",
         )
     return int(written), end + 1
 
@@ -289,10 +298,15 @@ class _Declaration:
         code, found = self.code, self._found
         dimensions, _ = _dimensions(code, self._match)
         if found is None:
-            raise _NotSupported(self.line, "ONEXPU_KERNEL stands before a function: ONEXPU_KERNEL void name(...)")
-        returned = " ".join(word for word in found["type"].split() if word not in ("inline", "static", "extern"))
+            raise _NotSupported(
+                self.line, "ONEXPU_KERNEL stands before a function: ONEXPU_KERNEL void name(...)"
+            )
+        specifiers = ("inline", "static", "extern")
+        returned = " ".join(word for word in found["type"].split() if word not in specifiers)
         if returned != "void":
-            raise _NotSupported(self.line, f"it returns {returned or 'no type'}; a kernel returns void")
+            raise _NotSupported(
+                self.line, f"it returns {returned or 'no type'}; a kernel returns void"
+            )
         end = closing(code, found.end())
         if end is None:
             raise _NotSupported(self.line, "its list of parameters has no end")
@@ -304,7 +318,8 @@ class _Declaration:
         if opening is None or between:
             raise _NotSupported(
                 self.line,
-                f"`{between.splitlines()[0] if between else ''}` stands between its parameters and its body",
+                f"`{between.splitlines()[0] if between else ''}` stands between its parameters and "
+                f"its body",
             )
         if opening[0] == ";":
             return None
@@ -326,14 +341,18 @@ class _Declaration:
         if text.strip() == "void":
             return ()
         return tuple(
-            _parameter(part, i, line_of(self.code, start + offset + len(part) - len(part.lstrip())))
+            _parameter(part, i, self._line(start + offset, part))
             for i, (offset, part) in enumerate(split(text), 1)
         )
+
+    def _line(self, offset: int, part: str) -> int:
+        """Returns the line on which a part begins."""
+        return line_of(self.code, offset + len(part) - len(part.lstrip()))
 
     def _template(self) -> tuple[tuple[str, ...], tuple[Constant, ...], tuple[str, ...]]:
         start, text = _template_before(self.code, self._match.start())
         found = [
-            _template_parameter(part, line_of(self.code, start + offset + len(part) - len(part.lstrip())))
+            _template_parameter(part, self._line(start + offset, part))
             for offset, part in split(text)
         ]
         types = tuple(p for p in found if isinstance(p, str))
@@ -356,7 +375,7 @@ def find_kernels(source: str) -> tuple[list[Signature], list[RejectedKernel]]:
             rejected.append(RejectedKernel(declaration.name, error.line, error.reason))
             continue
         if kernel is None:
-            reason = "it is declared without a body; ONEXPU_KERNEL stands before the definition, too"
+            reason = "it is declared without a body; the definition has ONEXPU_KERNEL, too"
             declared.append(RejectedKernel(declaration.name, declaration.line, reason))
         else:
             kernels.append(kernel)

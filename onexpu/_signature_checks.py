@@ -37,16 +37,16 @@ class SignatureChecks:
         pointers = self.signature.pointers
         if len(pointers) != len(names) or self.signature.parameters[: len(names)] != pointers:
             raise ValueError(
-                f"onexpu: kernel '{self.name}'{self.signature.where} takes pointers for inputs and outputs "
-                f"({', '.join(names)}), "
-                f"then scalars; its parameters are "
+                f"onexpu: kernel '{self.name}'{self.signature.where} takes pointers for inputs and "
+                f"outputs ({', '.join(names)}), then scalars; its parameters are "
                 f"{', '.join(p.name for p in self.signature.parameters)}"
             )
         for position, (name, pointer) in enumerate(zip(names, pointers, strict=True), 1):
             if pointer.name != name:
                 raise ValueError(
                     f"onexpu: parameter {position} of kernel '{self.name}' is '{pointer.name}'"
-                    f"{line_text(pointer.line)}, but its operand {position} is '{name}'. Parameters have "
+                    f"{line_text(pointer.line)}, but its operand {position} is '{name}'. "
+                    f"Parameters have "
                     f"the names and the order of inputs, outputs and scratch: {', '.join(names)}"
                 )
             self._check_const(pointer)
@@ -54,8 +54,7 @@ class SignatureChecks:
         if unknown:
             raise ValueError(
                 f"onexpu: dtypes of kernel '{self.name}' names {', '.join(sorted(unknown))}, "
-                "which are no "
-                "template parameters of it that are types"
+                "which are no template parameters of it that are types"
             )
 
     def _check_const(self, pointer: Parameter) -> None:
@@ -65,18 +64,21 @@ class SignatureChecks:
         if pointer.name in self.inputs:
             raise ValueError(
                 f"onexpu: kernel '{self.name}' changes '{pointer.name}' in place, as an input "
-                f"and an output of one name say; its pointer must not be const{line_text(pointer.line)}"
+                f"and an output of one name say; its pointer must not be "
+                f"const{line_text(pointer.line)}"
             )
         raise ValueError(
-            f"onexpu: kernel '{self.name}' cannot write '{pointer.name}'{line_text(pointer.line)}: its pointer "
-            f"is const, and it is {'an output' if pointer.name in self.outputs else 'scratch memory'}"
+            f"onexpu: kernel '{self.name}' cannot write '{pointer.name}'{line_text(pointer.line)}: "
+            f"its pointer is const, and it is "
+            f"{'an output' if pointer.name in self.outputs else 'scratch memory'}"
         )
 
     def check_default_range(self) -> None:
         """Raises ValueError if the number of elements is no range for the kernel."""
         if self.signature.dimensions in (2, 3):
             raise ValueError(
-                f"onexpu: kernel '{self.name}'{self.signature.where} has {self.signature.dimensions} "
+                f"onexpu: kernel '{self.name}'{self.signature.where} has "
+                f"{self.signature.dimensions} "
                 "dimensions, so it needs range=; only kernels of one dimension have a default"
             )
 
@@ -85,12 +87,13 @@ class SignatureChecks:
         dimensions = self.signature.dimensions
         if not global_size or dimensions in (None, len(global_size)):
             return
-        declared = "ONEXPU_KERNEL" if len(global_size) == 1 else f"ONEXPU_KERNEL_ND({len(global_size)})"
+        several = f"_ND({len(global_size)})" if len(global_size) > 1 else ""
         sizes = ", ".join(str(v) if isinstance(v, int) else "?" for v in global_size)
         raise ValueError(
             f"onexpu: kernel '{self.name}'{self.signature.where} has {dimensions} "
-            f"dimension{'s' if dimensions != 1 else ''}, but its range [{sizes}] has {len(global_size)}. "
-            f"Declare it {declared}, or give a range of {dimensions}"
+            f"dimension{'s' if dimensions != 1 else ''}, but its range [{sizes}] has "
+            f"{len(global_size)}. "
+            f"Declare it ONEXPU_KERNEL{several}, or give a range of {dimensions}"
         )
 
     def check_use(self, use: SpirvUse) -> None:
@@ -98,15 +101,15 @@ class SignatureChecks:
         if use.kept:
             raise ValueError(
                 f"onexpu: kernel '{self.name}'{self.signature.where} writes the variable "
-                f"{', '.join(use.kept)}, which all its work-items and launches share, in no order. Declare local memory "
-                "(work_group_static), or scratch="
+                f"{', '.join(use.kept)}, which all its work-items and launches share, in no order. "
+                f"Declare local memory (work_group_static), or scratch="
             )
         for position, name in enumerate(self.operands):
             if position in use.written and name in self.inputs and name not in self.outputs:
                 raise ValueError(
                     f"onexpu: kernel '{self.name}' writes to its input "
-                    f"'{name}'{line_text(self.signature.pointers[position].line)}, which other code may "
-                    "hold. Give an output its name to change it in place"
+                    f"'{name}'{line_text(self.signature.pointers[position].line)}, which other "
+                    f"code may hold. Give an output its name to change it in place"
                 )
 
     def check_ids(self, use: SpirvUse, global_size: Sequence[Any]) -> None:
@@ -117,14 +120,16 @@ class SignatureChecks:
         text = f"kernel '{self.name}'{self.signature.where}"
         if max(use.id_components) >= len(global_size):
             raise ValueError(
-                f"onexpu: {text} reads work-item ids of {max(use.id_components) + 1} dimensions, but its "
-                f"range [{sizes}] has {len(global_size)}"
+                f"onexpu: {text} reads work-item ids of {max(use.id_components) + 1} dimensions, "
+                f"but its range [{sizes}] has {len(global_size)}"
             )
         for dimension, size in enumerate(global_size):
-            if len(global_size) - 1 - dimension in use.id_components or (isinstance(size, int) and size <= 1):
+            is_read = len(global_size) - 1 - dimension in use.id_components
+            if is_read or (isinstance(size, int) and size <= 1):
                 continue
             raise ValueError(
-                f"onexpu: {text} reads no work-item id of dimension {dimension} of its range [{sizes}], so all "
+                f"onexpu: {text} reads no work-item id of dimension {dimension} of its range "
+                f"[{sizes}], so all "
                 "work-items of that dimension do the same. Give a range without it, or read the id "
                 f"(onexpu::item<{len(global_size)}>())"
             )

@@ -61,12 +61,13 @@ def instance(name: str, arguments: Sequence[Argument]) -> str:
     """Returns a kernel with its template arguments, as C++ writes it: ``scale<float, 16>``."""
     if not arguments:
         return name
-    return f"{name}<{', '.join(CPP_NAMES[a] if isinstance(a, str) else literal(a) for a in arguments)}>"
+    texts = (CPP_NAMES[a] if isinstance(a, str) else literal(a) for a in arguments)
+    return f"{name}<{', '.join(texts)}>"
 
 
 @dataclasses.dataclass(frozen=True)
 class _Wanted:
-    """A kernel to compile along with others: its template parameters, and what they may stand for."""
+    """A kernel to compile along with others: its template parameters and what they stand for."""
 
     templates: tuple[str, ...]
     allowed: Mapping[str, Sequence[str]]
@@ -127,8 +128,8 @@ class Source:
                 continue
             if isinstance(kernel, RejectedKernel):
                 raise ValueError(
-                    f"onexpu: kernel '{kernel.name}' of the source is not supported (line {kernel.line}): "
-                    f"{kernel.reason}"
+                    f"onexpu: kernel '{kernel.name}' of the source is not supported (line "
+                    f"{kernel.line}): {kernel.reason}"
                 )
             return name or kernel.name, kernel
         raise ValueError(f"onexpu: the source defines no kernel '{name}'; it defines {found}")

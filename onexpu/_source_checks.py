@@ -15,10 +15,17 @@ _LOCAL_MEMORY = (
 )
 # From names to what is wrong with them.
 _UNSUPPORTED = {
-    r"local_accessor": f"sycl::local_accessor gets its memory from a sycl::handler, which a free-function kernel does not have. {_LOCAL_MEMORY}",
-    r"group_local_memory(?:_for_overwrite)?": f"the compiler at run time does not support this function. {_LOCAL_MEMORY}",
-    r"get_work_group_scratch_memory": f"its size is a property of the launch, which onexpu does not set. {_LOCAL_MEMORY}",
-}  # fmt: skip
+    r"local_accessor": (
+        "sycl::local_accessor gets its memory from a sycl::handler, which a free-function kernel "
+        "does not have"
+    ),
+    r"group_local_memory(?:_for_overwrite)?": (
+        "the compiler at run time does not support this function"
+    ),
+    r"get_work_group_scratch_memory": (
+        "its size is a property of the launch, which onexpu does not set"
+    ),
+}
 _ITEM = re.compile(
     r"\bonexpu\s*::\s*(?:(?P<id>global_id|global_size)\s*\(|item\s*(?:<\s*(?P<item>\w*)\s*>\s*)?\()"
     r"|\bget_nd_item\s*<\s*(?P<nd_item>\w+)\s*>\s*\("
@@ -31,7 +38,9 @@ def _kernel_at(kernels: Sequence[Signature | RejectedKernel], line: int) -> str:
     return max(before, key=lambda kernel: kernel.line).name if before else ""
 
 
-def check_source(source: str, kernels: Sequence[Signature | RejectedKernel], file: str = "") -> None:
+def check_source(
+    source: str, kernels: Sequence[Signature | RejectedKernel], file: str = ""
+) -> None:
     """Raises ValueError for what compiles and does not work.
 
     Parameters
@@ -50,7 +59,8 @@ def check_source(source: str, kernels: Sequence[Signature | RejectedKernel], fil
             kernel = _kernel_at(kernels, line)
             where = f"{file}:{line}" if file else f"line {line}"
             raise ValueError(
-                f"onexpu: {f'kernel {kernel!r}' if kernel else 'the source'} uses {match[0]} ({where}): {reason}"
+                f"onexpu: {f'kernel {kernel!r}' if kernel else 'the source'} uses {match[0]} "
+                f"({where}): {reason}. {_LOCAL_MEMORY}"
             )
     for kernel in kernels:
         if isinstance(kernel, Signature):
@@ -69,6 +79,6 @@ def _check_items(code: str, kernel: Signature, file: str) -> None:
         asked = " ".join(match[0].rstrip("(").split())
         raise ValueError(
             f"onexpu: kernel '{kernel.name}' has {kernel.dimensions} dimensions"
-            f" ({f'{file}:' if file else 'line '}{kernel.line}), but {asked}() on line {line} is of "
-            f"{written}. Write onexpu::item<{kernel.dimensions}>(), or change ONEXPU_KERNEL"
+            f" ({f'{file}:' if file else 'line '}{kernel.line}), but {asked}() on line {line} is "
+            f"of {written}. Write onexpu::item<{kernel.dimensions}>(), or change ONEXPU_KERNEL"
         )

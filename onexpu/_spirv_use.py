@@ -33,10 +33,10 @@ _CROSS_WORKGROUP = 5
 
 # With a result that points to where the first operand does: access chains, copies, casts.
 _DERIVES = {65, 66, 67, 70, 83, 121, 122, 123, 124}
-# With a result, a pointer first, and a write: atomic operations from exchange to xor, and those of floats.
+# With a result, a pointer first, and a write: atomic operations, exchange to xor, and of floats.
 _ATOMIC_WRITES = {*range(229, 243), 5614, 5615, 6035}
-# Built-in variables with a component for each dimension, and those of all dimensions at once (of the
-# group, of the range, of sub-groups).
+# Built-in variables with a component for each dimension, and those of all dimensions at once: of
+# the group, of the range, of sub-groups.
 _IDS, _LINEAR_IDS = {26, 27, 28}, {29, 34, 40, 41}
 
 
@@ -86,7 +86,7 @@ class _Function:
 
     def _written(self) -> set[int]:
         """Returns the parameters and variables that are written through."""
-        origins: dict[int, set[int]] = {each: {each} for each in (*self.parameters, *self._variables)}
+        origins = {each: {each} for each in (*self.parameters, *self._variables)}
         written: set[int] = set()
         before = -1
         while (now := sum(map(len, origins.values()))) != before:  # loops lead back

@@ -41,19 +41,22 @@ struct parameters;
 template <typename... Parameters>
 struct parameters<void(Parameters...)> {
   template <int position>
-  using at = std::remove_cv_t<std::remove_pointer_t<std::tuple_element_t<position, std::tuple<Parameters...>>>>;
+  using parameter = std::tuple_element_t<position, std::tuple<Parameters...>>;
+  template <int position>
+  using at = std::remove_cv_t<std::remove_pointer_t<parameter<position>>>;
 };
 template <typename... Parameters>
 struct parameters<void(Parameters...) noexcept> : parameters<void(Parameters...)> {};
 template <typename T>
 inline constexpr bool is_element =
-    std::is_arithmetic_v<T> || std::is_same_v<T, sycl::half> || std::is_same_v<T, onexpu::bfloat16> ||
-    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+    std::is_arithmetic_v<T> || std::is_same_v<T, sycl::half> ||
+    std::is_same_v<T, onexpu::bfloat16> || std::is_same_v<T, std::complex<float>> ||
+    std::is_same_v<T, std::complex<double>>;
 template <typename Found, typename Expected>
 inline constexpr bool is_like =
     std::is_same_v<Found, Expected> || !is_element<Found> ||
-    (std::is_integral_v<Found> && std::is_integral_v<Expected> && sizeof(Found) == sizeof(Expected) &&
-     std::is_signed_v<Found> == std::is_signed_v<Expected> &&
+    (std::is_integral_v<Found> && std::is_integral_v<Expected> &&
+     sizeof(Found) == sizeof(Expected) && std::is_signed_v<Found> == std::is_signed_v<Expected> &&
      std::is_same_v<Found, bool> == std::is_same_v<Expected, bool>);
 }  // namespace onexpu_type_checks
 """
@@ -64,9 +67,10 @@ def type_checks(kernel: str, assumed: Sequence[AssumedType]) -> str:
     template arguments, have these types."""
     if not assumed:
         return ""
+    parameters = f"onexpu_type_checks::parameters<decltype({kernel})>"
     checks = [
-        f"static_assert(onexpu_type_checks::is_like<onexpu_type_checks::parameters<decltype({kernel})>"
-        f'::at<{each.position}>, {CPP_NAMES[each.dtype]}>, "{each.mark}");'
+        f"static_assert(onexpu_type_checks::is_like<{parameters}::at<{each.position}>, "
+        f'{CPP_NAMES[each.dtype]}>, "{each.mark}");'
         for each in assumed
     ]
     return "\n".join([_TYPE_CHECKS, *checks, ""])
