@@ -256,6 +256,7 @@ CALLS = {
     "StatelessRandomUniformIntV2": {**_KEY, "minval": 0, "maxval": 10},
     "StatelessRandomGammaV2": {**_SEED, "alpha": values(4, high=3)},
     "StatelessRandomGammaV3": {**_KEY, "alpha": values(4, high=3)},
+    "StatelessRandomBinomial": {**_SEED, "counts": [5, 50, 9, 20], "probs": [0.3, 0.5, 0.9, 0.01]},
     "StatelessRandomGetKeyCounter StatelessRandomGetKeyCounterAlg": {"seed": [1, 2]},
     "StatelessMultinomial": {"logits": values(3, 5), "num_samples": 10, "seed": [1, 2]},
     "StatelessParameterizedTruncatedNormal":

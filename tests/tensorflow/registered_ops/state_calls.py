@@ -288,6 +288,11 @@ CALLS = {
     # Random numbers of a generator's state.
     "StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt": _GENERATOR,
     "StatefulUniformInt": {**_GENERATOR, "minval": 0, "maxval": 10},
+    "StatefulRandomBinomial": {
+        "resource": Variable([1, 2, 3], tf.int64), "algorithm": 1, "shape": [3, 4],
+        # The CPU's kernel ends the process over a shape in int64.
+        "S": tf.int32, "counts": [5, 50, 9, 20], "probs": [0.3, 0.5, 0.9, 0.01],
+    },
     "RngReadAndSkip": {"resource": Variable([1, 2, 3], tf.int64), "alg": 1, "delta": 7},
     "RngSkip": {"resource": Variable([1, 2, 3], tf.int64), "algorithm": 1, "delta": 7},
 
