@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -123,13 +124,8 @@ ENTRY e {
 
 TEST(DynamicResultsTest, NotInOtherLayouts) {
   auto module = ThreeResults();
-  module->mutable_entry_computation_layout()
-      ->mutable_result_layout()
-      ->mutable_shape()
-      ->mutable_tuple_shapes(0)
-      ->mutable_layout()
-      ->mutable_minor_to_major()
-      ->assign({0, 1});
+  module->mutable_entry_computation_layout()->mutable_result_layout()->ResetLayout(
+      xla::LayoutUtil::MakeLayout({0, 1}), {0});
   ExpectUnimplemented(*module, "row-major");
 }
 

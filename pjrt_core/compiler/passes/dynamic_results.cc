@@ -106,10 +106,10 @@ HloInstruction* Sizes(const DynamicShapeWriter& writer, absl::Span<HloInstructio
 
 // What a parameter gives its memory to: the same results, by their new numbers. A result of dynamic
 // size takes nobody's, as its parameter has a size of its own.
-absl::Status KeepAliases(xla::HloModule& module, const xla::Shape& before,
-                         const xla::Shape& after) {
-  xla::HloInputOutputAliasConfig kept(after);
-  ONEXPU_RETURN_IF_ERROR(module.input_output_alias_config().ForEachAliasWithStatus(
+absl::Status KeepAliases(const xla::HloInputOutputAliasConfig& aliases, const xla::Shape& before,
+                         xla::HloModule& module) {
+  xla::HloInputOutputAliasConfig kept(module.entry_computation()->root_instruction()->shape());
+  ONEXPU_RETURN_IF_ERROR(aliases.ForEachAliasWithStatus(
       [&](const xla::ShapeIndex& output,
           const xla::HloInputOutputAliasConfig::Alias& alias) -> absl::Status {
         if (xla::ShapeUtil::GetSubshape(before, output).is_dynamic()) return absl::OkStatus();
@@ -157,12 +157,14 @@ absl::StatusOr<std::vector<DynamicDimension>> PackDynamicResults(xla::HloModule&
   shapes.push_back(packed.back()->shape());
   xla::LayoutUtil::SetToDefaultLayout(&shapes.back());
 
+  const xla::HloInputOutputAliasConfig aliases = module.input_output_alias_config();
   HloInstruction* after = writer.Add(HloInstruction::CreateTuple(packed));
+  // A root of another shape loses all aliases.
   entry.set_root_instruction(after, /*accept_different_shape=*/true);
   if (before.IsTuple() && root->IsDead()) ONEXPU_RETURN_IF_ERROR(entry.RemoveInstruction(root));
   *module.mutable_entry_computation_layout()->mutable_result_layout() =
       xla::ShapeLayout(xla::ShapeUtil::MakeTupleShape(shapes));
-  ONEXPU_RETURN_IF_ERROR(KeepAliases(module, before, after->shape()));
+  ONEXPU_RETURN_IF_ERROR(KeepAliases(aliases, before, module));
   return dimensions;
 }
 
