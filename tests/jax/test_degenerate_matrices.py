@@ -123,3 +123,43 @@ def test_rank_inverse_and_least_squares(xpu, dtype) -> None:
             np.testing.assert_allclose(np.asarray(inverse(x)), expected, atol=tolerance, err_msg=name)
             b = _matrix((shape[0], 2), dtype)
             np.testing.assert_allclose(np.asarray(solve(x, jax.device_put(b, xpu))), expected @ b, atol=10 * tolerance, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", every(2, ["float32", "float64", "complex64"]))
+@pytest.mark.parametrize("n", [8, 40])
+def test_eigh_of_blocks_that_are_weakly_coupled(xpu, dtype, n) -> None:
+    """The squares of the couplings underflow; the other block is zero."""
+    random, decompose = np.random.default_rng(0), jax.jit(jnp.linalg.eigh)
+    for exponent in range(-26, -16):
+        block, coupling = random.standard_normal((2, n, n))
+        a = np.zeros((n, n), dtype)
+        size = n // 3
+        a[:size, :size] = (block @ block.T)[:size, :size]
+        a[size:, :size] = coupling[size:, :size] * 10.0**exponent
+        a[:size, size:] = a[size:, :size].T
+        w, v = jax.tree.map(np.asarray, decompose(jax.device_put(a, xpu)))
+        np.testing.assert_allclose(w, np.linalg.eigvalsh(a), atol=_tolerance(a), err_msg=str(exponent))
+        np.testing.assert_allclose((v * w) @ _adjoint(v), a, atol=_tolerance(a), err_msg=str(exponent))
+        np.testing.assert_allclose(_adjoint(v) @ v, np.eye(n), atol=_tolerance(a), err_msg=str(exponent))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_qr_of_columns_of_different_sizes(xpu, dtype) -> None:
+    a = _matrix((6, 6), dtype) * np.array([1, 1e-22, 1e22, 0, 1e-30, 1e-19], np.finfo(dtype).dtype)
+    q, r = jax.tree.map(np.asarray, jax.jit(jnp.linalg.qr)(jax.device_put(a, xpu)))
+    np.testing.assert_allclose(_adjoint(q) @ q, np.eye(6), atol=_tolerance(q))
+    norms = np.linalg.norm(a.astype(np.complex128), axis=0)
+    norms[norms == 0] = 1
+    np.testing.assert_allclose((q @ r) / norms, a / norms, atol=_tolerance(q))
+
+
+@pytest.mark.parametrize(("n", "rank"), [(8, 3), (8, 7), (10, 9)])
+def test_svd_by_polar_decomposition_with_zero_columns(xpu, n, rank) -> None:
+    a = np.random.RandomState(1235).randn(n, n).astype(np.float32)
+    a[:, rank:] = 0
+    algorithm = jax.lax.linalg.SvdAlgorithm.POLAR
+    u, s, vh = jax.tree.map(np.asarray, jax.lax.linalg.svd(jax.device_put(a, xpu), algorithm=algorithm))
+    np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False), atol=_tolerance(a))
+    np.testing.assert_allclose((u * s) @ vh, a, atol=_tolerance(a))
+    for x in (u, vh):
+        np.testing.assert_allclose(_adjoint(x) @ x, np.eye(n), atol=_tolerance(x))

@@ -257,17 +257,15 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
   const MatrixPart read = !is_eigh       ? MatrixPart::kAll
                           : config.lower ? MatrixPart::kLowerTriangle
                                          : MatrixPart::kUpperTriangle;
-  const bool scales = stays && IsScalable(call->operand(0)->shape().element_type());
-  if (scales && factorisation.name == kQr) {
-    // Below R there are reflectors, whose first element is 1.
-    ONEXPU_RETURN_IF_ERROR(
-        ScaleMatrices(call, read, {.index = 0, .part = MatrixPart::kUpperTriangle}).status());
+  const xla::PrimitiveType type = call->operand(0)->shape().element_type();
+  const bool is_single = type == xla::F32 || type == xla::C64;
+  if (stays && factorisation.name == kQr && IsScalable(type)) {
+    ONEXPU_RETURN_IF_ERROR(ScaleColumns(call));
     return true;
   }
   if (stays && !is_eigh) return false;
-  if (scales) {
-    ONEXPU_ASSIGN_OR_RETURN(call,
-                            ScaleMatrices(call, read, {.index = 1, .part = MatrixPart::kAll}));
+  if (is_eigh && (is_single || (stays && IsScalable(type)))) {
+    ONEXPU_ASSIGN_OR_RETURN(call, ScaleMatrices(call, read));
   }
   if (!stays) {
     HloInstruction* replacement = AddCall(call, call->shape(), call->operands(),
@@ -278,6 +276,7 @@ absl::StatusOr<bool> RewriteFactorisation(HloInstruction* call, const Factorisat
         ->set_output_to_operand_aliasing({{first, {0, {}}}});
     ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(call, replacement));
     call = replacement;
+    if (is_eigh && is_single) ONEXPU_RETURN_IF_ERROR(DropNegligible(call));
   }
   if (is_eigh) {
     ONEXPU_RETURN_IF_ERROR(GuardIteration(call, read));

@@ -1,10 +1,12 @@
 #include "pjrt_core/compiler/passes/matrix_scaling.h"
 
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/ir/hlo_computation.h"
@@ -115,39 +117,93 @@ absl::StatusOr<HloInstruction*> ScaleOf(HloInstruction* matrices, MatrixPart rea
   return PowerOfTwo(largest);
 }
 
-// The result, multiplied by the scale where it grows with the matrices.
-absl::StatusOr<HloInstruction*> Unscaled(HloInstruction* result, HloInstruction* scale,
-                                         MatrixPart part) {
-  HloInstruction* factor = SpreadBatch(scale, *result);
-  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * grows, IsIn(part, result));
-  if (grows != nullptr) {
-    HloInstruction* one = Constant(result, xla::LiteralUtil::One(scale->shape().element_type()));
-    ONEXPU_ASSIGN_OR_RETURN(factor, xla::MakeSelectHlo(grows, factor, Spread(one, *factor)));
+// The result, multiplied by the factor of each element in `part`.
+absl::StatusOr<HloInstruction*> Multiplied(HloInstruction* result, HloInstruction* factor,
+                                           MatrixPart part) {
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * is_multiplied, IsIn(part, result));
+  if (is_multiplied != nullptr) {
+    HloInstruction* one = Constant(result, xla::LiteralUtil::One(factor->shape().element_type()));
+    ONEXPU_ASSIGN_OR_RETURN(factor,
+                            xla::MakeSelectHlo(is_multiplied, factor, Spread(one, *factor)));
   }
   return WithReal(HloOpcode::kMultiply, result, factor);
 }
 
+// Matrices whose largest elements are around 1, with zeros for what is below the square of the
+// type's rounding error.
+absl::StatusOr<HloInstruction*> WithoutNegligible(HloInstruction* matrices, bool keeps_diagonal) {
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * magnitude, Magnitude(matrices));
+  constexpr float kSingle = std::numeric_limits<float>::epsilon();
+  constexpr double kDouble = std::numeric_limits<double>::epsilon();
+  HloInstruction* limit =
+      Constant(matrices, magnitude->shape().element_type() == xla::F32
+                             ? xla::LiteralUtil::CreateR0<float>(kSingle * kSingle)
+                             : xla::LiteralUtil::CreateR0<double>(kDouble * kDouble));
+  ONEXPU_ASSIGN_OR_RETURN(
+      HloInstruction * is_negligible,
+      xla::MakeCompareHlo(xla::ComparisonDirection::kLt, magnitude, Spread(limit, *magnitude)));
+  if (keeps_diagonal) {
+    const xla::Shape indices = xla::ShapeUtil::ChangeElementType(matrices->shape(), xla::S32);
+    const int64_t rank = indices.dimensions().size();
+    ONEXPU_ASSIGN_OR_RETURN(
+        HloInstruction * is_off_diagonal,
+        xla::MakeCompareHlo(xla::ComparisonDirection::kNe,
+                            xla::MakeIotaHlo(matrices->parent(), indices, rank - 2),
+                            xla::MakeIotaHlo(matrices->parent(), indices, rank - 1)));
+    ONEXPU_ASSIGN_OR_RETURN(is_negligible,
+                            xla::MakeBinaryHlo(HloOpcode::kAnd, is_negligible, is_off_diagonal));
+  }
+  HloInstruction* zero =
+      Constant(matrices, xla::LiteralUtil::Zero(matrices->shape().element_type()));
+  return xla::MakeSelectHlo(is_negligible, Spread(zero, *matrices), matrices);
+}
+
 }  // namespace
 
-absl::StatusOr<HloInstruction*> ScaleMatrices(HloInstruction* call, MatrixPart read,
-                                              ScaledResult scaled) {
+absl::StatusOr<HloInstruction*> ScaleMatrices(HloInstruction* call, MatrixPart read) {
   HloInstruction* matrices = call->mutable_operand(0);
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * scale, ScaleOf(matrices, read));
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * divided,
                           WithReal(HloOpcode::kDivide, matrices, SpreadBatch(scale, *matrices)));
   HloInstruction* inner =
       call->AddInstruction(call->CloneWithNewOperands(call->shape(), {divided}));
-  std::vector<HloInstruction*> results;
-  for (int64_t i = 0; i < static_cast<int64_t>(call->shape().tuple_shapes().size()); ++i) {
-    ONEXPU_ASSIGN_OR_RETURN(HloInstruction * part, xla::MakeGetTupleElementHlo(inner, i));
-    if (i == scaled.index) {
-      ONEXPU_ASSIGN_OR_RETURN(part, Unscaled(part, scale, scaled.part));
-    }
-    results.push_back(part);
-  }
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * vectors, xla::MakeGetTupleElementHlo(inner, 0));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * values, xla::MakeGetTupleElementHlo(inner, 1));
+  ONEXPU_ASSIGN_OR_RETURN(values,
+                          Multiplied(values, SpreadBatch(scale, *values), MatrixPart::kAll));
   ONEXPU_RETURN_IF_ERROR(call->parent()->ReplaceInstruction(
-      call, call->AddInstruction(HloInstruction::CreateTuple(results))));
+      call, call->AddInstruction(HloInstruction::CreateTuple({vectors, values}))));
   return inner;
+}
+
+absl::Status DropNegligible(HloInstruction* call) {
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * kept,
+                          WithoutNegligible(call->mutable_operand(0), /*keeps_diagonal=*/true));
+  return call->ReplaceOperandWith(0, kept);
+}
+
+absl::Status ScaleColumns(HloInstruction* call) {
+  HloInstruction* matrices = call->mutable_operand(0);
+  const int64_t rank = matrices->shape().dimensions().size();
+  std::vector<int64_t> dimensions(rank - 1);  // all but that of the rows
+  std::iota(dimensions.begin(), dimensions.end(), 0);
+  dimensions.back() = rank - 1;
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * magnitude, Magnitude(matrices));
+  HloInstruction* zero =
+      Constant(matrices, xla::LiteralUtil::Zero(magnitude->shape().element_type()));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * scale,
+                          xla::MakeReduceHlo(magnitude, zero, {rank - 2}, HloOpcode::kMaximum));
+  ONEXPU_ASSIGN_OR_RETURN(scale, PowerOfTwo(scale));
+  HloInstruction* factor = xla::MakeBroadcastHlo(scale, dimensions, matrices->shape().dimensions());
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * divided, WithReal(HloOpcode::kDivide, matrices, factor));
+  ONEXPU_ASSIGN_OR_RETURN(divided, WithoutNegligible(divided, /*keeps_diagonal=*/false));
+  HloInstruction* inner =
+      call->AddInstruction(call->CloneWithNewOperands(call->shape(), {divided}));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * packed, xla::MakeGetTupleElementHlo(inner, 0));
+  ONEXPU_ASSIGN_OR_RETURN(HloInstruction * factors, xla::MakeGetTupleElementHlo(inner, 1));
+  ONEXPU_ASSIGN_OR_RETURN(packed, Multiplied(packed, factor, MatrixPart::kUpperTriangle));
+  return call->parent()->ReplaceInstruction(
+      call, call->AddInstruction(HloInstruction::CreateTuple({packed, factors})));
 }
 
 }  // namespace onexpu::compiler

@@ -3,24 +3,29 @@
 #ifndef PJRT_CORE_COMPILER_PASSES_MATRIX_SCALING_H_
 #define PJRT_CORE_COMPILER_PASSES_MATRIX_SCALING_H_
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/compiler/passes/matrix_guards.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {
 
-// What of a result grows with the matrices. The other results, and the rest of this one, do not.
-struct ScaledResult {
-  int64_t index;  // in the tuple of results
-  MatrixPart part;
-};
+// XLA's expanders of Qr and Eigh, and oneMKL's iterations, sum squares, which underflow or overflow
+// for elements that are within the type's range. Operands are F32, F64, C64 or C128.
 
-// XLA's expanders of Qr and Eigh sum squares, which underflow or overflow for elements that LAPACK
-// accepts. Divides the matrices of the first operand, which are F32, F64, C64 or C128, by powers of
-// two, so that the largest element of each that is read is in [1, 2), and multiplies the result by
-// them. Replaces `call`; returns the factorisation of the scaled matrices.
-absl::StatusOr<xla::HloInstruction*> ScaleMatrices(xla::HloInstruction* call, MatrixPart read,
-                                                   ScaledResult scaled);
+// Divides the matrices of an Eigh by powers of two, so that the largest element that is read of
+// each is in [1, 2), and multiplies its eigenvalues by them. Replaces `call`; returns the call for
+// the scaled matrices.
+absl::StatusOr<xla::HloInstruction*> ScaleMatrices(xla::HloInstruction* call, MatrixPart read);
+
+// Sets elements off the diagonal to zero that are below the square of the type's rounding error, in
+// the scaled matrices of an Eigh. No eigenvalue changes by a rounding error of the norm, but
+// oneMKL's syevd and heevd of single precision give NaN where their squares underflow.
+absl::Status DropNegligible(xla::HloInstruction* call);
+
+// The same for the columns of the matrices of a Qr, each with a power of two of its own, by which
+// those of R are multiplied. Below R there are reflectors, whose first element is 1.
+absl::Status ScaleColumns(xla::HloInstruction* call);
 
 }  // namespace onexpu::compiler
 
