@@ -283,6 +283,14 @@ constexpr Fault kFaults[] = {
     {kOneMkl, "gesvd-reports-late", kOneMklVersions, "gesvd that does not converge, on a CPU",
      "the error reaches the queue's asynchronous handler, as a lost device would",
      "a separate queue (thunks/svd_thunk.cc)", kLinearAlgebra},
+    {kOneMkl, "syevd-single-nan", kOneMklVersions,
+     "syevd and heevd in single precision, on a CPU, of blocks of zeros whose couplings are 1e-20 "
+     "to "
+     "1e-25",
+     "NaN among the eigenvalues and vectors, and no error",
+     "matrices are scaled, and what is negligible off the diagonal becomes zero "
+     "(compiler/passes/matrix_scaling.cc)",
+     "tests/jax/test_degenerate_matrices.py"},
     {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
      "reductions that one work-item runs, such as sums of selected values",
      "the pass vplan-vec aborts the process",
