@@ -1,10 +1,11 @@
-"""Decompositions of matrices of less than full rank, and of ones whose squares are no numbers of their type."""
+"""Decompositions of rank-deficient matrices, and of ones whose squares under- or overflow."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import tensorflow as tf
+
 from tests.exhaustive import every
 
 TYPES = every(3, [np.float32, np.float64, np.complex128, np.complex64])
@@ -18,7 +19,11 @@ def degenerate(shape: tuple[int, int], dtype: type) -> dict[str, np.ndarray]:
     by_name["zero column"][:, shape[1] // 2] = 0
     by_name["zero row"][0] = 0
     by_name["equal columns"][:, -1] = a[:, 0]
-    return by_name | {"zero": a * 0, "large": (a * 1e25).astype(dtype), "small": (a * 1e-25).astype(dtype)}
+    return by_name | {
+        "zero": a * 0,
+        "large": (a * 1e25).astype(dtype),
+        "small": (a * 1e-25).astype(dtype),
+    }
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -40,7 +45,10 @@ def test_factors(shape: tuple[int, int], dtype: type) -> None:
             np.testing.assert_allclose(rebuilt, a / scale, atol=tolerance, err_msg=name)
             for vectors in (u, v):
                 np.testing.assert_allclose(
-                    vectors.conj().T @ vectors, np.eye(vectors.shape[1]), atol=tolerance, err_msg=name
+                    vectors.conj().T @ vectors,
+                    np.eye(vectors.shape[1]),
+                    atol=tolerance,
+                    err_msg=name,
                 )
         np.testing.assert_allclose(q @ (r / scale), a / scale, atol=tolerance, err_msg=name)
         np.testing.assert_allclose(q.conj().T @ q, np.eye(rows), atol=tolerance, err_msg=name)
@@ -49,8 +57,15 @@ def test_factors(shape: tuple[int, int], dtype: type) -> None:
         half = (a / 2 + a.conj().T / 2).astype(dtype)
         with tf.device("/XPU:0"):
             values, vectors = (t.numpy() for t in tf.linalg.eigh(tf.constant(half)))
-        np.testing.assert_allclose((vectors * (values / scale)) @ vectors.conj().T, half / scale, atol=tolerance, err_msg=name)
-        np.testing.assert_allclose(vectors.conj().T @ vectors, np.eye(rows), atol=tolerance, err_msg=name)
+        np.testing.assert_allclose(
+            (vectors * (values / scale)) @ vectors.conj().T,
+            half / scale,
+            atol=tolerance,
+            err_msg=name,
+        )
+        np.testing.assert_allclose(
+            vectors.conj().T @ vectors, np.eye(rows), atol=tolerance, err_msg=name
+        )
 
 
 @pytest.mark.parametrize("shape", [(6, 3), (3, 6), (4, 4)])
@@ -62,7 +77,9 @@ def test_rank_inverse_and_least_squares(shape: tuple[int, int]) -> None:
             x = tf.constant(a)
             rank, inverse = tf.linalg.matrix_rank(x).numpy(), tf.linalg.pinv(x).numpy()
         assert rank == np.linalg.matrix_rank(a), name
-        expected = np.linalg.pinv(a.astype(np.float64), rcond=10 * max(shape) * np.finfo(np.float32).eps)
+        expected = np.linalg.pinv(
+            a.astype(np.float64), rcond=10 * max(shape) * np.finfo(np.float32).eps
+        )
         # The error of an inverse: the square of the condition.
         tolerance = 1e-5 * max(1.0, float(np.linalg.norm(expected))) ** 2
         np.testing.assert_allclose(inverse, expected, atol=tolerance, err_msg=name)

@@ -1,4 +1,4 @@
-"""Binomial numbers, stateful and stateless: those of TensorFlow's CPU kernels, and the same state after."""
+"""Binomial numbers, with a state and without: those of TensorFlow's CPU kernels."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MODES = ("eager", "graph", "jit")
 RESULTS = [tf.float16, tf.float32, tf.float64, tf.int32, tf.int64]
 PARAMETERS = [np.float16, np.float32, np.float64]
 PHILOX = 1
-# Few successes, few failures, many of both, certain ones, none, and what is no distribution. As an integer, NaN is what the
-# memory of TensorFlow's CPU kernel holds.
+# Few successes, few failures, many of both, certain ones, none, and what is no distribution. As
+# an integer, NaN is what the memory of TensorFlow's CPU kernel holds.
 COUNTS = [5.0, 20.0, 100.0, 400.0, 60.0, 7.0, 0.0, -3.0, 9.0, 1000.0, 9.0]
 PROBABILITIES = [0.3, 0.9, 0.5, 0.7, 0.02, 1.0, 0.5, 0.5, 0.0, 0.25, np.nan]
 
@@ -25,21 +25,32 @@ def distributions(parameter: Any, dtype: tf.DType) -> tuple[tf.Tensor, tf.Tensor
     return held(COUNTS[:last], parameter), held(PROBABILITIES[:last], parameter)
 
 
-
 def held(values: Any, dtype: Any) -> tf.Tensor:
     """Returns an argument, as functions have their constants: on the host."""
     with tf.device("/CPU:0"):
         return tf.identity(np.asarray(values).astype(dtype))
 
 
-def drawn(device: str, state: list[int], shape: list[int], counts: Any, probabilities: Any, dtype: tf.DType,
-          mode: str = "eager") -> list[np.ndarray]:  # fmt: skip
+def drawn(
+    device: str,
+    state: list[int],
+    shape: list[int],
+    counts: Any,
+    probabilities: Any,
+    dtype: tf.DType,
+    mode: str = "eager",
+) -> list[np.ndarray]:
     """Returns the numbers of two calls and the states that they leave."""
     algorithm, size = held(PHILOX, np.int64), held(shape, np.int32)
     with tf.device(device):
         variable = tf.Variable(tf.constant(state, tf.int64))
         draw = lambda: R.StatefulRandomBinomial(  # noqa: E731
-            resource=variable.handle, algorithm=algorithm, shape=size, counts=counts, probs=probabilities, dtype=dtype
+            resource=variable.handle,
+            algorithm=algorithm,
+            shape=size,
+            counts=counts,
+            probs=probabilities,
+            dtype=dtype,
         )
         if mode != "eager":
             draw = tf.function(draw, autograph=False, jit_compile=mode == "jit" or None)
@@ -51,10 +62,14 @@ def drawn(device: str, state: list[int], shape: list[int], counts: Any, probabil
     return results
 
 
-def check(state: list[int], shape: list[int], counts: Any, probabilities: Any, dtype: tf.DType) -> None:
+def check(
+    state: list[int], shape: list[int], counts: Any, probabilities: Any, dtype: tf.DType
+) -> None:
     expected = drawn("/CPU:0", state, shape, counts, probabilities, dtype)
     for mode in MODES:
-        for a, e in zip(drawn("/XPU:0", state, shape, counts, probabilities, dtype, mode), expected, strict=True):
+        for a, e in zip(
+            drawn("/XPU:0", state, shape, counts, probabilities, dtype, mode), expected, strict=True
+        ):
             assert (a.shape, a.dtype) == (e.shape, e.dtype)
             np.testing.assert_array_equal(a, e)
 
@@ -66,16 +81,25 @@ def test_numbers_and_states(parameter: Any, dtype: tf.DType) -> None:
     check([1, 2, 3], [9, *counts.shape], counts, probabilities, dtype)
 
 
-@pytest.mark.parametrize("state", [[-5, 7, -(2**62)], [-1, -1, 2**40 + 3], [1, 2, 3, 4, 5]], ids=str)
+@pytest.mark.parametrize(
+    "state", [[-5, 7, -(2**62)], [-1, -1, 2**40 + 3], [1, 2, 3, 4, 5]], ids=str
+)
 def test_states(state: list[int]) -> None:
     check(state, [31, 2], held([50.0, 3.0], np.float32), held([0.4, 0.6], np.float32), tf.int32)
 
 
 @pytest.mark.parametrize(
     ("shape", "counts", "probabilities"),
-    [([4, 3, 2], (3, 1), (2,)), ([3, 2], (3, 2), ()), ([7], (), ()), ([], (), ()), ([0, 2], (2,), (1,)), ([5, 0], (0,), (1,))],
+    [
+        ([4, 3, 2], (3, 1), (2,)),
+        ([3, 2], (3, 2), ()),
+        ([7], (), ()),
+        ([], (), ()),
+        ([0, 2], (2,), (1,)),
+        ([5, 0], (0,), (1,)),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_shapes(shape: list[int], counts: tuple[int, ...], probabilities: tuple[int, ...]) -> None:
     random = np.random.default_rng(0)
     n, p = random.integers(1, 60, counts), random.random(probabilities)
@@ -88,7 +112,11 @@ def test_moments() -> None:
     for count, probability in ((12.0, 0.3), (300.0, 0.4), (50.0, 0.95)):
         with tf.device("/XPU:0"):
             generator = tf.random.Generator.from_seed(7, alg="philox")
-            x = generator.binomial([samples], count, probability, dtype=tf.float32).numpy().astype(np.float64)
+            x = (
+                generator.binomial([samples], count, probability, dtype=tf.float32)
+                .numpy()
+                .astype(np.float64)
+            )
         mean, variance = count * probability, count * probability * (1 - probability)
         assert abs(x.mean() - mean) < 5 * np.sqrt(variance / samples)
         # The fourth moment of a binomial distribution is 3 variance^2 + variance (1 - 6 p (1 - p)).
@@ -100,16 +128,22 @@ def test_moments() -> None:
 @pytest.mark.parametrize("dtype", RESULTS)
 def test_stateless(dtype: tf.DType) -> None:
     counts, probabilities = distributions(np.float32, dtype)
-    for seed in ([1, 2], [-7, 2**31 - 1]):
-        both.check(lambda seed=held(seed, np.int32): R.StatelessRandomBinomial(
-            shape=[9, *counts.shape], seed=seed, counts=counts, probs=probabilities, dtype=dtype
-        ), 0, MODES)
+    for seed in (held([1, 2], np.int32), held([-7, 2**31 - 1], np.int32)):
+        both.check(
+            lambda seed=seed: R.StatelessRandomBinomial(
+                shape=[9, *counts.shape], seed=seed, counts=counts, probs=probabilities, dtype=dtype
+            ),
+            0,
+            MODES,
+        )
 
 
 def test_a_count_that_is_not_a_number_ends() -> None:
     """TensorFlow's CPU kernel does not return."""
     with tf.device("/XPU:0"):
-        x = R.StatelessRandomBinomial(shape=[2], seed=[1, 2], counts=[np.nan, 4.0], probs=[0.5, 0.5], dtype=tf.float32)
+        x = R.StatelessRandomBinomial(
+            shape=[2], seed=[1, 2], counts=[np.nan, 4.0], probs=[0.5, 0.5], dtype=tf.float32
+        )
     assert np.isnan(x[0]) and not np.isnan(x[1])
 
 

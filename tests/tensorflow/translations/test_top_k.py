@@ -1,4 +1,4 @@
-"""tf.sort, tf.argsort and tf.math.top_k of rows with NaN and zeros of both signs, against TensorFlow's CPU kernel."""
+"""tf.sort, tf.argsort and tf.math.top_k of rows with NaN and zeros of both signs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import both
 import numpy as np
 import pytest
 import tensorflow as tf
+
 from tests.exhaustive import every
 
 R = tf.raw_ops
@@ -16,13 +17,13 @@ FLOATS = (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
 
 
 def held(values: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns an argument, not a constant: TensorFlow would compute with that on the CPU when it builds a graph."""
+    """Returns an argument: TensorFlow would compute with a constant when it builds a graph."""
     with tf.device("/CPU:0"):
         return tf.identity(np.asarray(values).astype(dtype) if dtype else values)
 
 
 def rows(columns: int, dtype: Any, share: float = 0.2, count: int = 5, seed: int = 0) -> tf.Tensor:
-    """Returns normal numbers with equal ones, infinities, zeros of both signs and a share of NaN of both signs."""
+    """Returns rows with ties, infinities, zeros of both signs and a share of NaN of both signs."""
     random = np.random.default_rng(seed)
     x = random.normal(size=(count, columns)).round(1)
     for value in (0.0, -0.0, np.inf, -np.inf):
@@ -85,8 +86,9 @@ def test_equal_ranges_that_exhaust_the_partitions() -> None:
     half = n // 2
     adversary[:half], adversary[half:] = np.arange(0, n, 2), np.arange(1, n, 2)
     adversary[::97] = np.nan
-    for x in (adversary, adversary[::-1].copy(), np.r_[np.nan, np.sort(adversary[1:]), np.nan]):
-        both.check(lambda x=held(x[None]): tf.argsort(x), 0)
+    for row in (adversary, adversary[::-1].copy(), np.r_[np.nan, np.sort(adversary[1:]), np.nan]):
+        x = held(row[None])
+        both.check(lambda x=x: tf.argsort(x), 0)
 
 
 @pytest.mark.parametrize("index_type", [tf.int16, tf.int32, tf.int64])
@@ -107,7 +109,11 @@ def test_rows_of_a_size_that_only_the_program_knows() -> None:
 
     def sort_kept() -> list[tf.Tensor]:
         kept = tf.boolean_mask(x, keep)
-        return [tf.sort(kept), tf.cast(tf.argsort(kept, direction="DESCENDING"), tf.int64), *tf.math.top_k(kept, 3)]
+        return [
+            tf.sort(kept),
+            tf.cast(tf.argsort(kept, direction="DESCENDING"), tf.int64),
+            *tf.math.top_k(kept, 3),
+        ]
 
     both.check(sort_kept, 0, ("jit",))
 
