@@ -34,6 +34,13 @@ using ::xla::XlaOp;
 
 constexpr int kIndices = 1;
 
+// The indices, in a type that holds the size of each dimension.
+XlaOp Indices(XlaOpKernelContext* context) {
+  const XlaOp indices = context->Input(kIndices);
+  if (context->input_xla_type(kIndices) != xla::S16) return indices;
+  return xla::ConvertElementType(indices, xla::S32);
+}
+
 // What is read: the first input, or the variable in it.
 absl::StatusOr<XlaOp> Parameters(XlaOpKernelContext* context) {
   if (context->input_type(0) != tensorflow::DT_RESOURCE) return context->Input(0);
@@ -78,9 +85,10 @@ class Gather final : public CorrectedTranslation {
     for (int64_t i = 0; i < indices_rank; ++i) {
       dimensions.push_back(i < batch ? i : axis + i - batch);
     }
-    const XlaOp indices = context->Input(kIndices);
-    const XlaOp size = xla::ConvertElementType(xla::GetDimensionSize(parameters, axis),
-                                               context->input_xla_type(kIndices));
+    const XlaOp indices = Indices(context);
+    TF_ASSIGN_OR_RETURN(const xla::Shape of_indices, context->builder()->GetShape(indices));
+    const XlaOp size =
+        xla::ConvertElementType(xla::GetDimensionSize(parameters, axis), of_indices.element_type());
     return ZeroUnless(
         xla::And(xla::Ge(indices, xla::ScalarLike(indices, 0)), xla::Lt(indices, size)), dimensions,
         result);
@@ -94,15 +102,16 @@ class Gather final : public CorrectedTranslation {
 absl::StatusOr<XlaOp> CorrectNd(XlaOpKernelContext* context, XlaOp parameters, XlaOp result) {
   const TensorShape shape = context->InputShape(kIndices);
   const int64_t last = shape.dims() - 1;
-  const xla::PrimitiveType type = context->input_xla_type(kIndices);
+  xla::XlaBuilder* const builder = context->builder();
+  const XlaOp indices = Indices(context);
+  TF_ASSIGN_OR_RETURN(const xla::Shape of_indices, builder->GetShape(indices));
+  const xla::PrimitiveType type = of_indices.element_type();
   std::vector<XlaOp> sizes;
   for (int64_t i = 0; i < shape.dim_size(static_cast<int>(last)); ++i) {
     const XlaOp size = xla::ConvertElementType(xla::GetDimensionSize(parameters, i), type);
     sizes.push_back(xla::Reshape(size, {1}));
   }
   if (sizes.empty()) return result;
-  xla::XlaBuilder* const builder = context->builder();
-  const XlaOp indices = context->Input(kIndices);
   const XlaOp fits = xla::And(xla::Ge(indices, xla::ScalarLike(indices, 0)),
                               xla::Lt(indices, xla::ConcatInDim(builder, sizes, 0), {last}));
   const XlaOp is_within = xla::Reduce(fits, xla::ConstantR0<bool>(builder, true),

@@ -304,6 +304,18 @@ def test_indices_out_of_range_read_zeros(index_type: Any) -> None:
             np.testing.assert_array_equal(result, rows)
 
 
+def test_narrow_indices_into_more_than_they_count() -> None:
+    """More elements than the largest int16, with which a comparison must not be made in int16."""
+    table = held(np.arange(40_000, dtype=np.int32))
+    indices = np.array([0, 32_767, -1, 5], np.int16)
+    for gather in (
+        lambda: tf.gather(table, held(indices)),
+        lambda: tf.gather_nd(table, held(indices[:, None])),
+    ):
+        for result in in_modes(gather):
+            np.testing.assert_array_equal(result, [0, 32_767, 0, 5])
+
+
 def test_several_indices_out_of_range_read_zeros() -> None:
     indices = held([[0, 0], [3, 3], [-1, 1], [2, 2]])
     for result in in_modes(lambda: tf.gather_nd(single(TABLE), indices)):
