@@ -44,7 +44,7 @@ class _Operands:
         self._call = call
         # Made once, outside of functions.
         self._variables = [
-            tf.Variable(tf.constant(leaf.value, leaf.type)) for leaf in _leaves(call) if isinstance(leaf, calls.Variable)
+            tf.Variable(_initial(leaf, call)) for leaf in _leaves(call) if isinstance(leaf, calls.Variable)
         ]
 
     def parameters(self) -> tuple[list[np.ndarray], list[tf.DType]]:
@@ -73,6 +73,12 @@ class _Operands:
         if isinstance(value, calls.TensorList):
             return tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=list(value.value.shape[1:]))
         return tensor
+
+
+def _initial(variable: calls.Variable, call: calls.Call) -> tf.Tensor:
+    value = tf.constant(variable.value, variable.type)
+    # The CPU's kernel writes the state to memory that a variable shares with a constant, and not to the variable's.
+    return value + 0 if call.op == "StatefulRandomBinomial" else value
 
 
 def _leaves(call: calls.Call) -> list[Any]:

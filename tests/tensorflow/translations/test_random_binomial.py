@@ -43,7 +43,9 @@ def drawn(
     """Returns the numbers of two calls and the states that they leave."""
     algorithm, size = held(PHILOX, np.int64), held(shape, np.int32)
     with tf.device(device):
-        variable = tf.Variable(tf.constant(state, tf.int64))
+        # A sum: the CPU's kernel writes the state to memory that a variable shares with a constant,
+        # and not to the variable's.
+        variable = tf.Variable(tf.constant(state, tf.int64) + 0)
         draw = lambda: R.StatefulRandomBinomial(  # noqa: E731
             resource=variable.handle,
             algorithm=algorithm,
