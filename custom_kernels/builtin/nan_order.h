@@ -11,7 +11,8 @@ namespace onexpu {
 
 // Operands: rows T[..., n]; s32[2], how many elements of a row count and how many results; the k
 // largest elements of each row T[..., k] and their positions s32[..., k], NaN first. Results: the
-// same values and positions, in place, but for rows with NaN those of TensorFlow's TopKV2 on CPUs.
+// values and positions, updated in place: rows with NaN are reordered as TensorFlow's TopKV2 kernel
+// for CPUs orders them, other rows are unchanged.
 // INVALID_ARGUMENT for shapes that do not fit, UNIMPLEMENTED for other types.
 XLA_FFI_Error* NanOrderHandler(XLA_FFI_CallFrame* frame);
 

@@ -16,8 +16,8 @@ namespace onexpu::c_api {
 // a shape for each result, null for those of static size. Results of a program that failed keep
 // their bounds, and their error. INTERNAL if a size is beyond its bound.
 //
-// It waits because whoever asks for such a result asks for its sizes next: TensorFlow makes the
-// tensor as soon as PJRT_LoadedExecutable_Execute returns.
+// Blocks until the sizes are known. TensorFlow asks for them as soon as
+// PJRT_LoadedExecutable_Execute returns, so nothing is gained by waiting later.
 absl::StatusOr<std::vector<std::unique_ptr<const DynamicShape>>> CutToSizes(
     const program::Program& program, std::vector<std::shared_ptr<Buffer>>& results);
 

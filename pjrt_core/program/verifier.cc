@@ -140,7 +140,7 @@ absl::Status VerifyDynamicSizes(const Program& program) {
     if (shape.element_type() != ElementType::S32 || shape.dimensions()->size() != 1 ||
         shape.dimensions()->Get(0) > std::numeric_limits<int32_t>::max() ||
         sizes.memory_kind() != MemoryKind::PinnedHost || sizes.dynamic_sizes() != nullptr) {
-      return VerifyError("size result", "is no vector of s32 in host memory");
+      return VerifyError("size result", "must be a vector of s32 in pinned host memory");
     }
     num_sizes = static_cast<int32_t>(shape.dimensions()->Get(0));
   }

@@ -177,25 +177,25 @@ const Damage kDamages[] = {
        AddSizes(p);
        p.results[1]->memory_kind = MemoryKind::Device;
      },
-     "no vector of s32 in host memory"},
+     "must be a vector of s32"},
     {"SizesThatAreFloats",
      [](ProgramT& p) {
        AddSizes(p);
        p.results[1]->shape->element_type = ElementType::F32;
      },
-     "no vector of s32 in host memory"},
+     "must be a vector of s32"},
     {"SizesThatAreNoVector",
      [](ProgramT& p) {
        AddSizes(p);
        p.results[1]->shape->dimensions = {2, 1};
      },
-     "no vector of s32 in host memory"},
+     "must be a vector of s32"},
     {"SizesOfDynamicSize",
      [](ProgramT& p) {
        AddSizes(p);
        p.results[1]->dynamic_sizes = {0};
      },
-     "no vector of s32 in host memory"},
+     "must be a vector of s32"},
     {"SizesWithoutAResult",
      [](ProgramT& p) {
        p.has_size_result = true;

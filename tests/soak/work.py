@@ -118,7 +118,7 @@ def tensorflow_training() -> Round:
 
 
 def dropped_iterators() -> Round:
-    """Iterators that nobody finishes, and eager ops on many shapes."""
+    """Drops iterators before their end, and runs eager ops on many shapes."""
     draw = random.Random(2)
     values = np.zeros((64, 256), np.float32)
     dataset = tf.data.Dataset.from_tensor_slices((values, np.arange(64)))

@@ -1,6 +1,6 @@
 // Scatters that XLA's translations leave out: ScatterNdNonAliasingAdd; InplaceUpdate, InplaceAdd
-// and InplaceSub, which change whole rows. And minima and maxima, of which those of tensors and of
-// rows of variables are TensorFlow's but for NaN.
+// and InplaceSub, which change whole rows. Also scatters of minima and maxima: those of tensors and of
+// rows of variables use TensorFlow's translation, with NaN handled as its kernels do.
 //
 // As everywhere in XLA, what is out of bounds is left out; numbers of rows of the Inplace ops wrap
 // around, as TensorFlow has it.

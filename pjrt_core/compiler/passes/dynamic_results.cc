@@ -104,8 +104,8 @@ HloInstruction* Sizes(const DynamicShapeWriter& writer, absl::Span<HloInstructio
       xla::ShapeUtil::MakeShape(xla::S32, {static_cast<int64_t>(sizes.size())}), sizes, 0));
 }
 
-// What a parameter gives its memory to: the same results, by their new numbers. A result of dynamic
-// size takes nobody's, as its parameter has a size of its own.
+// Restores the input-output aliases of static results, under their new indices. Results of dynamic
+// size lose theirs: the size of a donated parameter is static.
 absl::Status KeepAliases(const xla::HloInputOutputAliasConfig& aliases, const xla::Shape& before,
                          xla::HloModule& module) {
   xla::HloInputOutputAliasConfig kept(module.entry_computation()->root_instruction()->shape());

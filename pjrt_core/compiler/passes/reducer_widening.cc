@@ -23,9 +23,6 @@ using xla::HloComputation;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Windows of more elements are scans that are split, if they are scans.
-constexpr int64_t kLongWindow = 32;
-
 bool IsNarrow(const xla::Shape& shape) {
   return shape.IsArray() && xla::primitive_util::IsFloatingPointType(shape.element_type()) &&
          xla::primitive_util::BitWidth(shape.element_type()) < 32;
@@ -76,14 +73,14 @@ bool IsPlain(const HloComputation& reducer) {
          root.operand(1)->opcode() == HloOpcode::kParameter;
 }
 
-bool HasLongWindow(const HloInstruction& reduction) {
+bool HasWindowAbove(int64_t size, const HloInstruction& reduction) {
   return reduction.opcode() == HloOpcode::kReduceWindow &&
-         absl::c_any_of(reduction.window().dimensions(), [](const xla::WindowDimension& window) {
-           return window.size() > kLongWindow;
-         });
+         absl::c_any_of(
+             reduction.window().dimensions(),
+             [size](const xla::WindowDimension& window) { return window.size() > size; });
 }
 
-bool ShouldWiden(const HloInstruction& reduction) {
+bool ShouldWiden(const HloInstruction& reduction, int64_t scan_block_length) {
   if (reduction.opcode() != HloOpcode::kReduce && reduction.opcode() != HloOpcode::kReduceWindow) {
     return false;
   }
@@ -92,7 +89,7 @@ bool ShouldWiden(const HloInstruction& reduction) {
     return false;
   }
   const HloComputation& reducer = *reduction.to_apply();
-  if (IsPlain(reducer)) return HasLongWindow(reduction);
+  if (IsPlain(reducer)) return HasWindowAbove(scan_block_length, reduction);
   bool computes = false;
   for (const HloInstruction* instruction : reducer.instructions()) {
     const Work work = WorkOf(*instruction);
@@ -165,7 +162,7 @@ absl::StatusOr<bool> ReducerWidening::RunImpl(
   std::vector<HloInstruction*> reductions;
   for (const HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* instruction : computation->instructions()) {
-      if (ShouldWiden(*instruction)) reductions.push_back(instruction);
+      if (ShouldWiden(*instruction, scan_block_length_)) reductions.push_back(instruction);
     }
   }
   for (HloInstruction* reduction : reductions) ONEXPU_RETURN_IF_ERROR(Widen(reduction));

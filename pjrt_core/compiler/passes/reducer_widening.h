@@ -4,6 +4,8 @@
 #ifndef PJRT_CORE_COMPILER_PASSES_REDUCER_WIDENING_H_
 #define PJRT_CORE_COMPILER_PASSES_REDUCER_WIDENING_H_
 
+#include <cstdint>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -22,12 +24,17 @@ namespace onexpu::compiler {
 // To be run before ScanRewriter. Thread-compatible, like every pass.
 class ReducerWidening : public xla::HloModulePass {
  public:
+  // `scan_block_length`: ScanRewriter's, which splits longer scans.
+  explicit ReducerWidening(int64_t scan_block_length) : scan_block_length_(scan_block_length) {}
   absl::string_view name() const override { return "reducer-widening"; }
 
  protected:
   absl::StatusOr<bool> RunImpl(
       xla::HloModule* module,
       const absl::flat_hash_set<absl::string_view>& execution_threads) override;
+
+ private:
+  const int64_t scan_block_length_;
 };
 
 }  // namespace onexpu::compiler

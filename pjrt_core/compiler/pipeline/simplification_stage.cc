@@ -1,6 +1,8 @@
 // Makes the module smaller, layouts aside. No pass here evaluates tensors on the host: what a
 // program computes, the device computes, also when all of it is constant.
 
+#include <cstdint>
+
 #include "pjrt_core/compiler/passes/reducer_widening.h"
 #include "pjrt_core/compiler/passes/scan_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
@@ -40,9 +42,10 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::TupleSimplifier>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/false);
   fixed_point.AddPass<xla::ReduceWindowResizer>();
-  pipeline.AddPass<ReducerWidening>();
+  constexpr int64_t kScanBlockLength = 32;
+  pipeline.AddPass<ReducerWidening>(kScanBlockLength);
   // Otherwise a running sum over n elements takes n * n steps.
-  pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(/*block_length=*/32);
+  pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(kScanBlockLength);
 }
 
 }  // namespace onexpu::compiler

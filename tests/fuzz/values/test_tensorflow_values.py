@@ -76,7 +76,7 @@ class TestPrograms:
         assert {"eager", "function", "jit"} <= ways
 
     def test_sizes_that_depend_on_values(self) -> None:
-        """What TensorFlow cannot translate is no error of the device."""
+        """A program that TensorFlow cannot translate for any device counts as unsupported."""
         x = [np.array([1, -1, 2, 3, -4], np.float32)]
         ways = dict(FRAMEWORK.ways(_program("tf.where(x1 > 0)", "where")))
         np.testing.assert_array_equal(ways["jit"](x)[0], [[0], [2], [3]])
