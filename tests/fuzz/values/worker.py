@@ -57,6 +57,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.environ["JAX_ENABLE_X64"] = "1"  # before JAX is imported
     framework = load(sys.argv[1])
+    # `answer` collects once for each program; modules are never garbage.
+    gc.freeze()
+    gc.disable()
     for line in sys.stdin:
         try:
             reply = answer(framework, json.loads(line))
