@@ -23,7 +23,7 @@ SOAK_SECONDS ?= 3600
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -66,6 +66,11 @@ sweep-convolutions: setup-tests
 
 soak: setup-tests
 	$(VENV_PYTHON) -m tests.soak.run --seconds $(SOAK_SECONDS)
+
+# On Intel's Level Zero driver with devices in software (docs/gpu.md).
+check-level-zero: setup-tests
+	$(VENV_PYTHON) -m tests.level_zero.lab_setup
+	.venv/bin/pytest tests/level_zero $(PARALLEL) --dist load
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run

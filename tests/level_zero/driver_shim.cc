@@ -1,0 +1,473 @@
+// A library for LD_PRELOAD that stands between the SYCL runtime and the Level Zero loader.
+//
+// It records calls of the driver's API, one JSON object a line, in the file that ONEXPU_SHIM_LOG
+// names, and changes some answers (`Options`). The SYCL runtime looks functions up by `dlsym`, so
+// that is what the shim replaces. The driver with software devices (AUB mode without a stream)
+// cannot make memory resident: the shim answers that it did.
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <level_zero/ze_api.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+using Lookup = void* (*)(void*, const char*);
+Lookup real_lookup;
+
+// ---- Options, from environment variables.
+
+struct Options {
+  // Every root device after the first: no fp64, a smaller work-group, sub-groups of 8 and 16.
+  bool other_has_fp64 = std::getenv("ONEXPU_SHIM_OTHER_NO_FP64") == nullptr;
+  bool other_is_integrated = std::getenv("ONEXPU_SHIM_OTHER_INTEGRATED") != nullptr;
+  bool first_is_integrated = std::getenv("ONEXPU_SHIM_FIRST_INTEGRATED") != nullptr;
+  int other_group = Number("ONEXPU_SHIM_OTHER_GROUP", 0);
+  bool other_sub_group_8 = std::getenv("ONEXPU_SHIM_OTHER_SUB_GROUP_8") != nullptr;
+  // Devices can access each other's memory.
+  bool peers = std::getenv("ONEXPU_SHIM_PEERS") != nullptr;
+  // The launch of a kernel with this number, and whatever is asked after it, reports that the
+  // device is lost.
+  int lost_at = Number("ONEXPU_SHIM_LOST_AT_LAUNCH", -1);
+  // From the launch with this number on, no event and no queue is ever ready.
+  int hangs_at = Number("ONEXPU_SHIM_HANGS_AT_LAUNCH", -1);
+
+  static int Number(const char* name, int otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : std::atoi(text);
+  }
+};
+
+const Options& TheOptions() {
+  static const Options* const options = new Options;
+  return *options;
+}
+
+std::atomic<int> launches{0};
+bool IsLost() { return TheOptions().lost_at >= 0 && launches > TheOptions().lost_at; }
+bool Hangs() { return TheOptions().hangs_at >= 0 && launches > TheOptions().hangs_at; }
+
+// ---- Records.
+
+int LogFile() {
+  static const int file = [] {
+    const char* path = std::getenv("ONEXPU_SHIM_LOG");
+    return path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  }();
+  return file;
+}
+
+__attribute__((format(printf, 1, 2))) void Record(const char* format, ...) {
+  if (LogFile() < 0) return;
+  char line[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int size = std::vsnprintf(line, sizeof line - 1, format, arguments);
+  va_end(arguments);
+  if (size < 0 || size >= static_cast<int>(sizeof line) - 1) return;
+  line[size] = '\n';
+  // One write for a line: threads and processes share the file.
+  if (write(LogFile(), line, size + 1) < 0) return;
+}
+
+std::string Quoted(const char* text) {
+  std::string quoted = "\"";
+  for (const char* at = text == nullptr ? "" : text; *at != '\0' && quoted.size() < 400; ++at) {
+    if (*at == '"' || *at == '\\') quoted += '\\';
+    if (static_cast<unsigned char>(*at) >= ' ') quoted += *at;
+  }
+  return quoted + '"';
+}
+
+// Never destroyed: threads of the driver outlive statics.
+struct Names {
+  std::mutex mutex;
+  std::map<void*, std::string> kernels;
+  std::map<void*, std::string> groups;
+  std::map<void*, int> devices;
+};
+Names& TheNames() {
+  static Names* const names = new Names;
+  return *names;
+}
+
+int DeviceIndex(ze_device_handle_t device) {
+  std::lock_guard<std::mutex> lock(TheNames().mutex);
+  auto& devices = TheNames().devices;
+  return devices.emplace(device, static_cast<int>(devices.size())).first->second;
+}
+
+// ---- Replacements. `real_F` is the loader's function F.
+
+#define SHIM_FUNCTION(name) decltype(&::name) real_##name
+SHIM_FUNCTION(zeMemAllocDevice);
+SHIM_FUNCTION(zeMemAllocHost);
+SHIM_FUNCTION(zeMemAllocShared);
+SHIM_FUNCTION(zeModuleCreate);
+SHIM_FUNCTION(zeKernelCreate);
+SHIM_FUNCTION(zeKernelSetGroupSize);
+SHIM_FUNCTION(zeCommandListAppendLaunchKernel);
+SHIM_FUNCTION(zeCommandListAppendMemoryCopy);
+SHIM_FUNCTION(zeEventPoolCreate);
+SHIM_FUNCTION(zeEventPoolDestroy);
+SHIM_FUNCTION(zeEventCreate);
+SHIM_FUNCTION(zeEventDestroy);
+SHIM_FUNCTION(zeEventQueryStatus);
+SHIM_FUNCTION(zeEventHostSynchronize);
+SHIM_FUNCTION(zeCommandListHostSynchronize);
+SHIM_FUNCTION(zeFenceHostSynchronize);
+SHIM_FUNCTION(zeCommandQueueSynchronize);
+SHIM_FUNCTION(zeDeviceGet);
+SHIM_FUNCTION(zeDeviceGetProperties);
+SHIM_FUNCTION(zeDeviceGetComputeProperties);
+SHIM_FUNCTION(zeDeviceGetModuleProperties);
+SHIM_FUNCTION(zeDeviceCanAccessPeer);
+SHIM_FUNCTION(zeContextCreate);
+SHIM_FUNCTION(zeContextCreateEx);
+#undef SHIM_FUNCTION
+
+ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
+                                        void* memory, size_t size) {
+  Record(R"({"call": "resident", "context": "%p", "device": %d, "pointer": "%p", "size": %zu})",
+         static_cast<void*>(context), DeviceIndex(device), memory, size);
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeContextEvictMemory(ze_context_handle_t, ze_device_handle_t, void*, size_t) {
+  return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t zeContextCreate(ze_driver_handle_t driver, const ze_context_desc_t* description,
+                            ze_context_handle_t* context) {
+  const ze_result_t result = real_zeContextCreate(driver, description, context);
+  Record(R"({"call": "context", "context": "%p", "devices": null})",
+         result == ZE_RESULT_SUCCESS ? static_cast<void*>(*context) : nullptr);
+  return result;
+}
+
+ze_result_t zeContextCreateEx(ze_driver_handle_t driver, const ze_context_desc_t* description,
+                              uint32_t count, ze_device_handle_t* devices,
+                              ze_context_handle_t* context) {
+  const ze_result_t result = real_zeContextCreateEx(driver, description, count, devices, context);
+  Record(R"({"call": "context", "context": "%p", "devices": %u})",
+         result == ZE_RESULT_SUCCESS ? static_cast<void*>(*context) : nullptr, count);
+  return result;
+}
+
+// Whether the request lifts the limit of one allocation.
+bool IsRelaxed(const void* next) {
+  for (auto* one = static_cast<const ze_base_desc_t*>(next); one != nullptr;
+       one = static_cast<const ze_base_desc_t*>(one->pNext)) {
+    if (one->stype == ZE_STRUCTURE_TYPE_RELAXED_ALLOCATION_LIMITS_EXP_DESC) return true;
+  }
+  return false;
+}
+
+ze_result_t zeMemAllocDevice(ze_context_handle_t context,
+                             const ze_device_mem_alloc_desc_t* description, size_t size,
+                             size_t alignment, ze_device_handle_t device, void** memory) {
+  const ze_result_t result =
+      real_zeMemAllocDevice(context, description, size, alignment, device, memory);
+  Record(
+      R"({"call": "allocate", "kind": "device", "device": %d, "size": %zu, "alignment": %zu, "relaxed": %s, "context": "%p", "result": %u})",
+      DeviceIndex(device), size, alignment, IsRelaxed(description->pNext) ? "true" : "false",
+      static_cast<void*>(context), result);
+  return result;
+}
+
+ze_result_t zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t* description,
+                           size_t size, size_t alignment, void** memory) {
+  const ze_result_t result = real_zeMemAllocHost(context, description, size, alignment, memory);
+  Record(
+      R"({"call": "allocate", "kind": "host", "size": %zu, "alignment": %zu, "relaxed": %s, "context": "%p", "result": %u})",
+      size, alignment, IsRelaxed(description->pNext) ? "true" : "false",
+      static_cast<void*>(context), result);
+  return result;
+}
+
+ze_result_t zeMemAllocShared(ze_context_handle_t context,
+                             const ze_device_mem_alloc_desc_t* on_device,
+                             const ze_host_mem_alloc_desc_t* on_host, size_t size, size_t alignment,
+                             ze_device_handle_t device, void** memory) {
+  const ze_result_t result =
+      real_zeMemAllocShared(context, on_device, on_host, size, alignment, device, memory);
+  Record(R"({"call": "allocate", "kind": "shared", "size": %zu, "alignment": %zu, "result": %u})",
+         size, alignment, result);
+  return result;
+}
+
+ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
+                           const ze_module_desc_t* description, ze_module_handle_t* module,
+                           ze_module_build_log_handle_t* log) {
+  const ze_result_t result = real_zeModuleCreate(context, device, description, module, log);
+  Record(
+      R"({"call": "module", "device": %d, "native": %s, "size": %zu, "flags": %s, "result": %u})",
+      DeviceIndex(device), description->format == ZE_MODULE_FORMAT_NATIVE ? "true" : "false",
+      description->inputSize, Quoted(description->pBuildFlags).c_str(), result);
+  return result;
+}
+
+ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_t* description,
+                           ze_kernel_handle_t* kernel) {
+  const ze_result_t result = real_zeKernelCreate(module, description, kernel);
+  if (result == ZE_RESULT_SUCCESS) {
+    std::lock_guard<std::mutex> lock(TheNames().mutex);
+    TheNames().kernels[*kernel] = Quoted(description->pKernelName);
+  }
+  Record(R"({"call": "kernel", "name": %s, "result": %u})",
+         Quoted(description->pKernelName).c_str(), result);
+  return result;
+}
+
+ze_result_t zeKernelSetGroupSize(ze_kernel_handle_t kernel, uint32_t x, uint32_t y, uint32_t z) {
+  const ze_result_t result = real_zeKernelSetGroupSize(kernel, x, y, z);
+  char text[64];
+  std::snprintf(text, sizeof text, "[%u, %u, %u]", x, y, z);
+  std::lock_guard<std::mutex> lock(TheNames().mutex);
+  TheNames().groups[kernel] = text;
+  return result;
+}
+
+ze_result_t RecordLaunch(ze_kernel_handle_t kernel, const ze_group_count_t& count,
+                         const char* group, bool has_event, ze_result_t result) {
+  std::string name;
+  std::string size = group;
+  {
+    std::lock_guard<std::mutex> lock(TheNames().mutex);
+    name = TheNames().kernels[kernel];
+    if (size.empty()) size = TheNames().groups[kernel];
+  }
+  Record(
+      R"({"call": "launch", "name": %s, "groups": [%u, %u, %u], "group": %s, "event": %s, "result": %u})",
+      name.empty() ? "\"\"" : name.c_str(), count.groupCountX, count.groupCountY, count.groupCountZ,
+      size.empty() ? "null" : size.c_str(), has_event ? "true" : "false", result);
+  return result;
+}
+
+ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list,
+                                            ze_kernel_handle_t kernel,
+                                            const ze_group_count_t* count, ze_event_handle_t event,
+                                            uint32_t waits, ze_event_handle_t* waited) {
+  ++launches;
+  ze_result_t result = ZE_RESULT_ERROR_DEVICE_LOST;
+  if (!IsLost()) {
+    result = real_zeCommandListAppendLaunchKernel(list, kernel, count, event, waits, waited);
+  }
+  return RecordLaunch(kernel, *count, "", event != nullptr, result);
+}
+
+// Only newer loaders have it, so its type is written out.
+struct GroupSize {
+  uint32_t x, y, z;
+};
+using LaunchWithArguments = ze_result_t (*)(ze_command_list_handle_t, ze_kernel_handle_t,
+                                            ze_group_count_t, GroupSize, void**, const void*,
+                                            ze_event_handle_t, uint32_t, ze_event_handle_t*);
+LaunchWithArguments real_launch_with_arguments;
+
+ze_result_t LaunchKernelWithArguments(ze_command_list_handle_t list, ze_kernel_handle_t kernel,
+                                      ze_group_count_t count, GroupSize size, void** arguments,
+                                      const void* next, ze_event_handle_t event, uint32_t waits,
+                                      ze_event_handle_t* waited) {
+  ++launches;
+  ze_result_t result = ZE_RESULT_ERROR_DEVICE_LOST;
+  if (!IsLost()) {
+    result = real_launch_with_arguments(list, kernel, count, size, arguments, next, event, waits,
+                                        waited);
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, "[%u, %u, %u]", size.x, size.y, size.z);
+  return RecordLaunch(kernel, count, text, event != nullptr, result);
+}
+
+ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* to, const void* from,
+                                          size_t size, ze_event_handle_t event, uint32_t waits,
+                                          ze_event_handle_t* waited) {
+  ze_result_t result = ZE_RESULT_ERROR_DEVICE_LOST;
+  if (!IsLost()) {
+    result = real_zeCommandListAppendMemoryCopy(list, to, from, size, event, waits, waited);
+  }
+  Record(R"({"call": "copy", "to": "%p", "from": "%p", "size": %zu, "event": %s, "result": %u})",
+         to, from, size, event != nullptr ? "true" : "false", result);
+  return result;
+}
+
+ze_result_t zeEventPoolCreate(ze_context_handle_t context, const ze_event_pool_desc_t* description,
+                              uint32_t count, ze_device_handle_t* devices,
+                              ze_event_pool_handle_t* pool) {
+  Record(R"({"call": "event pool", "count": %u})", description->count);
+  return real_zeEventPoolCreate(context, description, count, devices, pool);
+}
+
+ze_result_t zeEventPoolDestroy(ze_event_pool_handle_t pool) {
+  Record(R"({"call": "destroy event pool"})");
+  return real_zeEventPoolDestroy(pool);
+}
+
+ze_result_t zeEventCreate(ze_event_pool_handle_t pool, const ze_event_desc_t* description,
+                          ze_event_handle_t* event) {
+  Record(R"({"call": "event"})");
+  return real_zeEventCreate(pool, description, event);
+}
+
+ze_result_t zeEventDestroy(ze_event_handle_t event) {
+  Record(R"({"call": "destroy event"})");
+  return real_zeEventDestroy(event);
+}
+
+// What is asked about work that was submitted: lost, never ready, or the driver's answer.
+template <typename Function, typename... Arguments>
+ze_result_t Ask(Function real, Arguments... arguments) {
+  if (IsLost()) return ZE_RESULT_ERROR_DEVICE_LOST;
+  return Hangs() ? ZE_RESULT_NOT_READY : real(arguments...);
+}
+
+// A wait without an answer takes time.
+template <typename Function, typename Handle>
+ze_result_t Wait(Function real, Handle handle, uint64_t timeout) {
+  while (Hangs() && !IsLost() && timeout == UINT64_MAX) usleep(1000);
+  return Ask(real, handle, timeout);
+}
+
+ze_result_t zeEventQueryStatus(ze_event_handle_t event) {
+  return Ask(real_zeEventQueryStatus, event);
+}
+ze_result_t zeEventHostSynchronize(ze_event_handle_t event, uint64_t timeout) {
+  return Wait(real_zeEventHostSynchronize, event, timeout);
+}
+ze_result_t zeCommandListHostSynchronize(ze_command_list_handle_t list, uint64_t timeout) {
+  return Wait(real_zeCommandListHostSynchronize, list, timeout);
+}
+ze_result_t zeFenceHostSynchronize(ze_fence_handle_t fence, uint64_t timeout) {
+  return Wait(real_zeFenceHostSynchronize, fence, timeout);
+}
+ze_result_t zeCommandQueueSynchronize(ze_command_queue_handle_t queue, uint64_t timeout) {
+  return Wait(real_zeCommandQueueSynchronize, queue, timeout);
+}
+
+// Gives devices their indices in the driver's order.
+ze_result_t zeDeviceGet(ze_driver_handle_t driver, uint32_t* count, ze_device_handle_t* devices) {
+  const ze_result_t result = real_zeDeviceGet(driver, count, devices);
+  for (uint32_t i = 0; devices != nullptr && i < *count; ++i) DeviceIndex(devices[i]);
+  return result;
+}
+
+ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_properties_t* properties) {
+  const ze_result_t result = real_zeDeviceGetProperties(device, properties);
+  const bool is_integrated = DeviceIndex(device) == 0 ? TheOptions().first_is_integrated
+                                                      : TheOptions().other_is_integrated;
+  if (is_integrated) properties->flags |= ZE_DEVICE_PROPERTY_FLAG_INTEGRATED;
+  return result;
+}
+
+ze_result_t zeDeviceGetComputeProperties(ze_device_handle_t device,
+                                         ze_device_compute_properties_t* properties) {
+  const ze_result_t result = real_zeDeviceGetComputeProperties(device, properties);
+  if (DeviceIndex(device) == 0) return result;
+  if (const uint32_t group = TheOptions().other_group; group > 0) {
+    properties->maxTotalGroupSize = group;
+    properties->maxGroupSizeX = properties->maxGroupSizeY = properties->maxGroupSizeZ = group;
+  }
+  if (TheOptions().other_sub_group_8) {
+    properties->numSubGroupSizes = 2;
+    properties->subGroupSizes[0] = 8;
+    properties->subGroupSizes[1] = 16;
+  }
+  return result;
+}
+
+ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t device,
+                                        ze_device_module_properties_t* properties) {
+  const ze_result_t result = real_zeDeviceGetModuleProperties(device, properties);
+  if (DeviceIndex(device) != 0 && !TheOptions().other_has_fp64) {
+    properties->flags &= ~ZE_DEVICE_MODULE_FLAG_FP64;
+    properties->fp64flags = 0;
+  }
+  return result;
+}
+
+ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_handle_t peer,
+                                  ze_bool_t* value) {
+  const ze_result_t result = real_zeDeviceCanAccessPeer(device, peer, value);
+  if (TheOptions().peers) *value = 1;
+  return result;
+}
+
+// The replacement of a function, or null; stores the loader's own.
+void* Replacement(const char* name, void* real) {
+#define SHIM_REPLACE(function)                                           \
+  if (std::strcmp(name, #function) == 0) {                               \
+    real_##function = reinterpret_cast<decltype(real_##function)>(real); \
+    return reinterpret_cast<void*>(&function);                           \
+  }
+  SHIM_REPLACE(zeMemAllocDevice)
+  SHIM_REPLACE(zeMemAllocHost)
+  SHIM_REPLACE(zeMemAllocShared)
+  SHIM_REPLACE(zeModuleCreate)
+  SHIM_REPLACE(zeKernelCreate)
+  SHIM_REPLACE(zeKernelSetGroupSize)
+  SHIM_REPLACE(zeCommandListAppendLaunchKernel)
+  SHIM_REPLACE(zeCommandListAppendMemoryCopy)
+  SHIM_REPLACE(zeEventPoolCreate)
+  SHIM_REPLACE(zeEventPoolDestroy)
+  SHIM_REPLACE(zeEventCreate)
+  SHIM_REPLACE(zeEventDestroy)
+  SHIM_REPLACE(zeEventQueryStatus)
+  SHIM_REPLACE(zeEventHostSynchronize)
+  SHIM_REPLACE(zeCommandListHostSynchronize)
+  SHIM_REPLACE(zeFenceHostSynchronize)
+  SHIM_REPLACE(zeCommandQueueSynchronize)
+  SHIM_REPLACE(zeDeviceGet)
+  SHIM_REPLACE(zeDeviceGetProperties)
+  SHIM_REPLACE(zeDeviceGetComputeProperties)
+  SHIM_REPLACE(zeDeviceGetModuleProperties)
+  SHIM_REPLACE(zeDeviceCanAccessPeer)
+  SHIM_REPLACE(zeContextCreate)
+  SHIM_REPLACE(zeContextCreateEx)
+#undef SHIM_REPLACE
+  if (std::strcmp(name, "zeCommandListAppendLaunchKernelWithArguments") == 0) {
+    real_launch_with_arguments = reinterpret_cast<LaunchWithArguments>(real);
+    return reinterpret_cast<void*>(&LaunchKernelWithArguments);
+  }
+  if (std::strcmp(name, "zeContextMakeMemoryResident") == 0) {
+    return reinterpret_cast<void*>(&zeContextMakeMemoryResident);
+  }
+  if (std::strcmp(name, "zeContextEvictMemory") == 0) {
+    return reinterpret_cast<void*>(&zeContextEvictMemory);
+  }
+  return nullptr;
+}
+
+void FindLookup() {
+  for (const char* version : {"GLIBC_2.34", "GLIBC_2.2.5"}) {
+    if (real_lookup == nullptr) {
+      real_lookup = reinterpret_cast<Lookup>(dlvsym(RTLD_NEXT, "dlsym", version));
+    }
+  }
+}
+
+__attribute__((constructor)) void Start() { FindLookup(); }
+
+__attribute__((noinline)) void* LookUpDriverFunction(void* library, const char* name) {
+  void* real = real_lookup(library, name);
+  if (real == nullptr) return nullptr;
+  void* replacement = Replacement(name, real);
+  return replacement == nullptr ? real : replacement;
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void* dlsym(void* library, const char* name) {
+  if (real_lookup == nullptr) FindLookup();
+  if (name[0] == 'z' && name[1] == 'e') return LookUpDriverFunction(library, name);
+  // A tail call: the C library finds the caller of RTLD_NEXT by the return address.
+  return real_lookup(library, name);
+}
