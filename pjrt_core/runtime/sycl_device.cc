@@ -102,14 +102,17 @@ void SyclDevice::Describe() {
 
 std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
   const bool on_host = is_cpu_ || kind == MemoryKind::kPinnedHost;
+  // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
+  // Unified Runtime's first adapter for it (dg2, mtl, pvc) rejects alignments above 64 KiB.
+  const size_t alignment = is_cpu_ ? kHugePage : MemoryPool::kAlignment;
   MemoryPool::Upstream upstream;
-  upstream.allocate = [this, kind, on_host](size_t bytes) -> void* {
+  upstream.allocate = [this, kind, on_host, alignment](size_t bytes) -> void* {
     if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) return nullptr;
     void* memory = nullptr;
     absl::Status status = CatchLibraryErrors([&] {
       const auto usm =
           kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
-      memory = sycl::aligned_alloc(on_host ? kHugePage : 0, bytes, device_, context_, usm);
+      memory = sycl::aligned_alloc(alignment, bytes, device_, context_, usm);
       return absl::OkStatus();
     });
     if (!status.ok()) return nullptr;
