@@ -18,7 +18,11 @@ struct Entry {
   bool has_fp64;
   bool has_bf16;
   bool is_gpu = true;
+  uint64_t max_allocation_bytes = 0;  // 0: as large as the memory
 };
+
+// What the driver reports is a little less.
+constexpr uint64_t kFourGib = uint64_t{4} << 30;
 
 // From the vendor's specifications of the largest part of each family. dg2 has no fp64; pvc no
 // sub-group of 8. "cpu" is what every CPU device can do: a Program for it runs on any.
@@ -26,7 +30,7 @@ const std::vector<Entry>& Catalog() {
   static const auto* const catalog = new std::vector<Entry>{
       {"cpu", "oneAPI CPU device", 8, {4, 8, 16}, true, false, /*is_gpu=*/false},
       {"pvc", "Intel Data Center GPU Max 1550", 1024, {16, 32}, true, true},
-      {"dg2", "Intel Arc A770 Graphics", 512, {8, 16, 32}, false, true},
+      {"dg2", "Intel Arc A770 Graphics", 512, {8, 16, 32}, false, true, true, kFourGib},
       {"bmg", "Intel Arc B580 Graphics", 160, {16, 32}, true, true},
       {"lnl", "Intel Arc 140V Graphics", 64, {16, 32}, true, true},
   };
@@ -47,6 +51,7 @@ std::vector<uint8_t> Describe(const Entry& entry) {
   target.has_bf16 = entry.has_bf16;
   target.has_s8 = entry.is_gpu;
   target.has_int64_atomics = true;
+  target.max_allocation_bytes = entry.max_allocation_bytes;
   if (entry.is_gpu) {
     target.spirv_extensions = {"SPV_KHR_bit_instructions", "SPV_EXT_shader_atomic_float_add",
                                "SPV_EXT_shader_atomic_float_min_max", "SPV_INTEL_subgroups"};

@@ -62,7 +62,7 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   ONEXPU_RETURN_IF_ERROR(RunPipeline(target, alias_info, module));
   dumper.DumpModule("after_optimizations");
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<xla::BufferAssignment> assignment,
-                          AssignBuffers(alias_info, module));
+                          AssignBuffers(target, alias_info, module));
   dumper.DumpText("buffer-assignment.txt", [&] { return assignment->ToString(); });
 
   CodegenOptions codegen_options;

@@ -64,6 +64,7 @@ Target ToTarget(const program::TargetDescription& description) {
   target.has_bf16 = description.has_bf16();
   target.has_s8 = description.has_s8();
   target.has_int64_atomics = description.has_int64_atomics();
+  target.max_allocation_bytes = description.max_allocation_bytes();
   if (description.spirv_extensions() != nullptr) {
     for (const auto* extension : *description.spirv_extensions()) {
       target.spirv_extensions.push_back(extension->str());

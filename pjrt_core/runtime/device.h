@@ -70,6 +70,10 @@ class Device {
   // The peaks and counts of memory_statistics() start over.
   virtual void ResetMemoryPeaks() = 0;
 
+  // The largest operand of a handler's kernels, in bytes. Modules that onexpu does not build cannot
+  // address more through one pointer on some GPUs.
+  virtual size_t max_kernel_operand_bytes() const { return ~size_t{0}; }
+
   // A FlatBuffer whose root is program.TargetDescription, as the compiler takes it.
   virtual absl::Span<const uint8_t> target_description() const = 0;
 

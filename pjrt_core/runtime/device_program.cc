@@ -59,7 +59,10 @@ absl::Status DeviceProgram::CreateThunks() {
   for (const program::Blob* module : *program().modules()) {
     modules.push_back(source_->container.blob(*module));
   }
-  ONEXPU_ASSIGN_OR_RETURN(modules_, device_.kernels().LoadAll(modules));
+  const Addressing addressing = plan_.LargestAllocation() > device_.max_allocation_bytes()
+                                    ? Addressing::kLargeBuffers
+                                    : Addressing::kUsual;
+  ONEXPU_ASSIGN_OR_RETURN(modules_, device_.kernels().LoadAll(modules, addressing));
   std::vector<sycl::kernel> kernels;
   kernels.reserve(program().kernels()->size());
   for (const program::Kernel* kernel : *program().kernels()) {
@@ -117,19 +120,21 @@ absl::Status DeviceProgram::FillMemory() {
   const size_t count = plan_.allocations.size();
   fixed_addresses_.resize(count, nullptr);
   fixed_versions_.resize(count, 0);
-  if (plan_.constant_bytes > 0) {
-    ONEXPU_ASSIGN_OR_RETURN(constants_,
-                            device_.Allocate(MemoryKind::kDevice, plan_.constant_bytes, &timeline));
+  for (const size_t bytes : plan_.constant_blocks) {
+    ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> block,
+                            device_.Allocate(MemoryKind::kDevice, bytes, &timeline));
+    constants_.push_back(std::move(block));
     device_.statistics().CountTransfer(TransferDirection::kHostToDevice, Origin::kProgram,
-                                       TransferEntry::kConstants, plan_.constant_bytes);
+                                       TransferEntry::kConstants, bytes);
   }
   for (size_t i = 0; i < count; ++i) {
     const ProgramPlan::Allocation& planned = plan_.allocations[i];
     const program::Allocation& allocation = *program().allocations()->Get(i);
     if (planned.kind == program::AllocationKind::Constant) {
-      if (constants_ == nullptr) continue;  // all of them are empty
-      ONEXPU_RETURN_IF_ERROR(fill(*constants_, planned.offset, allocation));
-      fixed_addresses_[i] = constants_->address() + planned.offset;
+      if (constants_.empty()) continue;  // all of them are empty
+      DeviceMemory& block = *constants_[planned.block];
+      ONEXPU_RETURN_IF_ERROR(fill(block, planned.offset, allocation));
+      fixed_addresses_[i] = block.address() + planned.offset;
       fixed_versions_[i] = NewContentVersion();
     } else if (planned.kind == program::AllocationKind::State) {
       ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> state,
@@ -224,13 +229,13 @@ absl::Status DeviceProgram::AllocateMemory(Submission& submission, Execution& ex
   execution.addresses.assign(fixed_addresses_.begin(), fixed_addresses_.end());
   execution.versions.assign(fixed_versions_.begin(), fixed_versions_.end());
   execution.memories.resize(plan_.allocations.size());
-  if (constants_ != nullptr) submission.Use(constants_);
+  for (const std::shared_ptr<DeviceMemory>& block : constants_) submission.Use(block);
   for (const std::shared_ptr<DeviceMemory>& state : states_) submission.Use(state);
-  char* temporaries = nullptr;
-  if (plan_.temporary_bytes > 0) {
+  absl::InlinedVector<char*, 2> temporaries;
+  for (const size_t bytes : plan_.temporary_blocks) {
     ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
-                            submission.Allocate(MemoryKind::kDevice, plan_.temporary_bytes));
-    temporaries = memory->address();
+                            submission.Allocate(MemoryKind::kDevice, bytes));
+    temporaries.push_back(memory->address());
   }
   if (thunks_.scratch_bytes() > 0) {
     ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory,
@@ -241,7 +246,8 @@ absl::Status DeviceProgram::AllocateMemory(Submission& submission, Execution& ex
   for (size_t i = 0; i < plan_.allocations.size(); ++i) {
     const ProgramPlan::Allocation& allocation = plan_.allocations[i];
     if (allocation.kind == program::AllocationKind::Temporary) {
-      execution.addresses[i] = temporaries + allocation.offset;
+      if (temporaries.empty()) continue;  // all of them are empty
+      execution.addresses[i] = temporaries[allocation.block] + allocation.offset;
     } else if (allocation.kind == program::AllocationKind::Result) {
       ONEXPU_ASSIGN_OR_RETURN(execution.memories[i],
                               submission.Allocate(allocation.memory_kind, allocation.size));

@@ -89,7 +89,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;
   bool blocking_ = false;
-  std::shared_ptr<DeviceMemory> constants_;  // null for none
+  std::vector<std::shared_ptr<DeviceMemory>> constants_;  // by block
   std::vector<std::shared_ptr<DeviceMemory>> states_;
   std::vector<void*> fixed_addresses_;          // by allocation: of constants and states
   std::vector<ContentVersion> fixed_versions_;  // by allocation: of constants

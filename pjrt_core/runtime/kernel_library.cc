@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/level_zero_memory.h"
 #include "pjrt_core/runtime/native_build/opencl_program.h"
 #include "pjrt_core/thunks/library_errors.h"
 #include "sycl/backend.hpp"
@@ -119,16 +120,17 @@ std::shared_ptr<KernelLibrary> KernelLibrary::Find(const sycl::device& device,
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(
-    absl::Span<const uint8_t> spirv) {
+    absl::Span<const uint8_t> spirv, Addressing addressing) {
   std::shared_ptr<Entry> entry;
   {
     absl::MutexLock lock(&mutex_);
+    auto& modules = modules_[static_cast<size_t>(addressing)];
     // Entries whose module is gone would pile up in a process that compiles for ever.
-    absl::erase_if(modules_, [](const auto& item) {
+    absl::erase_if(modules, [](const auto& item) {
       return item.second.use_count() == 1 && item.second->module.expired();
     });
     std::shared_ptr<Entry>& slot =
-        modules_[absl::string_view(reinterpret_cast<const char*>(spirv.data()), spirv.size())];
+        modules[absl::string_view(reinterpret_cast<const char*>(spirv.data()), spirv.size())];
     if (slot == nullptr) slot = std::make_shared<Entry>();
     entry = slot;
   }
@@ -137,13 +139,13 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(
     Count(&Counts::shared);
     return module;
   }
-  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<const KernelModule> module, Build(spirv));
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<const KernelModule> module, Build(spirv, addressing));
   entry->module = module;
   return module;
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::LoadAll(
-    absl::Span<const absl::Span<const uint8_t>> modules) {
+    absl::Span<const absl::Span<const uint8_t>> modules, Addressing addressing) {
   std::vector<absl::StatusOr<std::shared_ptr<const KernelModule>>> loaded(
       modules.size(), absl::UnknownError("not loaded"));
   // The largest first, so that none of the threads is left alone with a long one.
@@ -153,7 +155,7 @@ absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i; (i = next.fetch_add(1)) < modules.size();)
-      loaded[order[i]] = Load(modules[order[i]]);
+      loaded[order[i]] = Load(modules[order[i]], addressing);
   };
   const size_t workers = std::min<size_t>(modules.size(), std::thread::hardware_concurrency());
   {
@@ -174,11 +176,11 @@ void KernelLibrary::Prepare() {
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Build(
-    absl::Span<const uint8_t> spirv) {
+    absl::Span<const uint8_t> spirv, Addressing addressing) {
   absl::StatusOr<std::shared_ptr<const KernelModule>> module;
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-    module =
-        context_.get_backend() == sycl::backend::opencl ? BuildOpenCl(spirv) : BuildBundle(spirv);
+    module = context_.get_backend() == sycl::backend::opencl ? BuildOpenCl(spirv)
+                                                             : BuildBundle(spirv, addressing);
     return module.status();
   }));
   return module;
@@ -242,14 +244,18 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(
 }
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildBundle(
-    absl::Span<const uint8_t> spirv) {
+    absl::Span<const uint8_t> spirv, Addressing addressing) {
   std::vector<std::byte> bytes(spirv.size());
   std::memcpy(bytes.data(), spirv.data(), spirv.size());
   std::string log;
   try {
     auto source =
         syclex::create_kernel_bundle_from_source(context_, syclex::source_language::spirv, bytes);
-    auto bundle = syclex::build(source, {device_}, syclex::properties{syclex::save_log{&log}});
+    const syclex::build_options options(addressing == Addressing::kLargeBuffers
+                                            ? std::vector<std::string>{kLargeBufferOption}
+                                            : std::vector<std::string>{});
+    auto bundle =
+        syclex::build(source, {device_}, syclex::properties{options, syclex::save_log{&log}});
     Count(&Counts::built);
     return std::make_shared<BundleModule>(std::move(bundle));
   } catch (...) {

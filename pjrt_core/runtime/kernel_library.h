@@ -8,6 +8,7 @@
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -28,6 +29,12 @@ namespace onexpu {
 
 // Options of the CPU driver's compiler; they decide what its native binaries are.
 inline constexpr char kDriverOptionsVariable[] = "CL_CONFIG_LLVM_OPTIONS";
+
+// How kernels compute addresses.
+enum class Addressing {
+  kUsual = 0,
+  kLargeBuffers = 1,  // more than the device's largest single allocation through one pointer
+};
 
 // A module that is built. Immutable; thread-safe.
 class KernelModule {
@@ -59,11 +66,13 @@ class KernelLibrary {
                                              const sycl::context& context);
 
   // INTERNAL with the device compiler's log when the module does not build.
-  absl::StatusOr<std::shared_ptr<const KernelModule>> Load(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> Load(
+      absl::Span<const uint8_t> spirv, Addressing addressing = Addressing::kUsual);
 
   // Several at once.
   absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> LoadAll(
-      absl::Span<const absl::Span<const uint8_t>> modules);
+      absl::Span<const absl::Span<const uint8_t>> modules,
+      Addressing addressing = Addressing::kUsual);
 
   // A program is being compiled that will be loaded: lets what is slow to start begin.
   void Prepare();
@@ -82,9 +91,11 @@ class KernelLibrary {
         cache_(std::move(cache)),
         builder_(std::move(builder)) {}
 
-  absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv,
+                                                            Addressing addressing);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
-  absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> BuildBundle(absl::Span<const uint8_t> spirv,
+                                                                  Addressing addressing);
   // The native binary; nothing when no other process can build it.
   absl::StatusOr<std::optional<std::vector<uint8_t>>> BuildInChild(absl::Span<const uint8_t> spirv);
   void Count(int Counts::* counter);
@@ -94,8 +105,9 @@ class KernelLibrary {
   const BinaryCache cache_;
   const std::string builder_;
   mutable absl::Mutex mutex_;
-  absl::flat_hash_map<std::string, std::shared_ptr<Entry>> modules_
-      ABSL_GUARDED_BY(mutex_);  // by the module's bytes
+  // By addressing, then by the module's bytes.
+  std::array<absl::flat_hash_map<std::string, std::shared_ptr<Entry>>, 2> modules_
+      ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);
 };
 

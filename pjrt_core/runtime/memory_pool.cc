@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "pjrt_core/runtime/timeline.h"
 
@@ -32,16 +33,17 @@ struct MemoryPool::Region {
   Block* first = nullptr;
 };
 
-MemoryPool::MemoryPool(std::string name, size_t limit, Upstream upstream)
-    : name_(std::move(name)), limit_(limit), upstream_(std::move(upstream)) {
-  statistics_.bytes_limit = static_cast<int64_t>(limit);
+MemoryPool::MemoryPool(std::string name, Limits limits, Upstream upstream)
+    : name_(std::move(name)), limits_(limits), upstream_(std::move(upstream)) {
+  statistics_.bytes_limit = static_cast<int64_t>(limits.total);
 }
 
 MemoryPool::~MemoryPool() {
-  for (const auto& region : regions_) upstream_.free(region->memory);
+  for (const auto& region : regions_) upstream_.free(region->memory, region->size);
 }
 
-MemoryPool::Kind MemoryPool::KindOf(size_t size) {
+MemoryPool::Kind MemoryPool::KindOf(size_t size) const {
+  if (size > limits_.single) return kAboveLimit;
   if (size < kMediumFrom) return kSmall;
   return size < kLargeFrom ? kMedium : kLarge;
 }
@@ -68,7 +70,7 @@ bool MemoryPool::IsUsable(const Block& block, MemoryUser user) {
 }
 
 absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser user) {
-  if (bytes > limit_) return absl::ResourceExhaustedError("");
+  if (bytes > limits_.total) return absl::ResourceExhaustedError("");
   const size_t size = RoundUp(std::max<size_t>(bytes, 1), kAlignment);
   absl::MutexLock lock(&mutex_);
   Block* block = FindOrGrow(size, user);
@@ -105,12 +107,15 @@ void MemoryPool::Free(Block* block, const TicketSet& uses) {
 MemoryPool::Block* MemoryPool::FindOrGrow(size_t size, MemoryUser user) {
   const Kind kind = KindOf(size);
   size_t region_size = RoundUp(size, kLargeGranule);
+  // The limit itself need not be a multiple of the granule.
+  if (kind == kLarge) region_size = std::min(region_size, limits_.single / kAlignment * kAlignment);
   if (kind == kSmall) region_size = kSmallRegion;
   if (kind == kMedium) region_size = kMediumRegion;
   Block* block = FindFree(kind, size, user);
   if (block == nullptr) block = Grow(kind, region_size);
   // Near the limit: whatever there is, and no more than it takes.
   for (const Kind other : {kSmall, kMedium, kLarge}) {
+    if (kind == kAboveLimit) break;
     if (block == nullptr && other != kind) block = FindFree(other, size, user);
   }
   if (block == nullptr) block = Grow(kind, size);
@@ -142,12 +147,13 @@ MemoryPool::Block* MemoryPool::FindFree(Kind kind, size_t size, MemoryUser user)
 }
 
 MemoryPool::Block* MemoryPool::Grow(Kind kind, size_t region_size) {
-  if (static_cast<size_t>(statistics_.pool_bytes) + region_size > limit_) return nullptr;
-  void* const memory = upstream_.allocate(region_size);
-  if (memory == nullptr) return nullptr;
+  if (static_cast<size_t>(statistics_.pool_bytes) + region_size > limits_.total) return nullptr;
+  const absl::StatusOr<void*> memory = upstream_.allocate(region_size);
+  refusal_ = memory.status();
+  if (!memory.ok()) return nullptr;
 
   auto region = std::make_unique<Region>();
-  region->memory = static_cast<char*>(memory);
+  region->memory = static_cast<char*>(*memory);
   region->size = region_size;
   region->kind = kind;
   Block* block = NewBlock();
@@ -178,7 +184,7 @@ void MemoryPool::TrimLocked() {
     spare_blocks_.push_back(block);
     statistics_.pool_bytes -= static_cast<int64_t>(region->size);
     statistics_.bytes_reserved = statistics_.pool_bytes;
-    upstream_.free(region->memory);
+    upstream_.free(region->memory, region->size);
     return true;
   };
   regions_.erase(std::remove_if(regions_.begin(), regions_.end(), unused), regions_.end());
@@ -209,6 +215,7 @@ void MemoryPool::Remove(Block* block) {
 
 void MemoryPool::Split(Block* block, size_t size) {
   const size_t remainder = block->size - size;
+  if (block->region->kind == kAboveLimit) return;
   if (remainder < kAlignment || (remainder < kMinRemainder && size > 16 * kMinRemainder)) return;
   Block* rest = NewBlock();
   rest->address = block->address + size;
@@ -258,11 +265,24 @@ size_t MemoryPool::LargestFree() const {
 
 absl::Status MemoryPool::OutOfMemory(size_t bytes) const {
   const MemoryStatistics s = statistics();
+  std::string refusal;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!refusal_.ok()) refusal = absl::StrCat(" Last refusal: ", refusal_.message(), ".");
+  }
+  if (bytes > limits_.single) {
+    absl::StrAppendFormat(
+        &refusal,
+        " The largest single allocation of the device is %d bytes without relaxed "
+        "limits; split the array, or shard it.",
+        limits_.single);
+  }
   return absl::ResourceExhaustedError(absl::StrFormat(
-      "onexpu: out of memory on %s: %d bytes requested. Pool: %d bytes in use (peak %d), %d bytes "
+      "onexpu: out of memory on %s: %d bytes requested.%s Pool: %d bytes in use (peak %d), %d "
+      "bytes "
       "cached, largest free block %d, limit %d. Keep fewer or smaller arrays alive, or raise "
       "ONEXPU_MEMORY_LIMIT if it is set.",
-      name_, bytes, s.bytes_in_use, s.peak_bytes_in_use, s.pool_bytes - s.bytes_in_use,
+      name_, bytes, refusal, s.bytes_in_use, s.peak_bytes_in_use, s.pool_bytes - s.bytes_in_use,
       s.largest_free_block_bytes, s.bytes_limit));
 }
 

@@ -38,8 +38,16 @@ struct MemoryUser {
 class MemoryPool {
  public:
   struct Upstream {
-    absl::AnyInvocable<void*(size_t bytes)> allocate;  // null when there is none left
-    absl::AnyInvocable<void(void*)> free;
+    // Its errors are kept for OutOfMemory.
+    absl::AnyInvocable<absl::StatusOr<void*>(size_t bytes)> allocate;
+    absl::AnyInvocable<void(void*, size_t bytes)> free;
+  };
+
+  struct Limits {
+    size_t total;  // of what is taken from upstream
+    // The device's largest single allocation. Kernels address larger ones in another way
+    // (level_zero_memory.h), so the pool never serves smaller requests from them.
+    size_t single = ~size_t{0};
   };
 
   struct Region;
@@ -58,11 +66,10 @@ class MemoryPool {
 
   static constexpr size_t kAlignment = 256;
 
-  // What a region is cut into.
-  enum Kind { kSmall = 0, kMedium = 1, kLarge = 2 };
+  // What a region is cut into. A region above the limit of a single allocation stays whole.
+  enum Kind { kSmall = 0, kMedium = 1, kLarge = 2, kAboveLimit = 3 };
 
-  // `limit` bounds what is taken from upstream.
-  MemoryPool(std::string name, size_t limit, Upstream upstream);
+  MemoryPool(std::string name, Limits limits, Upstream upstream);
   ~MemoryPool();
 
   // RESOURCE_EXHAUSTED without a message when there is nothing for `user` now: the caller may wait
@@ -82,7 +89,7 @@ class MemoryPool {
   static constexpr int kSubclassBits = 3;
   static constexpr int kSubclasses = 1 << kSubclassBits;
   static constexpr int kClasses = 48 * kSubclasses;
-  static constexpr int kKinds = 3;
+  static constexpr int kKinds = 4;
 
   // The free blocks of one kind, by size class.
   struct FreeBlocks {
@@ -90,7 +97,7 @@ class MemoryPool {
     std::array<uint64_t, (kClasses + 63) / 64> nonempty = {};
   };
 
-  static Kind KindOf(size_t size);
+  Kind KindOf(size_t size) const;
   static int ClassOf(size_t size);
   static bool IsUsable(const Block& block, MemoryUser user);
 
@@ -107,7 +114,7 @@ class MemoryPool {
   size_t LargestFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string name_;
-  const size_t limit_;
+  const Limits limits_;
   Upstream upstream_;
 
   mutable absl::Mutex mutex_;
@@ -116,6 +123,7 @@ class MemoryPool {
   std::deque<Block> block_storage_ ABSL_GUARDED_BY(mutex_);
   std::vector<Block*> spare_blocks_ ABSL_GUARDED_BY(mutex_);
   MemoryStatistics statistics_ ABSL_GUARDED_BY(mutex_);
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of upstream's last answer
 };
 
 }  // namespace onexpu

@@ -114,19 +114,23 @@ absl::Status CheckTogether(const program::Container& container,
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
                                                            std::vector<SyclDevice*> devices) {
   ONEXPU_ASSIGN_OR_RETURN(program::Container container, program::Container::Parse(bytes));
-  ProgramPlan plan = ProgramPlan::Create(container.program());
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Get());
-  auto source = std::make_shared<const DeviceProgram::Source>(
-      DeviceProgram::Source{std::move(container), std::move(plan)});
-  const uint32_t replicas = source->container.program().num_replicas();
-  const uint32_t partitions = source->container.program().num_partitions();
+  const uint32_t replicas = container.program().num_replicas();
+  const uint32_t partitions = container.program().num_partitions();
   const uint32_t participants = replicas * partitions;
   if (devices.empty()) {
     for (Device* device : client->devices().subspan(0, participants)) {
       devices.push_back(static_cast<SyclDevice*>(device));
     }
   }
-  if (participants > 1) ONEXPU_RETURN_IF_ERROR(CheckTogether(source->container, devices));
+  if (participants > 1) ONEXPU_RETURN_IF_ERROR(CheckTogether(container, devices));
+  size_t max_block_bytes = ~size_t{0};
+  for (const SyclDevice* device : devices) {
+    max_block_bytes = std::min(max_block_bytes, device->max_allocation_bytes());
+  }
+  ProgramPlan plan = ProgramPlan::Create(container.program(), max_block_bytes);
+  auto source = std::make_shared<const DeviceProgram::Source>(
+      DeviceProgram::Source{std::move(container), std::move(plan)});
   std::vector<std::shared_ptr<DeviceProgram>> programs;
   programs.reserve(devices.size());
   for (uint32_t i = 0; i < devices.size(); ++i) {

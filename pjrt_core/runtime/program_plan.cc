@@ -89,18 +89,24 @@ ArrayShape ToArrayShape(const program::Shape& shape) {
   return result;
 }
 
-ProgramPlan ProgramPlan::Create(const program::Program& program) {
+ProgramPlan ProgramPlan::Create(const program::Program& program, size_t max_block_bytes) {
   ProgramPlan plan;
+  auto place = [&](Allocation& allocation, std::vector<size_t>& blocks) {
+    const size_t size = Aligned(allocation.size);
+    if (size == 0) return;
+    if (blocks.empty() || blocks.back() + size > max_block_bytes) blocks.push_back(0);
+    allocation.block = blocks.size() - 1;
+    allocation.offset = blocks.back();
+    blocks.back() += size;
+  };
   for (const program::Allocation* allocation : *program.allocations()) {
     Allocation& planned = plan.allocations.emplace_back();
     planned.kind = allocation->kind();
     planned.size = allocation->size();
     if (planned.kind == program::AllocationKind::Temporary) {
-      planned.offset = plan.temporary_bytes;
-      plan.temporary_bytes += Aligned(planned.size);
+      place(planned, plan.temporary_blocks);
     } else if (planned.kind == program::AllocationKind::Constant) {
-      planned.offset = plan.constant_bytes;
-      plan.constant_bytes += Aligned(planned.size);
+      place(planned, plan.constant_blocks);
     }
   }
   for (const program::Parameter* parameter : *program.parameters()) {
@@ -125,6 +131,12 @@ ProgramPlan ProgramPlan::Create(const program::Program& program) {
   }
   plan.estimated_nanoseconds = Estimate(program);
   return plan;
+}
+
+size_t ProgramPlan::LargestAllocation() const {
+  size_t largest = 0;
+  for (const Allocation& allocation : allocations) largest = std::max(largest, allocation.size);
+  return largest;
 }
 
 }  // namespace onexpu

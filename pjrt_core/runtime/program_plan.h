@@ -22,9 +22,10 @@ struct ProgramPlan {
     program::AllocationKind kind;
     size_t size;
     MemoryKind memory_kind = MemoryKind::kDevice;  // of results
-    size_t offset = 0;        // in the block of all temporaries, or of all constants
-    int parameter = -1;       // of Parameter
-    bool is_written = false;  // of Parameter: a result takes over its memory
+    size_t block = 0;                              // of temporaries, or of constants
+    size_t offset = 0;                             // in that block
+    int parameter = -1;                            // of Parameter
+    bool is_written = false;                       // of Parameter: a result takes over its memory
   };
   struct Parameter {
     ArrayShape shape;
@@ -37,13 +38,17 @@ struct ProgramPlan {
     uint32_t allocation;  // its own, or the parameter's that it takes over
   };
 
-  static ProgramPlan Create(const program::Program& program);
+  // Blocks have up to `max_block_bytes`, or one allocation that is larger.
+  static ProgramPlan Create(const program::Program& program, size_t max_block_bytes);
+
+  // Of its largest allocation, in bytes.
+  size_t LargestAllocation() const;
 
   std::vector<Parameter> parameters;
   std::vector<Result> results;
   std::vector<Allocation> allocations;
-  size_t temporary_bytes = 0;
-  size_t constant_bytes = 0;
+  std::vector<size_t> temporary_blocks;  // their sizes in bytes
+  std::vector<size_t> constant_blocks;
   int64_t estimated_nanoseconds = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/caller_queue.h"
+#include "pjrt_core/runtime/level_zero_memory.h"
 #include "pjrt_core/runtime/target_description.h"
 #include "pjrt_core/thunks/library_errors.h"
 
@@ -32,7 +33,8 @@ SyclDevice::SyclDevice(Client* client, Statistics* statistics, sycl::device devi
       device_(std::move(device)),
       context_(std::move(context)),
       options_(std::move(options)),
-      is_cpu_(device_.is_cpu()) {}
+      is_cpu_(device_.is_cpu()),
+      max_allocation_bytes_(AllocationLimit(device_).value_or(~size_t{0})) {}
 
 SyclDevice::~SyclDevice() { Stop(); }
 
@@ -100,37 +102,55 @@ void SyclDevice::Describe() {
   };
 }
 
-std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
+size_t SyclDevice::max_kernel_operand_bytes() const {
+  static const bool all_modules = AllModulesHaveLargeBufferOption();
+  return all_modules ? ~size_t{0} : max_allocation_bytes_;
+}
+
+absl::StatusOr<void*> SyclDevice::AllocateFromDriver(MemoryKind kind, size_t bytes) const {
   const bool on_host = is_cpu_ || kind == MemoryKind::kPinnedHost;
+  if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) {
+    return absl::ResourceExhaustedError("the host has less memory available");
+  }
   // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
   // Unified Runtime's first adapter for it (dg2, mtl, pvc) rejects alignments above 64 KiB.
   const size_t alignment = is_cpu_ ? kHugePage : MemoryPool::kAlignment;
-  MemoryPool::Upstream upstream;
-  upstream.allocate = [this, kind, on_host, alignment](size_t bytes) -> void* {
-    if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) return nullptr;
-    void* memory = nullptr;
-    absl::Status status = CatchLibraryErrors([&] {
-      const auto usm =
-          kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
-      memory = sycl::aligned_alloc(alignment, bytes, device_, context_, usm);
+  void* memory = nullptr;
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
+    if (bytes > max_allocation_bytes_) {
+      ONEXPU_ASSIGN_OR_RETURN(memory,
+                              AllocateAboveLimit(kind, bytes, alignment, device_, context_));
       return absl::OkStatus();
-    });
-    if (!status.ok()) return nullptr;
-    // Fewer faults when it is touched first, fewer misses of address translation afterwards.
-    // Advice: nothing is lost where the system has no such pages.
-    if (is_cpu_ && memory != nullptr) madvise(memory, bytes, MADV_HUGEPAGE);
-    return memory;
-  };
-  upstream.free = [this](void* memory) {
+    }
+    const auto usm =
+        kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
+    memory = sycl::aligned_alloc(alignment, bytes, device_, context_, usm);
+    return absl::OkStatus();
+  }));
+  if (memory == nullptr) return absl::ResourceExhaustedError("the driver has no memory left");
+  // Fewer faults when it is touched first, fewer misses of address translation afterwards.
+  // Advice: nothing is lost where the system has no such pages.
+  if (is_cpu_) madvise(memory, bytes, MADV_HUGEPAGE);
+  return memory;
+}
+
+std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
+  MemoryPool::Upstream upstream;
+  upstream.allocate = [this, kind](size_t bytes) { return AllocateFromDriver(kind, bytes); };
+  upstream.free = [this](void* memory, size_t bytes) {
     memory_epoch_.fetch_add(1, std::memory_order_acq_rel);
     CatchLibraryErrors([&] {
-      sycl::free(memory, context_);
+      if (bytes > max_allocation_bytes_) {
+        FreeAboveLimit(memory, context_);
+      } else {
+        sycl::free(memory, context_);
+      }
       return absl::OkStatus();
     }).IgnoreError();
   };
   return std::make_unique<MemoryPool>(
       absl::StrCat("xpu:", options_.id, kind == MemoryKind::kDevice ? "" : " (pinned host memory)"),
-      limit, std::move(upstream));
+      MemoryPool::Limits{.total = limit, .single = max_allocation_bytes_}, std::move(upstream));
 }
 
 absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, size_t bytes,

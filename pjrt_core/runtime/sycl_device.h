@@ -61,6 +61,7 @@ class SyclDevice final : public Device {
   }
   MemoryStatistics memory_statistics() const override;
   void ResetMemoryPeaks() override;
+  size_t max_kernel_operand_bytes() const override;
   absl::Span<const uint8_t> target_description() const override { return target_; }
   absl::StatusOr<void*> AllocateOrdered(size_t bytes) override;
   void FreeOrdered(void* memory, size_t bytes) override;
@@ -69,6 +70,9 @@ class SyclDevice final : public Device {
   const sycl::device& sycl_device() const { return device_; }
   const sycl::context& context() const { return context_; }
   bool is_cpu() const { return is_cpu_; }
+  // The largest single allocation that kernels address as usual. The pools also serve larger ones,
+  // for Programs whose modules are built for them.
+  size_t max_allocation_bytes() const { return max_allocation_bytes_; }
   SmallWorkChoice small_work() const { return options_.small_work; }
   Statistics& statistics() const { return *statistics_; }
   KernelLibrary& kernels() { return *options_.kernels; }
@@ -133,6 +137,7 @@ class SyclDevice final : public Device {
              DeviceOptions options);
   absl::Status Initialize();
   void Describe();
+  absl::StatusOr<void*> AllocateFromDriver(MemoryKind kind, size_t bytes) const;
   std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, size_t limit);
   absl::StatusOr<MemoryPool::Block*> AllocateBlock(MemoryPool& pool, size_t bytes, MemoryUser user);
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateFrom(MemoryKind kind, size_t bytes,
@@ -148,6 +153,7 @@ class SyclDevice final : public Device {
   const sycl::context context_;
   const DeviceOptions options_;
   const bool is_cpu_;
+  const size_t max_allocation_bytes_;
   std::string kind_;
   std::string debug_string_;
   std::vector<std::pair<std::string, AttributeValue>> attributes_;

@@ -81,6 +81,15 @@ std::vector<std::string> SpirvExtensions(const sycl::device& device) {
 
 }  // namespace
 
+std::optional<size_t> AllocationLimit(const sycl::device& device) {
+  if (!device.is_gpu()) return std::nullopt;
+  const size_t limit = device.get_info<sycl::info::device::max_mem_alloc_size>();
+  if (limit == 0 || limit >= device.get_info<sycl::info::device::global_mem_size>()) {
+    return std::nullopt;
+  }
+  return limit;
+}
+
 std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice schedules) {
   program::TargetDescriptionT target;
   target.name = TargetName(device);
@@ -101,6 +110,7 @@ std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice s
   target.has_s8 = HasS8Primitives(device);
   target.has_int64_atomics = device.has(sycl::aspect::atomic64);
   target.spirv_extensions = SpirvExtensions(device);
+  target.max_allocation_bytes = AllocationLimit(device).value_or(0);
 
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(program::TargetDescription::Pack(builder, &target));

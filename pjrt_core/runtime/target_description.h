@@ -2,7 +2,9 @@
 #ifndef PJRT_CORE_RUNTIME_TARGET_DESCRIPTION_H_
 #define PJRT_CORE_RUNTIME_TARGET_DESCRIPTION_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +17,10 @@ namespace onexpu {
 
 // A FlatBuffer whose root is program.TargetDescription.
 std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice schedules);
+
+// The largest single allocation, if it is smaller than the memory: 4 GiB on dg2 and mtl. Only GPUs
+// have such a limit here.
+std::optional<size_t> AllocationLimit(const sycl::device& device);
 
 // Whether a Program that was compiled for `wanted` runs on `device`: FAILED_PRECONDITION says what
 // is missing.

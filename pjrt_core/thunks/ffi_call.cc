@@ -1,5 +1,7 @@
 #include "pjrt_core/thunks/ffi_call.h"
 
+#include <algorithm>
+#include <initializer_list>
 #include <string>
 #include <utility>
 
@@ -7,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device.h"
 #include "pjrt_core/thunks/ffi_error.h"
 #include "pjrt_core/thunks/guarded_call.h"
 #include "pjrt_core/thunks/thunk.h"
@@ -59,6 +62,24 @@ std::vector<CheckedBuffer> CheckedBuffers(absl::string_view side,
          types[i].element_type, ByteSize(types[i]), addresses[i]});
   }
   return buffers;
+}
+
+size_t LargestOf(std::initializer_list<const std::vector<FfiBufferType>*> sides) {
+  size_t largest = 0;
+  for (const std::vector<FfiBufferType>* side : sides) {
+    for (const FfiBufferType& type : *side) largest = std::max(largest, ByteSize(type));
+  }
+  return largest;
+}
+
+absl::Status TooLargeOperand(absl::string_view label, size_t bytes, const Device& device) {
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: kernel ", label, ": an operand of ", bytes,
+      " bytes is larger than the largest single "
+      "allocation of ",
+      device.debug_string(), ", ", device.max_kernel_operand_bytes(),
+      " bytes. Split the operand, or set UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1: all kernels are "
+      "then built for larger ones, with slower addressing."));
 }
 
 // Handlers on the queue seldom return a future; one that does has its own way of being done, which
@@ -185,7 +206,9 @@ FfiCallSite::FfiCallSite(const FfiHandler* handler, std::vector<FfiBufferType> o
     : handler_(handler),
       operands_(std::move(operands)),
       results_(std::move(results)),
-      is_checked_(ShouldCheckKernels() && IsUserCode(*handler)) {
+      is_checked_(ShouldCheckKernels() && IsUserCode(*handler)),
+      largest_operand_(
+          (handler->traits & kHandlerHostOperands) != 0 ? 0 : LargestOf({&operands_, &results_})) {
   attributes_.struct_size = XLA_FFI_Attrs_STRUCT_SIZE;
   if (attributes != nullptr) attributes_ = *attributes;
 }
@@ -253,6 +276,10 @@ absl::Status FfiCallSite::RunStages(Frame& frame, const FfiInvocation& invocatio
 
 absl::Status FfiCallSite::Call(absl::Span<void* const> operands, absl::Span<void* const> results,
                                const FfiInvocation& invocation) {
+  if (invocation.device != nullptr &&
+      largest_operand_ > invocation.device->max_kernel_operand_bytes()) {
+    return TooLargeOperand(label(), largest_operand_, *invocation.device);
+  }
   FrameLease frame(*this);
   if (is_checked_) return CallGuarded(*frame, operands, results, invocation);
   if (blocking()) return CallThroughHost(*frame, operands, results, invocation);

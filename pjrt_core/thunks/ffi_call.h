@@ -86,7 +86,8 @@ class FfiCallSite {
   std::vector<FfiBufferType> operands_;
   std::vector<FfiBufferType> results_;
   XLA_FFI_Attrs attributes_ = {};
-  const bool is_checked_;  // a user's kernel, with ONEXPU_KERNEL_CHECKS
+  const bool is_checked_;         // a user's kernel, with ONEXPU_KERNEL_CHECKS
+  const size_t largest_operand_;  // or result, in bytes; 0 if no kernel accesses them
   FfiState state_;
 
   absl::Mutex mutex_;

@@ -1,5 +1,6 @@
 #include "pjrt_core/runtime/memory_pool.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -15,26 +16,31 @@ namespace onexpu {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 constexpr size_t kMiB = size_t{1} << 20;
 
 // Host memory stands in for the device's, and is counted.
 struct Fixture {
-  explicit Fixture(size_t limit)
-      : pool("test", limit,
-             {.allocate =
-                  [this](size_t bytes) {
-                    if (failures > 0 && failures-- > 0) return static_cast<void*>(nullptr);
-                    taken += bytes;
-                    void* memory = std::aligned_alloc(MemoryPool::kAlignment, bytes);
-                    sizes[memory] = bytes;
-                    return memory;
-                  },
+  explicit Fixture(size_t limit, size_t single = ~size_t{0})
+      : pool("test", {.total = limit, .single = single},
+             {.allocate = [this](size_t bytes) -> absl::StatusOr<void*> {
+                if (failures > 0 && failures-- > 0) {
+                  return absl::ResourceExhaustedError("the driver said no");
+                }
+                taken += bytes;
+                largest = std::max(largest, bytes);
+                void* memory = std::aligned_alloc(MemoryPool::kAlignment, bytes);
+                sizes[memory] = bytes;
+                return memory;
+              },
               .free =
-                  [this](void* memory) {
-                    taken -= sizes[memory];
+                  [this](void* memory, size_t bytes) {
+                    EXPECT_EQ(bytes, sizes[memory]);
+                    taken -= bytes;
                     std::free(memory);
                   }}) {}
   size_t taken = 0;
+  size_t largest = 0;
   int failures = 0;
   std::map<void*, size_t> sizes;
   MemoryPool pool;
@@ -106,6 +112,35 @@ TEST(MemoryPool, TriesSmallerRegionsNearTheLimit) {
   Fixture f(10 * kMiB);
   EXPECT_TRUE(f.pool.Allocate(6 * kMiB, {}).ok());  // a region of 64 MiB would not fit
   EXPECT_TRUE(f.pool.Allocate(1 * kMiB, {}).ok());
+}
+
+TEST(MemoryPool, RegionsAboveTheSingleLimitServeNothingSmaller) {
+  // Not a multiple of the granule that regions are rounded up to.
+  constexpr size_t kSingle = 63 * kMiB + 4096;
+  Fixture f(256 * kMiB, kSingle);
+  EXPECT_TRUE(f.pool.Allocate(kSingle, {}).ok());
+  EXPECT_LE(f.largest, kSingle);
+  MemoryPool::Block* above = f.pool.Allocate(100 * kMiB, {}).value();
+  EXPECT_EQ(f.largest, 100 * kMiB);
+  char* const address = above->address;
+  f.pool.Free(above, {});
+  for (const size_t size : {size_t{100}, kMiB, 20 * kMiB}) {
+    EXPECT_NE(f.pool.Allocate(size, {}).value()->address, address);
+  }
+  MemoryPool::Block* again = f.pool.Allocate(90 * kMiB, {}).value();
+  EXPECT_EQ(again->address, address);
+  EXPECT_EQ(again->size, 100 * kMiB);  // whole
+}
+
+TEST(MemoryPool, SaysWhyTheDriverRefused) {
+  Fixture f(1024 * kMiB, 64 * kMiB);
+  f.failures = 100;
+  EXPECT_FALSE(f.pool.Allocate(100 * kMiB, {}).ok());
+  const std::string message(f.pool.OutOfMemory(100 * kMiB).message());
+  EXPECT_THAT(message, HasSubstr("the driver said no"));
+  EXPECT_THAT(message, HasSubstr("104857600 bytes requested"));
+  EXPECT_THAT(message, HasSubstr("largest single allocation of the device is 67108864 bytes"));
+  EXPECT_THAT(f.pool.OutOfMemory(kMiB).message(), Not(HasSubstr("single allocation")));
 }
 
 TEST(MemoryPool, LargeRegionsStayWhole) {

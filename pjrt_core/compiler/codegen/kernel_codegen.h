@@ -32,6 +32,7 @@ struct Target {
   bool has_bf16 = false;  // oneDNN primitives
   bool has_s8 = false;    // oneDNN primitives whose sums of s32 are exact
   bool has_int64_atomics = true;
+  uint64_t max_allocation_bytes = 0;  // of a single allocation; 0: as large as the memory
   std::vector<std::string> spirv_extensions;
 };
 

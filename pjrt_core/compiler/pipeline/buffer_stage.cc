@@ -1,7 +1,9 @@
 // Copies where two values would share memory and must not, then the order of execution and the
 // buffers.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -29,6 +31,30 @@ int64_t ShapeBytes(const xla::Shape& shape) {
 
 int64_t BufferBytes(const xla::BufferValue& buffer) { return ShapeBytes(buffer.shape()); }
 
+constexpr int64_t kLargestHeap = std::numeric_limits<int32_t>::max();
+
+absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> Assign(const xla::AliasInfo& alias_info,
+                                                              const xla::HloModule& module) {
+  xla::BufferAssigner::Options options;
+  options.allocate_buffers_for_constants = true;
+  return xla::BufferAssigner::Run(
+      &module, std::make_unique<xla::SequentialHloOrdering>(module.schedule()), BufferBytes,
+      &alias_info,
+      [](xla::LogicalBuffer::Color) { return static_cast<int64_t>(program::kBlobAlignment); },
+      std::move(options));
+}
+
+bool HasTooLargeTemporaries(const xla::BufferAssignment& assignment, const Target& target) {
+  if (target.max_allocation_bytes == 0) return false;
+  for (const xla::BufferAllocation& allocation : assignment.Allocations()) {
+    if (allocation.IsPreallocatedTempBuffer() &&
+        static_cast<uint64_t>(allocation.size()) > target.max_allocation_bytes) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void AddBufferPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
@@ -48,14 +74,18 @@ void AddBufferPasses(const StageContext& context, xla::HloPassPipeline& pipeline
 }
 
 absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
-    const xla::AliasInfo& alias_info, const xla::HloModule& module) {
-  xla::BufferAssigner::Options options;
-  options.allocate_buffers_for_constants = true;
-  return xla::BufferAssigner::Run(
-      &module, std::make_unique<xla::SequentialHloOrdering>(module.schedule()), BufferBytes,
-      &alias_info,
-      [](xla::LogicalBuffer::Color) { return static_cast<int64_t>(program::kBlobAlignment); },
-      std::move(options));
+    const Target& target, const xla::AliasInfo& alias_info, xla::HloModule& module) {
+  absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> assignment = Assign(alias_info, module);
+  if (!assignment.ok() || !HasTooLargeTemporaries(**assignment, target)) return assignment;
+  // XLA's own limit of a heap, which has 31 bits. Arrays above it get an allocation of their own.
+  const int64_t limit = std::min<int64_t>(target.max_allocation_bytes, kLargestHeap);
+  xla::DebugOptions& options = module.mutable_config().mutable_debug_options();
+  const int32_t before = options.xla_multiheap_size_constraint_per_heap();
+  options.set_xla_multiheap_size_constraint_per_heap(
+      static_cast<int32_t>(limit / program::kBlobAlignment * program::kBlobAlignment));
+  assignment = Assign(alias_info, module);
+  options.set_xla_multiheap_size_constraint_per_heap(before);
+  return assignment;
 }
 
 }  // namespace onexpu::compiler

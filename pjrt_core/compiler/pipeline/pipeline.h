@@ -18,9 +18,10 @@ namespace onexpu::compiler {
 absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
                          xla::HloModule& module);
 
-// `alias_info` must be the one that the pipeline had, and outlive the result.
+// `alias_info` must be the one that the pipeline had, and outlive the result. Temporaries form
+// several allocations if the target cannot allocate them at once.
 absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
-    const xla::AliasInfo& alias_info, const xla::HloModule& module);
+    const Target& target, const xla::AliasInfo& alias_info, xla::HloModule& module);
 
 }  // namespace onexpu::compiler
 
