@@ -31,10 +31,10 @@ std::atomic<SpirvBuilder> spirv_builder{BuildBySycl};
 void SetSpirvBuilder(SpirvBuilder builder) { spirv_builder = builder; }
 
 absl::StatusOr<const BuiltKernels*> SpirvBuild::For(const sycl::queue& queue) {
-  const sycl::context context = queue.get_context();
+  const KernelHome home(queue);
   absl::MutexLock lock(&mutex_);
   for (const auto& [known, built] : built_) {
-    if (known == context) return built;
+    if (known == home) return built;
   }
   absl::Status supported = CheckDeviceSupport(queue.get_device(), spirv_);
   if (!supported.ok()) return supported;
@@ -42,15 +42,15 @@ absl::StatusOr<const BuiltKernels*> SpirvBuild::For(const sycl::queue& queue) {
   if (!built.ok()) return built.status();
   // Never freed: SYCL objects must not be destroyed after the SYCL runtime, and modules live to
   // the end of the process.
-  built_.emplace_back(context, new BuiltKernels(*std::move(built)));
+  built_.emplace_back(home, new BuiltKernels(*std::move(built)));
   return built_.back().second;
 }
 
 absl::StatusOr<const sycl::kernel*> SpirvModule::Kernel(const sycl::queue& queue) {
-  const sycl::context context = queue.get_context();
+  const KernelHome home(queue);
   absl::MutexLock lock(&mutex_);
   for (const auto& [known, kernel] : kernels_) {
-    if (known == context) return kernel;
+    if (known == home) return kernel;
   }
   try {
     absl::StatusOr<const BuiltKernels*> built = build_->For(queue);
@@ -60,7 +60,7 @@ absl::StatusOr<const sycl::kernel*> SpirvModule::Kernel(const sycl::queue& queue
       return absl::Status(kernel.status().code(), absl::StrCat("onexpu: kernel ", entry_point_, " ",
                                                                kernel.status().message()));
     }
-    kernels_.emplace_back(context, new sycl::kernel(*std::move(kernel)));
+    kernels_.emplace_back(home, new sycl::kernel(*std::move(kernel)));
   } catch (const sycl::exception& error) {
     return absl::InternalError(absl::StrCat("onexpu: kernel ", entry_point_,
                                             " does not build for this device: ", error.what()));

@@ -32,6 +32,17 @@ using SpirvBuilder = absl::StatusOr<BuiltKernels> (*)(const sycl::queue& queue,
 // builds, in every process anew.
 void SetSpirvBuilder(SpirvBuilder builder);
 
+// What kernels are built for: several devices may share a context.
+struct KernelHome {
+  sycl::context context;
+  sycl::device device;
+  explicit KernelHome(const sycl::queue& queue)
+      : context(queue.get_context()), device(queue.get_device()) {}
+  bool operator==(const KernelHome& other) const {
+    return context == other.context && device == other.device;
+  }
+};
+
 // A module as a device builds it: all of its kernels at once.
 class SpirvBuild {
  public:
@@ -47,7 +58,7 @@ class SpirvBuild {
  private:
   absl::Span<const uint8_t> spirv_;
   absl::Mutex mutex_;
-  std::vector<std::pair<sycl::context, const BuiltKernels*>> built_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<KernelHome, const BuiltKernels*>> built_ ABSL_GUARDED_BY(mutex_);
 };
 
 class SpirvModule {
@@ -68,7 +79,7 @@ class SpirvModule {
   std::shared_ptr<SpirvBuild> build_;
   std::string entry_point_;
   absl::Mutex mutex_;
-  std::vector<std::pair<sycl::context, const sycl::kernel*>> kernels_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::pair<KernelHome, const sycl::kernel*>> kernels_ ABSL_GUARDED_BY(mutex_);
 };
 
 // What one SPIR-V module of the build contains (sycl_kernels.bzl generates these).

@@ -55,13 +55,15 @@ namespace onexpu __attribute__((visibility("hidden"))) {
     // For queries, and for what the operators do not offer.
     const sycl::kernel& Get(const sycl::queue& queue) {
       const sycl::context context = queue.get_context();
+      const sycl::device device = queue.get_device();  // several may share a context
       const std::lock_guard<std::mutex> lock(mutex_);
-      for (const auto& [known, kernel] : kernels_) {
-        if (*known == context) return *kernel;
+      for (const Built& known : kernels_) {
+        if (*known.context == context && *known.device == device) return *known.kernel;
       }
       // Never freed: SYCL objects must not be destroyed after the SYCL runtime.
-      kernels_.emplace_back(new sycl::context(context), new sycl::kernel(Build(queue)));
-      return *kernels_.back().second;
+      kernels_.push_back(
+          {new sycl::context(context), new sycl::device(device), new sycl::kernel(Build(queue))});
+      return *kernels_.back().kernel;
     }
 
    private:
@@ -118,7 +120,12 @@ namespace onexpu __attribute__((visibility("hidden"))) {
     const int dimensions_;
     const int parameters_;
     std::mutex mutex_;
-    std::vector<std::pair<const sycl::context*, const sycl::kernel*>> kernels_;
+    struct Built {
+      const sycl::context* context;
+      const sycl::device* device;
+      const sycl::kernel* kernel;
+    };
+    std::vector<Built> kernels_;
   };
 
 }  // namespace onexpu
