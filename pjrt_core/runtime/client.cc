@@ -15,13 +15,17 @@
 #include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device_contexts.h"
 #include "pjrt_core/runtime/device_discovery.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/fork_guard.h"
 #include "pjrt_core/runtime/profiler.h"
 #include "pjrt_core/runtime/program_loader.h"
+#include "pjrt_core/runtime/staging_pool.h"
 #include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/target_description.h"
+#include "pjrt_core/runtime/usm_source.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -35,15 +39,21 @@ std::string Builder() {
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
-// The CPU device may be there several times.
-std::vector<sycl::device> Distinct(const std::vector<sycl::device>& devices) {
-  std::vector<sycl::device> distinct;
-  for (const sycl::device& device : devices) {
-    if (std::find(distinct.begin(), distinct.end(), device) == distinct.end()) {
-      distinct.push_back(device);
-    }
+// What devices exchange data through; none where they do not need it.
+std::shared_ptr<StagingPool> StagingFor(const std::vector<sycl::device>& devices,
+                                        const DeviceContexts& contexts) {
+  bool is_needed = false;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) is_needed = is_needed || !contexts.copies_from[i][j];
   }
-  return distinct;
+  if (!is_needed) return nullptr;
+  constexpr double kShareOfHost = 0.5;
+  size_t largest = ~size_t{0};
+  for (const sycl::device& device : devices) {
+    largest = std::min(largest, AllocationLimit(device).value_or(~size_t{0}));
+  }
+  return std::make_shared<StagingPool>(UsmSource{devices.front(), contexts.staging, largest},
+                                       static_cast<size_t>(HostMemoryBytes() * kShareOfHost));
 }
 
 class ProcessClient final : public Client {
@@ -53,6 +63,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(const SmallWorkChoice small_work, SmallWorkChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
+    ONEXPU_ASSIGN_OR_RETURN(const bool may_copy_directly, PeerCopiesFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const CacheLimits cache_limits, CacheLimitsFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());
@@ -60,23 +71,27 @@ class ProcessClient final : public Client {
                             DiscoverDevices(num_cpu_devices.value_or(wanted.num_cpu_devices)));
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
-      // Memory is of a context. Other SYCL code of the process (dpctl, a library of the user's)
-      // uses the platform's default one unless it is told otherwise: so both can use one memory.
-      const sycl::context context = found.front().get_platform().khr_get_default_context();
-      for (const sycl::device& device : Distinct(found)) {
-        client->kernels_[device] =
-            KernelLibrary::Create(device, context, CacheDirectory(), Builder(), cache_limits);
-      }
-      for (const sycl::device& device : found) {
+      ONEXPU_ASSIGN_OR_RETURN(const DeviceContexts contexts,
+                              MakeDeviceContexts(found, may_copy_directly));
+      const std::shared_ptr<StagingPool> staging = StagingFor(found, contexts);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const sycl::device& device = found[i];
+        std::shared_ptr<KernelLibrary>& kernels = client->kernels_[device];
+        if (kernels == nullptr) {
+          kernels = KernelLibrary::Create(device, contexts.contexts[i], CacheDirectory(), Builder(),
+                                          cache_limits);
+        }
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
                                     .small_work = small_work,
                                     .memory_limit = limit,
                                     .devices_on_host = static_cast<int>(found.size()),
-                                    .kernels = client->kernels_[device]};
-        ONEXPU_ASSIGN_OR_RETURN(
-            std::unique_ptr<SyclDevice> created,
-            SyclDevice::Create(client.get(), &client->statistics_, device, context, options));
+                                    .kernels = kernels,
+                                    .copies_from = contexts.copies_from[i],
+                                    .staging = staging};
+        ONEXPU_ASSIGN_OR_RETURN(std::unique_ptr<SyclDevice> created,
+                                SyclDevice::Create(client.get(), &client->statistics_, device,
+                                                   contexts.contexts[i], options));
         client->devices_.push_back(created.get());
         client->owned_.push_back(std::move(created));
       }

@@ -51,6 +51,17 @@ struct MemoryStatistics {
   int64_t largest_free_block_bytes = 0;
 };
 
+// Host memory that devices exchange data through.
+struct StagingMemory {
+  explicit StagingMemory(char* start) : address(start) {}
+  virtual ~StagingMemory() = default;
+  char* const address;
+};
+
+// Data goes through staging memory in chunks of this size, so that the copies to it and from it
+// overlap.
+inline constexpr size_t kStagingChunkBytes = size_t{8} << 20;
+
 using AttributeValue = absl::variant<std::string, bool, int64_t, std::vector<int64_t>, float>;
 
 class Device {
@@ -82,6 +93,14 @@ class Device {
   // it. Aligned to 256 bytes at least.
   virtual absl::StatusOr<void*> AllocateOrdered(size_t bytes) = 0;
   virtual void FreeOrdered(void* memory, size_t bytes) = 0;
+
+  // Whether copies from the other device's memory, on this device's queues, are known to arrive.
+  virtual bool CopiesFrom(const Device& other) const = 0;
+  // Pinned host memory that all devices of the client copy to and from. Keep it until all users
+  // have called UseStaging.
+  virtual absl::StatusOr<std::shared_ptr<StagingMemory>> AllocateStaging(size_t bytes) = 0;
+  // The work that the device's launcher is submitting uses the memory.
+  virtual void UseStaging(StagingMemory& staging) = 0;
 
   // Waits until all work submitted so far is done (tests, sync_devices). Never on the hot path.
   virtual absl::Status Synchronize() = 0;

@@ -1,6 +1,7 @@
 #include "pjrt_core/runtime/device_buffer.h"
 
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "pjrt_core/runtime/fork_guard.h"
 #include "pjrt_core/runtime/host_layout.h"
 #include "pjrt_core/runtime/live_buffers.h"
+#include "pjrt_core/runtime/staged_copy.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/transfer.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -129,7 +131,13 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::TryCopyOn(SyclDevice
                                                                       MemorySpace* memory) const {
   const size_t bytes = static_cast<size_t>(shape_.num_bytes());
   Submission submission(device);
-  absl::MutexLock lock(&device.submission_mutex());
+  // A program on the buffer's own device could take over the memory meanwhile. Locks in the order
+  // of the devices' ids.
+  SyclDevice& own = sycl_device();
+  SyclDevice& first = own.id() < device.id() ? own : device;
+  absl::MutexLock lock(&first.submission_mutex());
+  std::optional<absl::MutexLock> second;
+  if (&own != &device) second.emplace(&(&first == &own ? device : own).submission_mutex());
   ONEXPU_ASSIGN_OR_RETURN(Contents contents, Acquire());
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> copy,
                           submission.Allocate(memory->kind(), bytes));
@@ -154,6 +162,8 @@ absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory
   device.statistics().CountTransfer(TransferDirection::kDeviceToDevice, origin,
                                     TransferEntry::kCopy, shape_.num_bytes());
   if (&target == &device) return CopyOn(device, memory);
+  if (!target.CopiesFrom(device)) return CopyStaged(*this, memory);
+  if (!device.is_cpu()) return CopyOn(target, memory);
   // Through pinned memory that both can read: a queue that touches another device's memory stalls
   // OpenCL for ever.
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> staged,

@@ -322,7 +322,8 @@ absl::StatusOr<std::vector<ExecuteResult>> DeviceProgram::ExecuteTogether(
   for (size_t i = 0; i < programs.size(); ++i) {
     ONEXPU_RETURN_IF_ERROR(programs[i]->CheckArguments(rows[i]));
   }
-  const auto rendezvous = std::make_shared<Rendezvous>(static_cast<int>(programs.size()));
+  const auto rendezvous = std::make_shared<Rendezvous>(static_cast<int>(programs.size()),
+                                                       programs.front()->source_->copies_directly);
   // They go after the locks, which are taken in the order of the devices' ids.
   std::vector<Execution> executions(programs.size());
   std::vector<Submission> submissions;

@@ -133,6 +133,14 @@ absl::StatusOr<bool> KernelChecksFromEnvironment() {
   return BadValue("ONEXPU_KERNEL_CHECKS", value, "0 or 1");
 }
 
+absl::StatusOr<bool> PeerCopiesFromEnvironment() {
+  constexpr char kName[] = "ONEXPU_PEER_COPIES";
+  const std::string value = absl::AsciiStrToLower(Variable(kName));
+  if (value.empty() || value == "auto") return true;
+  if (value == "never") return false;
+  return BadValue(kName, value, "auto or never");
+}
+
 std::string LibraryDirectory() {
   Dl_info info;
   if (dladdr(reinterpret_cast<const void*>(&LibraryDirectory), &info) == 0 ||

@@ -26,6 +26,8 @@ absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 absl::StatusOr<bool> KernelChecksFromEnvironment();
+// ONEXPU_PEER_COPIES: whether devices may copy directly from each other's memory.
+absl::StatusOr<bool> PeerCopiesFromEnvironment();
 
 // ONEXPU_CACHE_LIMIT (as ONEXPU_MEMORY_LIMIT; 2G by default) and ONEXPU_CACHE_DAYS (90 by default).
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device_buffer.h"
+#include "pjrt_core/runtime/device_contexts.h"
 #include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
@@ -36,18 +37,9 @@ absl::Status CheckContext(const sycl::queue& queue, const SyclDevice& device) {
   return absl::InvalidArgumentError(
       absl::StrCat("onexpu: the queue is of SYCL context ", Describe(queue.get_context()), ", ",
                    device.debug_string(), " of context ", Describe(device.context()),
-                   ": neither can use memory of the other. Use the platform's default context, "
-                   "which is that of ",
-                   device.debug_string(), ", or copy"));
-}
-
-sycl::device Root(sycl::device device) {
-  // Only a device that is a part of another has this information.
-  while (device.get_info<sycl::info::device::partition_type_property>() !=
-         sycl::info::partition_property::no_partition) {
-    device = device.get_info<sycl::info::device::parent_device>();
-  }
-  return device;
+                   ": neither can use memory of the other. Use onexpu.dpctl_queue(), which is of "
+                   "the device's context, or copy. The platform's default context is the device's "
+                   "if ONEAPI_DEVICE_SELECTOR leaves one GPU"));
 }
 
 }  // namespace
@@ -121,7 +113,7 @@ absl::StatusOr<int64_t> RootDeviceOrdinal(const Device& device) {
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
     const std::vector<sycl::device> devices = sycl::device::get_devices();
     const auto found =
-        std::find(devices.begin(), devices.end(), Root(ToSycl(device).sycl_device()));
+        std::find(devices.begin(), devices.end(), RootDevice(ToSycl(device).sycl_device()));
     if (found != devices.end()) ordinal = found - devices.begin();
     return absl::OkStatus();
   }));

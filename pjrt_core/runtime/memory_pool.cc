@@ -147,6 +147,7 @@ MemoryPool::Block* MemoryPool::FindFree(Kind kind, size_t size, MemoryUser user)
 }
 
 MemoryPool::Block* MemoryPool::Grow(Kind kind, size_t region_size) {
+  refusal_ = absl::OkStatus();
   if (static_cast<size_t>(statistics_.pool_bytes) + region_size > limits_.total) return nullptr;
   const absl::StatusOr<void*> memory = upstream_.allocate(region_size);
   refusal_ = memory.status();
@@ -268,7 +269,8 @@ absl::Status MemoryPool::OutOfMemory(size_t bytes) const {
   std::string refusal;
   {
     absl::MutexLock lock(&mutex_);
-    if (!refusal_.ok()) refusal = absl::StrCat(" Last refusal: ", refusal_.message(), ".");
+    if (!refusal_.ok() && bytes <= limits_.total)
+      refusal = absl::StrCat(" Last refusal: ", refusal_.message(), ".");
   }
   if (bytes > limits_.single) {
     absl::StrAppendFormat(

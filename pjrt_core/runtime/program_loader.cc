@@ -1,7 +1,9 @@
 #include "pjrt_core/runtime/program_loader.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
@@ -109,6 +111,14 @@ absl::Status CheckTogether(const program::Container& container,
   return absl::OkStatus();
 }
 
+bool CopyDirectly(absl::Span<SyclDevice* const> devices) {
+  return absl::c_all_of(devices, [&](const SyclDevice* device) {
+    return absl::c_all_of(devices, [&](const SyclDevice* other) {
+      return device == other || device->CopiesFrom(*other);
+    });
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
@@ -130,7 +140,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint
   }
   ProgramPlan plan = ProgramPlan::Create(container.program(), max_block_bytes);
   auto source = std::make_shared<const DeviceProgram::Source>(
-      DeviceProgram::Source{std::move(container), std::move(plan)});
+      DeviceProgram::Source{std::move(container), std::move(plan), CopyDirectly(devices)});
   std::vector<std::shared_ptr<DeviceProgram>> programs;
   programs.reserve(devices.size());
   for (uint32_t i = 0; i < devices.size(); ++i) {

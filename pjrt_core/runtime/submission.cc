@@ -78,9 +78,10 @@ void Submission::DependOn(TicketRef ticket) {
 
 bool Submission::GoesInline(const SubmitOptions& options) const {
   if (options.blocking || device_.launcher().busy()) return false;
-  // Another device's launcher has yet to submit what this depends on.
+  // Another device's launcher has yet to submit what this depends on, or the host has to wait.
   for (TicketRef dependency : dependencies_) {
     if (!dependency.timeline->IsCommitted(dependency.ticket)) return false;
+    if (!dependency.timeline->SharesContextWith(device_.compute())) return false;
   }
   return true;
 }
@@ -129,13 +130,22 @@ Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
 absl::Status Submission::Prepare(sycl::queue& queue) {
   if (device_.health().lost()) return device_.health().status();
   ONEXPU_RETURN_IF_ERROR(poison_);
-  for (const std::shared_ptr<Event>& input : undefined_) {
-    if (input->IsKnown() && !input->status().ok()) return input->status();
-  }
+  const auto failed_input = [&]() -> absl::Status {
+    for (const std::shared_ptr<Event>& input : undefined_) {
+      if (input->IsKnown() && !input->status().ok()) return input->status();
+    }
+    return absl::OkStatus();
+  };
+  ONEXPU_RETURN_IF_ERROR(failed_input());
   if (!dependencies_.empty()) {
     std::vector<sycl::event> events;
     for (TicketRef dependency : dependencies_) {
       dependency.timeline->WaitUntilCommitted(dependency.ticket);
+      if (!dependency.timeline->SharesContextWith(device_.compute())) {
+        dependency.timeline->Wait(dependency.ticket);
+        ONEXPU_RETURN_IF_ERROR(failed_input());
+        continue;
+      }
       std::optional<sycl::event> event = dependency.timeline->DependencyOn(dependency.ticket);
       if (event.has_value()) events.push_back(*std::move(event));
     }

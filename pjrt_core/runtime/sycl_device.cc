@@ -1,7 +1,5 @@
 #include "pjrt_core/runtime/sycl_device.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +7,7 @@
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/caller_queue.h"
 #include "pjrt_core/runtime/level_zero_memory.h"
+#include "pjrt_core/runtime/staging_pool.h"
 #include "pjrt_core/runtime/target_description.h"
 #include "pjrt_core/thunks/library_errors.h"
 
@@ -19,10 +18,6 @@ namespace {
 constexpr double kCpuShareOfHost = 0.85;
 constexpr double kShareOfGpu = 0.92;
 constexpr double kPinnedShareOfHost = 0.5;
-// The CPU device's memory is the host's, and comes as it is touched: asking for more than is free
-// would succeed, and the process would be killed later.
-constexpr size_t kHostReserve = size_t{256} << 20;
-constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace
 
@@ -34,7 +29,7 @@ SyclDevice::SyclDevice(Client* client, Statistics* statistics, sycl::device devi
       context_(std::move(context)),
       options_(std::move(options)),
       is_cpu_(device_.is_cpu()),
-      max_allocation_bytes_(AllocationLimit(device_).value_or(~size_t{0})) {}
+      usm_{device_, context_, AllocationLimit(device_).value_or(~size_t{0})} {}
 
 SyclDevice::~SyclDevice() { Stop(); }
 
@@ -104,53 +99,19 @@ void SyclDevice::Describe() {
 
 size_t SyclDevice::max_kernel_operand_bytes() const {
   static const bool all_modules = AllModulesHaveLargeBufferOption();
-  return all_modules ? ~size_t{0} : max_allocation_bytes_;
-}
-
-absl::StatusOr<void*> SyclDevice::AllocateFromDriver(MemoryKind kind, size_t bytes) const {
-  const bool on_host = is_cpu_ || kind == MemoryKind::kPinnedHost;
-  if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) {
-    return absl::ResourceExhaustedError("the host has less memory available");
-  }
-  // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
-  // Unified Runtime's first adapter for it (dg2, mtl, pvc) rejects alignments above 64 KiB.
-  const size_t alignment = is_cpu_ ? kHugePage : MemoryPool::kAlignment;
-  void* memory = nullptr;
-  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-    if (bytes > max_allocation_bytes_) {
-      ONEXPU_ASSIGN_OR_RETURN(memory,
-                              AllocateAboveLimit(kind, bytes, alignment, device_, context_));
-      return absl::OkStatus();
-    }
-    const auto usm =
-        kind == MemoryKind::kDevice ? sycl::usm::alloc::device : sycl::usm::alloc::host;
-    memory = sycl::aligned_alloc(alignment, bytes, device_, context_, usm);
-    return absl::OkStatus();
-  }));
-  if (memory == nullptr) return absl::ResourceExhaustedError("the driver has no memory left");
-  // Fewer faults when it is touched first, fewer misses of address translation afterwards.
-  // Advice: nothing is lost where the system has no such pages.
-  if (is_cpu_) madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
+  return all_modules ? ~size_t{0} : max_allocation_bytes();
 }
 
 std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
   MemoryPool::Upstream upstream;
-  upstream.allocate = [this, kind](size_t bytes) { return AllocateFromDriver(kind, bytes); };
+  upstream.allocate = [this, kind](size_t bytes) { return usm_.Allocate(kind, bytes); };
   upstream.free = [this](void* memory, size_t bytes) {
     memory_epoch_.fetch_add(1, std::memory_order_acq_rel);
-    CatchLibraryErrors([&] {
-      if (bytes > max_allocation_bytes_) {
-        FreeAboveLimit(memory, context_);
-      } else {
-        sycl::free(memory, context_);
-      }
-      return absl::OkStatus();
-    }).IgnoreError();
+    usm_.Free(memory, bytes);
   };
   return std::make_unique<MemoryPool>(
       absl::StrCat("xpu:", options_.id, kind == MemoryKind::kDevice ? "" : " (pinned host memory)"),
-      MemoryPool::Limits{.total = limit, .single = max_allocation_bytes_}, std::move(upstream));
+      MemoryPool::Limits{.total = limit, .single = max_allocation_bytes()}, std::move(upstream));
 }
 
 absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, size_t bytes,
@@ -227,6 +188,30 @@ void SyclDevice::FreeOrdered(void* memory, size_t bytes) {
   device_pool_->Free(block, uses);
 }
 
+bool SyclDevice::CopiesFrom(const Device& other) const {
+  const auto id = static_cast<size_t>(other.id());
+  return id < options_.copies_from.size() && options_.copies_from[id];
+}
+
+absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateStagingMemory(size_t bytes) {
+  if (options_.staging == nullptr) {
+    return absl::FailedPreconditionError("onexpu: there is one device: it has nothing to stage");
+  }
+  MemoryPool& pool = options_.staging->pool();
+  // Written at once by another device's queue, so nothing may still be using it.
+  ONEXPU_ASSIGN_OR_RETURN(MemoryPool::Block * block, AllocateBlock(pool, bytes, MemoryUser{}));
+  return std::make_shared<DeviceMemory>(&pool, block);
+}
+
+absl::StatusOr<std::shared_ptr<StagingMemory>> SyclDevice::AllocateStaging(size_t bytes) {
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceMemory> memory, AllocateStagingMemory(bytes));
+  return std::make_shared<PooledStaging>(std::move(memory));
+}
+
+void SyclDevice::UseStaging(StagingMemory& staging) {
+  static_cast<PooledStaging&>(staging).memory->AddUse({compute_.get(), CurrentComputeTicket()});
+}
+
 MemoryStatistics SyclDevice::memory_statistics() const { return device_pool_->statistics(); }
 
 void SyclDevice::ResetMemoryPeaks() { device_pool_->ResetPeaks(); }
@@ -250,6 +235,7 @@ void SyclDevice::ReleaseUnused() {
   launch_sites_.Clear();
   device_pool_->Trim();
   pinned_pool_->Trim();
+  if (options_.staging != nullptr) options_.staging->pool().Trim();
 }
 
 void SyclDevice::Stop() {

@@ -27,9 +27,12 @@
 #include "pjrt_core/runtime/memory_pool.h"
 #include "pjrt_core/runtime/statistics.h"
 #include "pjrt_core/runtime/timeline.h"
+#include "pjrt_core/runtime/usm_source.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
+
+class StagingPool;
 
 struct DeviceOptions {
   int id = 0;
@@ -38,6 +41,8 @@ struct DeviceOptions {
   std::optional<size_t> memory_limit;      // bytes; the device's own otherwise
   int devices_on_host = 1;                 // CPU devices that share the host's memory
   std::shared_ptr<KernelLibrary> kernels;  // of the SYCL device
+  std::vector<bool> copies_from;           // by device id (device_contexts.h)
+  std::shared_ptr<StagingPool> staging;    // null if all devices copy directly
 };
 
 class SyclDevice final : public Device {
@@ -65,6 +70,9 @@ class SyclDevice final : public Device {
   absl::Span<const uint8_t> target_description() const override { return target_; }
   absl::StatusOr<void*> AllocateOrdered(size_t bytes) override;
   void FreeOrdered(void* memory, size_t bytes) override;
+  bool CopiesFrom(const Device& other) const override;
+  absl::StatusOr<std::shared_ptr<StagingMemory>> AllocateStaging(size_t bytes) override;
+  void UseStaging(StagingMemory& staging) override;
   absl::Status Synchronize() override;
 
   const sycl::device& sycl_device() const { return device_; }
@@ -72,7 +80,7 @@ class SyclDevice final : public Device {
   bool is_cpu() const { return is_cpu_; }
   // The largest single allocation that kernels address as usual. The pools also serve larger ones,
   // for Programs whose modules are built for them.
-  size_t max_allocation_bytes() const { return max_allocation_bytes_; }
+  size_t max_allocation_bytes() const { return usm_.max_allocation_bytes; }
   SmallWorkChoice small_work() const { return options_.small_work; }
   Statistics& statistics() const { return *statistics_; }
   KernelLibrary& kernels() { return *options_.kernels; }
@@ -106,6 +114,9 @@ class SyclDevice final : public Device {
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateForSubmission(MemoryKind kind,
                                                                       size_t bytes);
 
+  // Memory that other devices' queues copy to and from as well.
+  absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateStagingMemory(size_t bytes);
+
   // Runs `attempt`, which takes the submission lock, changes nothing if it fails, and returns a
   // StatusOr. When there was no memory, waits for what the launcher has yet to submit, which uses
   // some, and runs it again.
@@ -137,7 +148,6 @@ class SyclDevice final : public Device {
              DeviceOptions options);
   absl::Status Initialize();
   void Describe();
-  absl::StatusOr<void*> AllocateFromDriver(MemoryKind kind, size_t bytes) const;
   std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, size_t limit);
   absl::StatusOr<MemoryPool::Block*> AllocateBlock(MemoryPool& pool, size_t bytes, MemoryUser user);
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateFrom(MemoryKind kind, size_t bytes,
@@ -153,7 +163,7 @@ class SyclDevice final : public Device {
   const sycl::context context_;
   const DeviceOptions options_;
   const bool is_cpu_;
-  const size_t max_allocation_bytes_;
+  const UsmSource usm_;
   std::string kind_;
   std::string debug_string_;
   std::vector<std::pair<std::string, AttributeValue>> attributes_;

@@ -37,6 +37,7 @@ Timeline::Timeline(std::string name, const sycl::context& context, const sycl::d
                    sycl::async_handler on_error, DeviceHealth* health,
                    std::optional<CallerQueue> caller_queue)
     : name_(std::move(name)),
+      context_(context),
       on_error_(std::move(on_error)),
       queue_(context, device, on_error_, sycl::property::queue::in_order()),
       caller_queue_(std::move(caller_queue)),

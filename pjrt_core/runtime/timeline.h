@@ -86,6 +86,8 @@ class Timeline final : public EventSource {
   // What has been noted since StartTrace; null if it has never been called.
   CommandTrace* last_trace();
   const std::string& name() const { return name_; }
+  // Queues wait for events of their own context alone.
+  bool SharesContextWith(const Timeline& other) const { return context_ == other.context_; }
 
   // `weight`, if given, lives until the ticket is complete.
   Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr);
@@ -174,6 +176,7 @@ class Timeline final : public EventSource {
   void WaiterLoop();
 
   const std::string name_;
+  const sycl::context context_;
   const sycl::async_handler on_error_;
   sycl::queue queue_;
   std::optional<CallerQueue> caller_queue_;

@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/device.h"
+#include "pjrt_core/runtime/event_status.h"
 
 namespace onexpu {
 namespace {
@@ -21,6 +23,24 @@ void WaitOnQueue(sycl::queue& queue, absl::Span<const Rendezvous::Message> messa
     if (i != own && messages[i].event.has_value()) events.push_back(*messages[i].event);
   }
   if (!events.empty()) queue.ext_oneapi_submit_barrier(events);
+}
+
+// Copies a part of a sender's data. If it comes through staging memory, the host waits for the
+// chunks: the events are of another context.
+void CopyPart(sycl::queue& queue, char* destination, const Rendezvous::Message& sender,
+              size_t offset, size_t bytes) {
+  const size_t end = offset + bytes;
+  while (offset < end) {
+    size_t size = end - offset;
+    if (!sender.chunks.empty()) {
+      const size_t chunk = offset / kStagingChunkBytes;
+      WaitUntilComplete(sender.chunks[chunk]);
+      size = std::min(size, (chunk + 1) * kStagingChunkBytes - offset);
+    }
+    sycl::ext::oneapi::experimental::memcpy(queue, destination, sender.address + offset, size);
+    destination += size;
+    offset += size;
+  }
 }
 
 }  // namespace
@@ -43,7 +63,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> CollectiveThunk::Create(
   if (is_permutation) {
     std::sort(group.begin(), group.end());
     group.erase(std::unique(group.begin(), group.end()), group.end());
+    result->sends_ = false;
     for (const program::ParticipantGroup* pair : *collective.groups()) {
+      if (pair->participants()->Get(0) == own) result->sends_ = true;
       if (pair->participants()->Get(1) != own) continue;
       result->sender_ =
           std::find(group.begin(), group.end(), pair->participants()->Get(0)) - group.begin();
@@ -58,7 +80,25 @@ absl::StatusOr<std::unique_ptr<Thunk>> CollectiveThunk::Create(
         absl::StrCat("onexpu: participant ", own, " is in no group ", result->where()));
   }
   result->place_ = found - group.begin();
+  if (result->kind_ == program::CollectiveKind::Broadcast) result->sends_ = result->place_ == 0;
   return result;
+}
+
+absl::StatusOr<Rendezvous::Message> CollectiveThunk::Send(const ExecuteContext& context,
+                                                          const char* source) const {
+  sycl::queue& queue = context.queue;
+  if (context.rendezvous->copies_directly()) return MessageOf(queue, source);
+  Rendezvous::Message message;
+  if (!sends_) return message;
+  const size_t bytes = source_.size();
+  ONEXPU_ASSIGN_OR_RETURN(message.staging, context.device->AllocateStaging(bytes));
+  context.device->UseStaging(*message.staging);
+  message.address = message.staging->address;
+  for (size_t offset = 0; offset < bytes; offset += kStagingChunkBytes) {
+    message.chunks.push_back(queue.memcpy(message.staging->address + offset, source + offset,
+                                          std::min(kStagingChunkBytes, bytes - offset)));
+  }
+  return message;
 }
 
 void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
@@ -68,22 +108,22 @@ void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
   switch (kind_) {
     case program::CollectiveKind::AllGather:
       for (size_t i = 0; i < senders.size(); ++i) {
-        syclex::memcpy(queue, destination + i * bytes, senders[i].address, bytes);
+        CopyPart(queue, destination + i * bytes, senders[i], 0, bytes);
       }
       return;
     case program::CollectiveKind::AllToAll: {
       const size_t part = bytes / senders.size();
       for (size_t i = 0; i < senders.size(); ++i) {
-        syclex::memcpy(queue, destination + i * part, senders[i].address + place_ * part, part);
+        CopyPart(queue, destination + i * part, senders[i], place_ * part, part);
       }
       return;
     }
     case program::CollectiveKind::Broadcast:
-      syclex::memcpy(queue, destination, senders.front().address, bytes);
+      CopyPart(queue, destination, senders.front(), 0, bytes);
       return;
     case program::CollectiveKind::Permute:
       if (sender_ >= 0) {
-        syclex::memcpy(queue, destination, senders[sender_].address, bytes);
+        CopyPart(queue, destination, senders[sender_], 0, bytes);
       } else {
         syclex::memset(queue, destination, 0, bytes);
       }
@@ -104,20 +144,33 @@ absl::Status CollectiveThunk::Execute(const ExecuteContext& context) {
         "onexpu: this program must be run on all of its ", group_.size(), " devices at once"));
   }
   const char* const source = static_cast<const char*>(context.allocations.Resolve(source_));
-  ONEXPU_ASSIGN_OR_RETURN(const std::vector<Rendezvous::Message> sent,
+  Rendezvous::Message message;
+  ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
+    ONEXPU_ASSIGN_OR_RETURN(message, Send(context, source));
+    return absl::OkStatus();
+  }));
+  ONEXPU_ASSIGN_OR_RETURN(std::vector<Rendezvous::Message> sent,
                           context.rendezvous->Meet(key_, Rendezvous::Purpose::kShare, group_,
-                                                   place_, MessageOf(queue, source)));
+                                                   place_, std::move(message)));
+  const bool directly = context.rendezvous->copies_directly();
+  if (!directly) {
+    for (const Rendezvous::Message& other : sent) {
+      if (other.staging != nullptr) context.device->UseStaging(*other.staging);
+    }
+    sent[place_] = {.address = source};  // its own data does not come back from the host
+  }
   // From here on others may read this participant's memory: it must not go on before they are done,
   // whatever happens.
   const absl::Status received = CatchLibraryErrors([&] {
-    WaitOnQueue(queue, sent, place_);
+    if (directly) WaitOnQueue(queue, sent, place_);
     Receive(queue, destination, sent);
     return absl::OkStatus();
   });
-  ONEXPU_ASSIGN_OR_RETURN(const std::vector<Rendezvous::Message> done,
-                          context.rendezvous->Meet(key_, Rendezvous::Purpose::kFinish, group_,
-                                                   place_, MessageOf(queue, nullptr)));
-  WaitOnQueue(queue, done, place_);
+  ONEXPU_ASSIGN_OR_RETURN(
+      const std::vector<Rendezvous::Message> done,
+      context.rendezvous->Meet(key_, Rendezvous::Purpose::kFinish, group_, place_,
+                               directly ? MessageOf(queue, nullptr) : Rendezvous::Message{}));
+  if (directly) WaitOnQueue(queue, done, place_);
   return received;
 }
 

@@ -36,6 +36,7 @@ class CollectiveThunk final : public Thunk {
         source_(*collective.source()),
         destination_(*collective.destination()) {}
 
+  absl::StatusOr<Rendezvous::Message> Send(const ExecuteContext& context, const char* source) const;
   // Copies what this participant receives.
   void Receive(sycl::queue& queue, char* destination,
                absl::Span<const Rendezvous::Message> senders) const;
@@ -47,6 +48,7 @@ class CollectiveThunk final : public Thunk {
   std::vector<uint32_t> group_;  // that exchange messages; for a permutation all who take part
   size_t place_ = 0;             // in the group
   int64_t sender_ = -1;          // a permutation's: its place in the group; -1 for nobody
+  bool sends_ = true;            // whether the others need this participant's data
 };
 
 }  // namespace onexpu

@@ -1,13 +1,15 @@
 // Where the devices that run a Program together meet, on their launchers' threads.
 //
 // One per run, shared by its participants; thread-safe. Nobody waits for a device here: what is
-// exchanged is addresses and events, and queues wait for events. A participant that fails or ends
+// exchanged is addresses and events, and queues wait for events, or the host does for those of
+// another context. A participant that fails or ends
 // early ends the waiting of the others, with its reason.
 #ifndef PJRT_CORE_THUNKS_RENDEZVOUS_H_
 #define PJRT_CORE_THUNKS_RENDEZVOUS_H_
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "pjrt_core/runtime/device.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -27,13 +30,21 @@ class Rendezvous {
   struct Message {
     const char* address = nullptr;
     std::optional<sycl::event> event;
+    // If the devices do not copy directly: `address` is in staging memory, which is filled chunk by
+    // chunk.
+    std::shared_ptr<StagingMemory> staging;
+    std::vector<sycl::event> chunks;
   };
   enum class Purpose {
     kShare,   // fails as soon as anybody of the run has failed
     kFinish,  // waits for all of the group, but those who have left: memory is in use until then
   };
 
-  explicit Rendezvous(int num_participants) : has_left_(num_participants, false) {}
+  // `copies_directly`: each participant's device copies from the memory of all others.
+  explicit Rendezvous(int num_participants, bool copies_directly = true)
+      : copies_directly_(copies_directly), has_left_(num_participants, false) {}
+
+  bool copies_directly() const { return copies_directly_; }
 
   // Leaves `message` for the group and takes those of all of it, in its order. `key` is the same
   // for all, and for no other exchange of theirs that is under way. `place` is the caller's.
@@ -57,6 +68,7 @@ class Rendezvous {
   bool HasEnded(Meeting& meeting, Purpose purpose, absl::Span<const uint32_t> group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const bool copies_directly_;
   absl::Mutex mutex_;
   absl::CondVar changed_;
   std::map<Key, Meeting> meetings_ ABSL_GUARDED_BY(mutex_);

@@ -15,12 +15,19 @@ from tests.jax import process
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_programs_of_eight_devices() -> None:
-    """Everything in several_devices/, whose files are not collected by themselves."""
-    files = [f"tests/jax/several_devices/{name}.py" for name in ("collectives", "narrow_floats", "programs")]
+@pytest.mark.parametrize(
+    ("peer_copies", "names"),
+    [("auto", ("collectives", "narrow_floats", "programs")), ("never", ("collectives",))],
+)
+def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> None:
+    """Everything in several_devices/, whose files are not collected by themselves.
+
+    With `never`, the devices exchange data through staging memory, as GPUs without peer access do.
+    """
+    files = [f"tests/jax/several_devices/{name}.py" for name in names]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
-        cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "xpu,cpu", "JAX_NUM_CPU_DEVICES": "8"},
+        cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "xpu,cpu", "JAX_NUM_CPU_DEVICES": "8", "ONEXPU_PEER_COPIES": peer_copies},
         capture_output=True, text=True, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
@@ -55,3 +62,36 @@ def test_too_many_devices_are_refused() -> None:
     )
     assert failed.status != 0
     assert "5000 CPU devices were asked for" in failed.errors
+
+
+# Arrays of several chunks of staging memory, whose size no chunk divides.
+_STAGED = """
+import jax, jax.numpy as jnp, numpy as np
+from jax.sharding import PartitionSpec as P
+one, two, three = jax.devices("xpu")
+a = np.arange((5 << 20) + 12345, dtype=np.float32)
+x = jax.device_put(a, one)
+y = jax.device_put(x, two)
+np.testing.assert_array_equal(jax.device_put(y, three), a)
+np.testing.assert_array_equal(jax.device_put(y * 2, one) + x, 3 * a)
+empty = jax.device_put(jax.device_put(np.zeros((0, 3), np.float32), one), two)
+assert empty.shape == (0, 3) and empty.devices() == {two}
+
+mesh = jax.sharding.Mesh(np.array([one, two, three]), ("d",))
+rows = jax.sharding.NamedSharding(mesh, P("d"))
+b = np.random.default_rng(0).standard_normal((9, 999_999), dtype=np.float32)
+turn = jax.shard_map(
+    lambda v: jax.lax.all_to_all(v, "d", 1, 0, tiled=True), mesh=mesh, in_specs=P("d"), out_specs=P(None, "d")
+)
+np.testing.assert_array_equal(jax.jit(turn)(jax.device_put(b, rows)), b)
+"""
+
+
+def test_staged_copies_of_several_chunks() -> None:
+    process.run(_STAGED, JAX_NUM_CPU_DEVICES="3", ONEXPU_PEER_COPIES="never")
+
+
+def test_unknown_choices_of_peer_copies_are_rejected() -> None:
+    failed = process.run("import jax; jax.devices('xpu')", check=False, ONEXPU_PEER_COPIES="yes", JAX_PLATFORMS="xpu")
+    assert failed.status != 0
+    assert "ONEXPU_PEER_COPIES=yes is not understood: it takes auto or never" in failed.errors

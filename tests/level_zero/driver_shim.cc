@@ -9,6 +9,7 @@
 #include <level_zero/ze_api.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdarg>
 #include <cstdio>
@@ -130,6 +131,7 @@ SHIM_FUNCTION(zeDeviceGetProperties);
 SHIM_FUNCTION(zeDeviceGetComputeProperties);
 SHIM_FUNCTION(zeDeviceGetModuleProperties);
 SHIM_FUNCTION(zeDeviceCanAccessPeer);
+SHIM_FUNCTION(zeDeviceGetP2PProperties);
 SHIM_FUNCTION(zeContextCreate);
 SHIM_FUNCTION(zeContextCreateEx);
 #undef SHIM_FUNCTION
@@ -186,6 +188,9 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t context,
 ze_result_t zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t* description,
                            size_t size, size_t alignment, void** memory) {
   const ze_result_t result = real_zeMemAllocHost(context, description, size, alignment, memory);
+  // No kernel writes the sizes that TensorFlow reads from it: zeros are valid ones. Not all of
+  // large memory, which would be touched for nothing.
+  if (result == ZE_RESULT_SUCCESS) std::memset(*memory, 0, std::min<size_t>(size, 64 << 20));
   Record(
       R"({"call": "allocate", "kind": "host", "size": %zu, "alignment": %zu, "relaxed": %s, "context": "%p", "result": %u})",
       size, alignment, IsRelaxed(description->pNext) ? "true" : "false",
@@ -401,6 +406,13 @@ ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_handle_t 
   return result;
 }
 
+ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
+                                     ze_device_p2p_properties_t* properties) {
+  const ze_result_t result = real_zeDeviceGetP2PProperties(device, peer, properties);
+  if (TheOptions().peers) properties->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
+  return result;
+}
+
 // The replacement of a function, or null; stores the loader's own.
 void* Replacement(const char* name, void* real) {
 #define SHIM_REPLACE(function)                                           \
@@ -430,6 +442,7 @@ void* Replacement(const char* name, void* real) {
   SHIM_REPLACE(zeDeviceGetComputeProperties)
   SHIM_REPLACE(zeDeviceGetModuleProperties)
   SHIM_REPLACE(zeDeviceCanAccessPeer)
+  SHIM_REPLACE(zeDeviceGetP2PProperties)
   SHIM_REPLACE(zeContextCreate)
   SHIM_REPLACE(zeContextCreateEx)
 #undef SHIM_REPLACE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.level_zero.lab import Lab
+from tests.level_zero.lab import Lab, Run
 
 _LIMITED = ("dg2", "mtl")
 _LIMIT = 4 << 30
@@ -55,7 +55,7 @@ with tf.device("/XPU:0"):
 """
 
 
-def _flags(run) -> list[str]:
+def _flags(run: Run) -> list[str]:
     return [one["flags"] for one in run.of("module")]
 
 

@@ -1,0 +1,37 @@
+// Pinned host memory that GPUs of one client exchange data through.
+//
+// Shared by the devices; thread-safe. It is of a context that spans all of them, because memory of
+// one device's own context is no pinned memory to the others.
+#ifndef PJRT_CORE_RUNTIME_STAGING_POOL_H_
+#define PJRT_CORE_RUNTIME_STAGING_POOL_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "pjrt_core/runtime/device_memory.h"
+#include "pjrt_core/runtime/memory_pool.h"
+#include "pjrt_core/runtime/usm_source.h"
+
+namespace onexpu {
+
+class StagingPool {
+ public:
+  StagingPool(UsmSource source, size_t limit);
+
+  MemoryPool& pool() { return pool_; }
+
+ private:
+  const UsmSource source_;
+  MemoryPool pool_;
+};
+
+// What SyclDevice::AllocateStaging gives.
+struct PooledStaging final : StagingMemory {
+  explicit PooledStaging(std::shared_ptr<DeviceMemory> block)
+      : StagingMemory(block->address()), memory(std::move(block)) {}
+  const std::shared_ptr<DeviceMemory> memory;
+};
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_STAGING_POOL_H_
