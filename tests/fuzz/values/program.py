@@ -14,6 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# Kinds of noise by what the rounding error is relative to beside the result: its operands, terms.
+_OF_OPERANDS = ("operands", "transform", "logarithm", "largest")
+_TERMS = {"terms": 4.0, "logarithm": 0.7, "largest": "largest"}
+# Narrow types compute what "terms" is for in f32: 8 ulps of 4 in f32, in ulps of the type.
+_NARROW_TERMS = {"f16": 2.0**-8, "bf16": 2.0**-11}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,10 +97,12 @@ class Statement:
         Where rounding may differ between correct implementations, see `compare.py`:
         "none" (data movement, integers), "round" (a correctly rounded result, so a result with few
         significant bits is exact), "approximate" (any result may be off by ulps), "terms" (the
-        same, but by ulps of 4: larger terms of its formula cancel), "operands" (the rounding error
-        is relative to the operands, and there is none on small integers: sums and products of
-        matrices), "transform" (the same, but inexact on any operand: Fourier transforms,
-        factorisations, normalisations).
+        same, and by ulps of 4, of f32 in narrower types: larger terms of its formula cancel),
+        "operands" (the rounding error is relative to the operands, and there is none on small
+        integers: sums and products of matrices), "transform" (the same, but inexact on any operand:
+        factorisations, normalisations), "logarithm" (the same, and by ulps of 0.7: the logarithm of
+        two is a term, or the argument of a logarithm is rounded), "largest" (the same as
+        "transform", and relative to the largest element of the result: Fourier transforms).
     functions : tuple of Function
         Local functions that the source uses, defined just before it.
     """
@@ -253,9 +260,10 @@ def render(program: Program, *, noise: bool = False) -> str:
     program : Program
         What is rendered.
     noise : bool
-        Wraps what may round differently in `perturb(value, site, always)`, which the namespace has
-        to provide: `site` is an int that differs from call to call, and `always` is False where
-        values with few significant bits are exact.
+        Wraps what may round differently in `perturb(value, site, always, terms=0)`, which the
+        namespace has to provide: `site` is an int that differs from call to call, `always` is False
+        where values with few significant bits are exact, and `terms` is a number that the error is
+        relative to as well as to the value, or "largest" for the largest element.
     """
     lines = [f"def program({', '.join(one.name for one in program.inputs)}):"]
     sites = iter(range(1 << 30)) if noise else None
@@ -279,8 +287,8 @@ def render_body(
             lines.append(f"{indent}    return {function.result}")
         source = one.source
         if sites is not None and one.noise != "none":
-            if one.noise in ("operands", "transform"):
-                always = one.noise == "transform"
+            if one.noise in _OF_OPERANDS:
+                always = one.noise != "operands"
                 called = {function.name for function in one.functions}
                 names = sorted(
                     name for name in names_in(source) - called if re.fullmatch(r"[xyp]\d+", name)
@@ -288,9 +296,10 @@ def render_body(
                 source = substitute(
                     source, {name: f"perturb({name}, {next(sites)}, {always})" for name in names}
                 )
-            always = one.noise in ("approximate", "terms")
+            always = one.noise == "approximate" or one.noise in _TERMS
+            terms = _TERMS.get(one.noise, 0.0)
             if one.noise == "terms":
-                source = f"perturb({source} + 4, {next(sites)}, {always}) - 4"
-            else:
-                source = f"perturb({source}, {next(sites)}, {always})"
+                terms = _NARROW_TERMS.get(one.dtype, terms)
+            arguments = f"{next(sites)}, {always}" + (f", {terms!r}" if terms else "")
+            source = f"perturb({source}, {arguments})"
         lines.append(f"{indent}{one.name} = {source}")

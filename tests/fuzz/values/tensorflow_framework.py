@@ -88,7 +88,7 @@ class _Noise:
         self._wide = compare.AMPLITUDES["wide"][sample % compare.SAMPLES]
         self._narrow = compare.AMPLITUDES["narrow"][sample % compare.SAMPLES]
 
-    def __call__(self, value: Any, site: int, always: bool) -> Any:
+    def __call__(self, value: Any, site: int, always: bool, terms: float | str = 0.0) -> Any:
         if not isinstance(value, tf.Tensor):
             return value
         try:
@@ -109,7 +109,14 @@ class _Noise:
             noise = tf.where(exact, tf.zeros_like(noise), noise)
         # In narrow types 1 + noise would round back to one or to an ulp; so the product is wider.
         wide = tf.complex128 if name in COMPLEX else tf.float64
-        return tf.cast(tf.cast(value, wide) * tf.cast(1 + noise, wide), value.dtype)
+        noisy = tf.cast(value, wide) * tf.cast(1 + noise, wide)
+        if terms:
+            if terms == "largest":
+                size = tf.cast(tf.abs(tf.stop_gradient(value)), tf.float64)
+                size = tf.where(tf.math.is_finite(size), size, tf.zeros_like(size))
+                terms = compare.LARGEST * tf.reduce_max(size)
+            noisy += tf.cast(noise * terms, wide) * (1 + 1j if name in COMPLEX else 1)
+        return tf.cast(noisy, value.dtype)
 
 
 def _is_short(value: Any, name: str) -> Any:

@@ -122,6 +122,57 @@ class TestTheJudge:
         verdict = compare.judge(got, want, lambda i: noisy(values, i), lambda: wide(values))
         assert bool(verdict.differences) == wrong, verdict
 
+    @pytest.mark.parametrize(
+        ("source", "dtype", "noise", "values", "error", "wrong"),
+        [
+            # An operand of -0.55 and a logarithm of 0.55 cancel, and bf16 may round the logarithm.
+            ("jnp.logaddexp(x1, x1 - 0.3)", "bf16", "logarithm", [-0.55] * 9, 0.01, False),
+            ("jnp.logaddexp(x1, x1 - 0.3)", "bf16", "logarithm", [-0.55] * 9, 0.05, True),
+            ("jnp.logaddexp(x1, x1 - 0.3)", "bf16", "approximate", [-0.55] * 9, 0.01, True),
+            # The terms cancel, and are of f32.
+            ("lax.lgamma(x1)", "bf16", "terms", [1] * 9, 5e-7, False),
+            ("lax.lgamma(x1)", "bf16", "terms", [1] * 9, 5e-5, True),
+            # The first element is 2015, the others are zero.
+            ("jnp.fft.rfft(x1)", "f32", "largest", [1] * 2015, 5e-5, False),
+            ("jnp.fft.rfft(x1)", "f32", "largest", [1] * 2015, 5e-2, True),
+            ("jnp.fft.rfft(x1)", "f32", "transform", [1] * 2015, 5e-5, True),
+            # The logarithm amplifies the rounding of 1.01, which may be left out.
+            ("jnp.log(jnp.abs(x1) + 0.5)", "f16", "logarithm", [0.51] * 9, 5e-4, False),
+            ("jnp.log(jnp.abs(x1) + 0.5)", "f16", "logarithm", [0.51] * 9, 5e-3, True),
+            ("jnp.log(jnp.abs(x1) + 0.5)", "f16", "approximate", [0.51] * 9, 5e-4, True),
+        ],
+    )
+    def test_errors_are_relative_to_what_a_statement_rounds(
+        self, source, dtype, noise, values, error, wrong
+    ) -> None:
+        array = np.array(values, inputs.DTYPES[dtype])
+        program = Program(
+            "jax",
+            (Input("x1", dtype, array.shape, "recorded", 0, inputs.encode(array)),),
+            (Statement("y2", source, dtype, (), noise=noise),),
+            ("y2",),
+        )
+        want = FRAMEWORK.reference(program)([array])
+        noisy = FRAMEWORK.noisy(program)
+        got = [want[0].copy()]
+        place = 0 if dtype != "f32" else 7
+        got[0][place] += np.array(error, got[0].dtype)
+        verdict = compare.judge(got, want, lambda i: noisy([array], i), _never)
+        assert bool(verdict.differences) == wrong, verdict
+
+    def test_the_reference_keeps_nan(self) -> None:
+        # XLA:CPU's YNNPACK loses it in an array of this size.
+        array = inputs.make_values(inputs.DTYPES["f32"], (64, 5, 8, 3), "special", 7)
+        program = Program(
+            "jax",
+            (Input("x1", "f32", array.shape, "special", 7),),
+            (Statement("y2", "jnp.max(x1, axis=(1, 3))", "f32", (64, 8)),),
+            ("y2",),
+        )
+        np.testing.assert_array_equal(
+            FRAMEWORK.reference(program)([array])[0], np.max(array, axis=(1, 3))
+        )
+
 
 def _judges(
     program: Program, arguments: list[np.ndarray]

@@ -194,7 +194,7 @@ def fourier(b: Builder) -> None:
     names = ["fft", "ifft"] if value.is_complex else ["rfft"]
     if value.rank > 1:
         names += ["fft2d", "ifft2d"] if value.is_complex else ["rfft2d"]
-    b.emit(f"tf.signal.{b.choice(names)}({{0}})", value, op="fourier", noise="operands")
+    b.emit(f"tf.signal.{b.choice(names)}({{0}})", value, op="fourier", noise="largest")
 
 
 def linear_algebra(b: Builder) -> None:
