@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tests.fuzz.values.inputs import INTEGERS
+import numpy as np
+
+from tests.fuzz.values.inputs import DTYPES, INTEGERS
 from tests.fuzz.values.jax_programs.builder import REAL_FLOATS, Builder, Rejected, Value
 
 _INDEX_DTYPES = ("s32", "s32", "s64", "u32", "u8", "s8", "s16")
@@ -43,12 +45,22 @@ def _starts(b: Builder, value: Value) -> list[Value]:
     ]
 
 
+def _check_limits(start: Value, limits: list[int]) -> None:
+    """Rejects an update whose last start index the index's type cannot hold.
+
+    `clamp-of-narrow-indices` in docs/conformance.md.
+    """
+    if max(limits) > np.iinfo(DTYPES[start.dtype]).max:
+        raise Rejected
+
+
 def dynamic_update_slice(b: Builder) -> None:
     """An update at indices that the device knows; they are clamped."""
     value = b.pick(where=lambda one: 0 < one.rank < 4)
     sizes = tuple(b.rng.randint(min(1, n), n) for n in value.shape)
     update = b.of(value.dtype, sizes)
     starts = _starts(b, value)
+    _check_limits(starts[0], [n - size for n, size in zip(value.shape, sizes, strict=True)])
     names = ", ".join(f"{{{i + 2}}}" for i in range(value.rank))
     text = f"lax.dynamic_update_slice({{0}}, {{1}}, ({names},))"
     b.emit(text, value, update, *starts, op="dynamic_update_slice", noise="none",
@@ -68,6 +80,7 @@ def dynamic_index(b: Builder) -> None:
         b.emit(text, value, index, op="dynamic_index", noise="none", special=value.special)
     else:
         row = b.of(value.dtype, value.shape[:axis] + value.shape[axis + 1 :])
+        _check_limits(index, [value.shape[axis] - 1])
         text = f"lax.dynamic_update_index_in_dim({{0}}, {{2}}, {{1}}, {axis})"
         b.emit(text, value, index, row, op="dynamic_update_index", noise="none",
                special=value.special or row.special)  # fmt: skip
