@@ -56,6 +56,10 @@ _VARIABLES = (
     "ONEXPU_VERIFY_SPIRV",
     "ONEAPI_DEVICE_SELECTOR",
     "ZE_AFFINITY_MASK",
+    "ZE_FLAT_DEVICE_HIERARCHY",
+    "SYCL_UR_USE_LEVEL_ZERO_V2",
+    "UR_ADAPTERS_SEARCH_PATH",
+    "LD_LIBRARY_PATH",
     "OCL_ICD_FILENAMES",
     "XLA_FLAGS",
     "JAX_PLATFORMS",
@@ -201,6 +205,13 @@ def _devices() -> list[Finding]:
     return findings
 
 
+def _gpu_system() -> list[Finding]:
+    """The Level Zero loader and the device nodes, which the devices' section does not show."""
+    from onexpu import _native
+
+    return [Finding("GPU support", *fact) for fact in _native.describe_gpus()]
+
+
 def _known_faults() -> list[Finding]:
     """Faults of the libraries that the core avoids. Nothing is left to do about them."""
     from onexpu import _native
@@ -266,13 +277,14 @@ def doctor() -> Report:
     >>> import onexpu
     >>> report = onexpu.doctor()
     >>> sorted({finding.section for finding in report.findings})
-    ['Devices', 'Environment', 'Known faults', 'Libraries', 'Versions']
+    ['Devices', 'Environment', 'GPU support', 'Known faults', 'Libraries', 'Versions']
     """
     findings: list[Finding] = []
     sections: dict[str, Callable[[], list[Finding]]] = {
         "Versions": _versions,
         "Libraries": _libraries,
         "Devices": _devices,
+        "GPU support": _gpu_system,
         "Environment": _environment,
         "Known faults": _known_faults,
     }

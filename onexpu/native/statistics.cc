@@ -135,6 +135,21 @@ py::list ListLibraryFaults() {
   return faults;
 }
 
+py::list DescribeGpus() {
+  py::list facts;
+  OnexpuDescribeGpusArgs args{};
+  args.struct_size = sizeof(args);
+  args.on_facts = [](void* user, const OnexpuSystemFact* entries, size_t count) {
+    auto& list = *static_cast<py::list*>(user);
+    for (size_t i = 0; i < count; ++i) {
+      list.append(py::make_tuple(entries[i].name, entries[i].value, entries[i].advice));
+    }
+  };
+  args.user = &facts;
+  ThrowIfError(LaunchExtension().describe_gpus(&args));
+  return facts;
+}
+
 py::dict ReadCache() {
   py::dict cache;
   OnexpuReadCacheArgs args{};
@@ -180,6 +195,8 @@ void BindStatistics(py::module_& module) {
              "The peaks of memory_stats start over.");
   module.def("library_faults", &ListLibraryFaults,
              "The known faults of the libraries: a dict of texts for each.");
+  module.def("describe_gpus", &DescribeGpus,
+             "Returns a list of tuples (name, value, advice) about the system's support of GPUs.");
   module.def(
       "read_cache", &ReadCache,
       "The cache on disk: directory, entries as (path, kind, bytes, last used), and limits as "

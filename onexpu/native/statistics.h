@@ -6,7 +6,7 @@
 
 namespace onexpu::native {
 
-// statistics, devices, memory_stats, library_faults, cancel_export.
+// statistics, devices, memory_stats, library_faults, describe_gpus, cancel_export.
 void BindStatistics(pybind11::module_& module);
 
 }  // namespace onexpu::native

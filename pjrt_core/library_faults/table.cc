@@ -171,7 +171,8 @@ constexpr char kOneMklVersions[] = "2026.1";
 constexpr char kCpuDriver[] = "OpenCL CPU driver";
 constexpr char kCpuDriverVersions[] = "intel-opencl-rt 2026.1.2";
 constexpr char kDisabledPass[] =
-    "-opt-disable in CL_CONFIG_LLVM_OPTIONS (kDisabledPasses in runtime/device_discovery.cc)";
+    "-opt-disable in CL_CONFIG_LLVM_OPTIONS (kDisabledPasses in "
+    "runtime/discovery/device_discovery.cc)";
 constexpr char kSycl[] = "SYCL runtime";
 constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
 constexpr char kLlvm[] = "LLVM";
@@ -294,7 +295,8 @@ constexpr Fault kFaults[] = {
     {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
      "reductions that one work-item runs, such as sums of selected values",
      "the pass vplan-vec aborts the process",
-     "-disable-auto-vec-dir-insert in CL_CONFIG_LLVM_OPTIONS (runtime/device_discovery.cc)",
+     "-disable-auto-vec-dir-insert in CL_CONFIG_LLVM_OPTIONS "
+     "(runtime/discovery/device_discovery.cc)",
      "tests/jax/test_schedules.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
@@ -324,7 +326,8 @@ constexpr Fault kFaults[] = {
      "tests/runtime/event_status_test.cc"},
     {kSycl, "host-task-threads-deadlock", kSyclVersions,
      "host tasks of several CPU devices on fewer threads", "a deadlock",
-     "one thread per device (runtime/device_discovery.cc)", "tests/runtime/devices_test.cc"},
+     "one thread per device (runtime/discovery/device_discovery.cc)",
+     "tests/runtime/devices_test.cc"},
     {kLlvm, "nested-selects-lose-nan", kLlvmVersions,
      "a floating-point select over another select that shares an operand, different for NaN",
      "InstCombine (foldSPFofSPF) folds the pair as nested minima or maxima: NaN instead of the "

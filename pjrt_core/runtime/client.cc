@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -16,7 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device_contexts.h"
-#include "pjrt_core/runtime/device_discovery.h"
+#include "pjrt_core/runtime/discovery/device_discovery.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/fork_guard.h"
@@ -67,9 +68,13 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(const CacheLimits cache_limits, CacheLimitsFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());
-    ONEXPU_ASSIGN_OR_RETURN(const std::vector<sycl::device> found,
+    ONEXPU_ASSIGN_OR_RETURN(const DiscoveredDevices discovered,
                             DiscoverDevices(num_cpu_devices.value_or(wanted.num_cpu_devices)));
+    const std::vector<sycl::device>& found = discovered.devices;
     auto client = std::unique_ptr<ProcessClient>(new ProcessClient);
+    for (const std::string& note : discovered.notes) {
+      std::fprintf(stderr, "onexpu: %s\n", note.c_str());
+    }
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&]() -> absl::Status {
       ONEXPU_ASSIGN_OR_RETURN(const DeviceContexts contexts,
                               MakeDeviceContexts(found, may_copy_directly));

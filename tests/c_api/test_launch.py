@@ -64,7 +64,7 @@ def _address(api: Api, buffer: int) -> int:
 
 
 def test_the_extension_is_there(launch: Launch) -> None:
-    assert launch.table.version == 4
+    assert launch.table.version == 5
     assert launch.table.base.struct_size == ctypes.sizeof(launch.table)
     assert all(getattr(launch.table, name) for name, _ in launch.table._fields_ if name != "base")
 
@@ -240,7 +240,12 @@ def test_an_unknown_target_is_not_found(api: Api, client: Client, launch: Launch
 
 
 @pytest.mark.parametrize(
-    ("function", "arguments"), [("library_faults", "OnexpuLibraryFaultsArgs"), ("read_cache", "OnexpuReadCacheArgs")]
+    ("function", "arguments"),
+    [
+        ("library_faults", "OnexpuLibraryFaultsArgs"),
+        ("read_cache", "OnexpuReadCacheArgs"),
+        ("describe_gpus", "OnexpuDescribeGpusArgs"),
+    ],
 )
 def test_lists_want_a_callback(launch, function: str, arguments: str) -> None:
     with pytest.raises(PjrtError) as raised:

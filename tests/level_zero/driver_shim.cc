@@ -471,7 +471,10 @@ __attribute__((constructor)) void Start() { FindLookup(); }
 
 __attribute__((noinline)) void* LookUpDriverFunction(void* library, const char* name) {
   void* real = real_lookup(library, name);
-  if (real == nullptr) return nullptr;
+  if (real == nullptr) {
+    Record(R"({"call": "missing", "name": "%s"})", name);
+    return nullptr;
+  }
   void* replacement = Replacement(name, real);
   return replacement == nullptr ? real : replacement;
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/device_discovery.h"
+#include "pjrt_core/runtime/discovery/device_discovery.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {

@@ -20,12 +20,13 @@
 #include "pjrt_core/c_api/exported_buffers.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
 #include "pjrt_core/c_api/extensions/launch_cache.h"
+#include "pjrt_core/c_api/extensions/launch_gpu_system.h"
 #include "pjrt_core/c_api/extensions/launch_library_faults.h"
 #include "pjrt_core/c_api/extensions/launch_statistics.h"
 #include "pjrt_core/c_api/layout.h"
 #include "pjrt_core/c_api/offered_buffers.h"
 #include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/runtime/device_discovery.h"
+#include "pjrt_core/runtime/discovery/device_discovery.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/ffi_registry.h"
 #include "pjrt_core/runtime/launch.h"
@@ -218,6 +219,7 @@ PJRT_Extension_Base* LaunchExtension(PJRT_Extension_Base* next) {
       Entry<ListLibraryFaults>::Call,
       Entry<ReadCache>::Call,
       Entry<PruneCacheDirectory>::Call,
+      Entry<DescribeGpus>::Call,
   };
   return &extension.base;
 }

@@ -20,7 +20,7 @@ extern "C" {
 
 // "OX": outside the range that openxla numbers.
 #define ONEXPU_LAUNCH_EXTENSION_TYPE 0x4F58
-#define ONEXPU_LAUNCH_EXTENSION_VERSION 4
+#define ONEXPU_LAUNCH_EXTENSION_VERSION 5
 
 // Trait of a handler: operands and results are pinned host memory. The core stages them before and
 // after the call, which then runs on the device's launcher thread (Python callbacks).
@@ -227,6 +227,23 @@ typedef struct OnexpuLibraryFaultsArgs {
 } OnexpuLibraryFaultsArgs;
 typedef PJRT_Error* OnexpuLibraryFaultsFn(OnexpuLibraryFaultsArgs* args);
 
+// ---- What the system offers for GPUs ----
+
+typedef struct OnexpuSystemFact {
+  const char* name;    // "Level Zero loader", the path of a device node, ...
+  const char* value;
+  const char* advice;  // what to do; empty if nothing
+} OnexpuSystemFact;
+
+// Starts neither SYCL nor a driver.
+typedef struct OnexpuDescribeGpusArgs {
+  size_t struct_size;
+  // The facts live for the duration of the call.
+  void (*on_facts)(void* user, const OnexpuSystemFact* facts, size_t num_facts);
+  void* user;
+} OnexpuDescribeGpusArgs;
+typedef PJRT_Error* OnexpuDescribeGpusFn(OnexpuDescribeGpusArgs* args);
+
 // ---- The cache of compiled kernels on disk ----
 
 typedef struct OnexpuCacheEntry {
@@ -281,6 +298,8 @@ typedef struct OnexpuLaunchExtension {
   // Since version 4:
   OnexpuReadCacheFn* read_cache;
   OnexpuPruneCacheFn* prune_cache;
+  // Since version 5:
+  OnexpuDescribeGpusFn* describe_gpus;
 } OnexpuLaunchExtension;
 
 #ifdef __cplusplus

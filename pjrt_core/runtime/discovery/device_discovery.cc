@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/device_discovery.h"
+#include "pjrt_core/runtime/discovery/device_discovery.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -13,6 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/discovery/gpu_nodes.h"
+#include "pjrt_core/runtime/discovery/gpu_selection.h"
+#include "pjrt_core/runtime/discovery/level_zero_loader.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/kernel_library.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -24,6 +27,9 @@ constexpr char kCpuDriver[] = "libintelocl.so";
 // Each has queues and threads of its own.
 constexpr int64_t kMostCpuDevices = 256;
 constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
+constexpr char kGpuRequirements[] =
+    "Intel's Level Zero driver (Debian 13, Ubuntu 24.10 and newer: apt install libze-intel-gpu1 "
+    "libze1; other distributions: docs/gpu.md) and read and write access to /dev/dri/renderD*.";
 
 // The directory of the oneAPI libraries: libsycl's. Empty when it cannot be told.
 std::string OneApiDirectory() {
@@ -46,7 +52,8 @@ const char* VariableOr(const char* name, const char* otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
-absl::Status NothingFound(DeviceChoice choice, const std::vector<std::string>& seen) {
+absl::Status NothingFound(DeviceChoice choice, const std::vector<std::string>& seen,
+                          const std::vector<std::string>& notes) {
   const std::string directory = OneApiDirectory();
   const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
   std::string searched = absl::StrCat(
@@ -56,11 +63,17 @@ absl::Status NothingFound(DeviceChoice choice, const std::vector<std::string>& s
       kLoaderVariable, "=", VariableOr(kLoaderVariable, "(unset)"), ", CPU driver ", driver,
       access(driver.c_str(), R_OK) == 0 ? " (present)" : " (missing)", ", SYCL saw ",
       seen.empty() ? "no device" : absl::StrJoin(seen, ", "));
-  return absl::NotFoundError(
-      absl::StrCat("onexpu: no SYCL device found. Searched: ", searched,
-                   ". For the CPU device: pip install intel-opencl-rt==2026.1.2 "
-                   "intel-cmplr-lib-ur==2026.1.2. For a GPU: Intel's compute runtime (apt install "
-                   "intel-level-zero-gpu, libze1) and read access to /dev/dri/renderD*."));
+  std::string text = absl::StrCat("onexpu: no SYCL device found. Searched: ", searched);
+  for (const std::string& note : notes) absl::StrAppend(&text, "; ", note);
+  if (notes.empty()) absl::StrAppend(&text, ".");
+  if (choice != DeviceChoice::kGpu) {
+    absl::StrAppend(&text, " For the CPU device: pip install intel-opencl-rt==2026.1.2 ",
+                    "intel-cmplr-lib-ur==2026.1.2.");
+  }
+  if (notes.empty()) {
+    absl::StrAppend(&text, " For a GPU: ", kGpuRequirements);
+  }
+  return absl::NotFoundError(text);
 }
 
 // A GPU of several tiles counts as that many devices.
@@ -141,56 +154,101 @@ void SetHostTaskThreads(int64_t num_cpu_devices) {
   setenv(kVariable, absl::StrCat(num_cpu_devices).c_str(), /*overwrite=*/1);
 }
 
-}  // namespace
-
-void PrepareCpuDriver() {
-  SetDriverOptions();
-  if (std::getenv(kLoaderVariable) != nullptr) return;
-  const std::string directory = OneApiDirectory();
-  if (directory.empty()) return;
-  const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
-  if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
-}
-
-absl::StatusOr<std::vector<sycl::device>> DiscoverDevices(int64_t num_cpu_devices) {
-  ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
-  PrepareCpuDriver();
-  SetHostTaskThreads(num_cpu_devices);
-
-  std::vector<sycl::device> gpus;
+// Every device that SYCL shows.
+struct SyclDevices {
+  std::vector<sycl::device> gpus;  // Level Zero's, of one platform: they can share a context
   std::vector<sycl::device> cpus;
-  std::vector<std::string> seen;
+  std::vector<std::string> names;
+  std::string error;  // What SYCL threw; empty if nothing
+};
+
+SyclDevices ListSyclDevices() {
+  SyclDevices found;
   // get_platforms throws when the selector leaves none: that is "nothing found", not an error of
   // its own.
-  absl::Status status = CatchLibraryErrors([&] {
+  const absl::Status status = CatchLibraryErrors([&] {
     for (const sycl::platform& platform : sycl::platform::get_platforms()) {
       std::vector<sycl::device> here;
       for (const sycl::device& device : platform.get_devices()) {
-        seen.push_back(device.get_info<sycl::info::device::name>());
+        found.names.push_back(device.get_info<sycl::info::device::name>());
         const sycl::backend backend = device.get_backend();
         if (device.is_gpu() && backend == sycl::backend::ext_oneapi_level_zero) {
           here.push_back(device);
         }
-        if (device.is_cpu() && backend == sycl::backend::opencl && cpus.empty()) {
-          cpus.push_back(device);
+        if (device.is_cpu() && backend == sycl::backend::opencl && found.cpus.empty()) {
+          found.cpus.push_back(device);
         }
       }
-      // One platform: its devices share a context.
-      if (gpus.empty()) gpus = std::move(here);
+      if (found.gpus.empty()) found.gpus = std::move(here);
     }
     return absl::OkStatus();
   });
-  if (!status.ok()) seen.push_back(std::string(status.message()));
-
-  if (choice != DeviceChoice::kCpu && !gpus.empty()) {
-    std::vector<sycl::device> tiles;
-    for (const sycl::device& gpu : gpus) {
-      for (sycl::device& tile : Tiles(gpu)) tiles.push_back(std::move(tile));
-    }
-    return tiles;
+  if (!status.ok()) {
+    found.error = std::string(status.message());
+    found.names.push_back(found.error);
   }
-  if (choice != DeviceChoice::kGpu && !cpus.empty()) return Repeat(cpus.front(), num_cpu_devices);
-  return NothingFound(choice, seen);
+  return found;
+}
+
+DiscoveredDevices SelectTiles(const std::vector<sycl::device>& gpus) {
+  DiscoveredDevices found;
+  const GpuSelection selection = SelectGpus(gpus);
+  for (const sycl::device& gpu : selection.devices) {
+    for (sycl::device& tile : Tiles(gpu)) found.devices.push_back(std::move(tile));
+  }
+  if (!selection.left_out.empty()) {
+    found.notes.push_back(absl::StrCat(
+        "the GPU ", absl::StrJoin(selection.left_out, ", "), " is not used beside ",
+        selection.devices.front().get_info<sycl::info::device::name>(),
+        ", because all devices of a client are of one kind. To use it, select it with "
+        "ONEAPI_DEVICE_SELECTOR (for example level_zero:1; sycl-ls lists the numbers)."));
+  }
+  return found;
+}
+
+}  // namespace
+
+void PrepareCpuDriver() {
+  SetDriverOptions();
+  const std::string directory = OneApiDirectory();
+  if (directory.empty()) return;
+  if (std::getenv(kLoaderVariable) != nullptr) return;
+  const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
+  if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
+}
+
+absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices) {
+  ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
+  PrepareCpuDriver();
+  SetHostTaskThreads(num_cpu_devices);
+  const LevelZeroLoader loader = FindLevelZeroLoader();
+  const std::string loader_note = PrepareLevelZero(loader);
+
+  const SyclDevices sycl = ListSyclDevices();
+  if (choice != DeviceChoice::kCpu && !sycl.gpus.empty()) {
+    DiscoveredDevices found;
+    ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
+      found = SelectTiles(sycl.gpus);
+      return absl::OkStatus();
+    }));
+    if (!loader_note.empty()) found.notes.push_back(loader_note);
+    return found;
+  }
+  std::vector<std::string> notes;
+  if (choice != DeviceChoice::kCpu) {
+    const std::string why = ExplainUnusedGpus(FindGpuNodes(), loader, sycl.error);
+    if (!why.empty()) notes.push_back(why);
+    // The loader is of no interest on a machine without a GPU.
+    if (why.empty() && choice == DeviceChoice::kGpu && !loader_note.empty()) {
+      notes.push_back(loader_note);
+    }
+  }
+  if (choice == DeviceChoice::kGpu || sycl.cpus.empty()) {
+    return NothingFound(choice, sycl.names, notes);
+  }
+  ONEXPU_ASSIGN_OR_RETURN(std::vector<sycl::device> cpus,
+                          Repeat(sycl.cpus.front(), num_cpu_devices));
+  return DiscoveredDevices{std::move(cpus), std::move(notes)};
 }
 
 }  // namespace onexpu
