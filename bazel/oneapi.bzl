@@ -28,9 +28,24 @@ external_library(
     ],
 )
 
+# libsycl's own search path (RUNPATH) comes after LD_LIBRARY_PATH, where a sourced setvars.sh puts
+# another oneAPI's libraries of the same names. Ours (RPATH) comes before it, so what libsycl and its
+# adapters load is loaded with us.
 external_library(
     name = "sycl",
-    linkopts = ["-L{venv}/lib", "-l:libsycl.so.9"],
+    linkopts = [
+        "-L{venv}/lib",
+        "-l:libsycl.so.9",
+        "-Wl,--push-state,--no-as-needed",
+        "-l:libur_loader.so.0",
+        "-l:libumf.so.1",
+        "-l:libhwloc.so.15",
+        "-l:libintlc.so.5",
+        "-l:libimf.so",
+        "-l:libsvml.so",
+        "-l:libirng.so",
+        "-Wl,--pop-state",
+    ],
     deps = [":headers"],
 )
 

@@ -26,6 +26,7 @@ namespace {
 constexpr char kCpuDriver[] = "libintelocl.so";
 // Each has queues and threads of its own.
 constexpr int64_t kMostCpuDevices = 256;
+constexpr char kAdapterDirectory[] = "UR_ADAPTERS_SEARCH_PATH";
 constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
 constexpr char kGpuRequirements[] =
     "Intel's Level Zero driver (Debian 13, Ubuntu 24.10 and newer: apt install libze-intel-gpu1 "
@@ -212,9 +213,14 @@ void PrepareCpuDriver() {
   SetDriverOptions();
   const std::string directory = OneApiDirectory();
   if (directory.empty()) return;
-  if (std::getenv(kLoaderVariable) != nullptr) return;
+  // The adapters that belong to our libsycl, whatever LD_LIBRARY_PATH has.
+  setenv(kAdapterDirectory, directory.c_str(), /*overwrite=*/0);
+  // A sourced setvars.sh names another oneAPI's CPU driver, which our libsycl finds no device with,
+  // or hangs in (2025.1 and 2025.3). Other drivers, such as PoCL's, are the user's choice.
+  const char* set = std::getenv(kLoaderVariable);
+  if (set != nullptr && !absl::StrContains(set, kCpuDriver)) return;
   const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
-  if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/0);
+  if (access(driver.c_str(), R_OK) == 0) setenv(kLoaderVariable, driver.c_str(), /*overwrite=*/1);
 }
 
 absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices) {
