@@ -292,6 +292,14 @@ constexpr Fault kFaults[] = {
      "matrices are scaled, and what is negligible off the diagonal becomes zero "
      "(compiler/passes/matrix_scaling.cc)",
      "tests/jax/test_degenerate_matrices.py"},
+    {kLlvm, "crc-search-never-ends", kLlvmVersions,
+     "Threefry's rounds inside a loop, such as a reduction that draws its operand",
+     "HashRecognize visits a shared operand once for each path to it: compiling takes for ever, "
+     "here "
+     "and in the OpenCL CPU driver",
+     "DisableLIRP::HashRecognize (compiler/codegen/llvm_optimizer.cc), and "
+     "-disable-loop-idiom-hashrecognize for the driver (runtime/discovery/device_discovery.cc)",
+     "tests/jax/test_compilation.py"},
     {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
      "reductions that one work-item runs, such as sums of selected values",
      "the pass vplan-vec aborts the process",

@@ -14,6 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Scalar/DCE.h"
+#include "llvm/Transforms/Scalar/LoopIdiomRecognize.h"
 #include "pjrt_core/compiler/codegen/nested_selects.h"
 
 namespace onexpu::compiler {
@@ -85,9 +86,18 @@ struct RecordErrors final : llvm::DiagnosticHandler {
   std::string* errors;
 };
 
+// LLVM 22 looks for CRC computations in loops by searching the operands of a loop-carried value, and
+// visits a shared operand once for each path to it: Threefry's rounds inside a loop take for ever.
+void DisableSearchForCrc() {
+  // Not a static initialiser, because LLVM's own one would reset the option.
+  static const bool done = llvm::DisableLIRP::HashRecognize = true;
+  (void)done;
+}
+
 }  // namespace
 
 absl::Status OptimizeModule(llvm::Module& module, llvm::TargetMachine& machine) {
+  DisableSearchForCrc();
   std::string errors;
   llvm::raw_string_ostream stream(errors);
   if (llvm::verifyModule(module, &stream)) {

@@ -125,12 +125,15 @@ constexpr absl::string_view kDisabledPasses[] = {
 // work-items.
 constexpr absl::string_view kNoLoopVectorizer = "-disable-auto-vec-dir-insert";
 
+// A search for CRC computations takes exponential time on Threefry's rounds inside a loop.
+constexpr absl::string_view kNoSearchForCrc = "-disable-loop-idiom-hashrecognize";
+
 // The driver reads the variable when it loads. Options that the user set stay.
 void SetDriverOptions() {
   const char* set = std::getenv(kDriverOptionsVariable);
   std::string options = set == nullptr ? "" : set;
   for (const std::string& option :
-       {std::string(kNoLoopVectorizer),
+       {std::string(kNoLoopVectorizer), std::string(kNoSearchForCrc),
         absl::StrCat("-opt-disable=", absl::StrJoin(kDisabledPasses, ","))}) {
     if (absl::StrContains(options, option)) continue;  // a parent process set it
     absl::StrAppend(&options, options.empty() ? "" : " ", option);
