@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <thread>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -139,6 +140,25 @@ absl::StatusOr<bool> PeerCopiesFromEnvironment() {
   if (value.empty() || value == "auto") return true;
   if (value == "never") return false;
   return BadValue(kName, value, "auto or never");
+}
+
+absl::StatusOr<int> BuildThreadsFromEnvironment() {
+  const absl::StatusOr<std::optional<int>> threads =
+      PositiveFromEnvironment("ONEXPU_BUILD_THREADS");
+  if (!threads.ok()) return threads.status();
+  const int cores = std::max<int>(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return threads->value_or(std::min(kMaxBuildThreads, cores));
+}
+
+absl::StatusOr<absl::Duration> BuildProgressFromEnvironment() {
+  constexpr char kName[] = "ONEXPU_BUILD_PROGRESS_SECONDS";
+  const std::string value = Variable(kName);
+  if (value.empty()) return kDefaultBuildProgress;
+  double seconds;
+  if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0)) {
+    return BadValue(kName, value, "a number of seconds, or 0 for no progress lines");
+  }
+  return seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
 }
 
 std::string LibraryDirectory() {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
@@ -28,6 +29,15 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
 absl::StatusOr<bool> KernelChecksFromEnvironment();
 // ONEXPU_PEER_COPIES: whether devices may copy directly from each other's memory.
 absl::StatusOr<bool> PeerCopiesFromEnvironment();
+
+// ONEXPU_BUILD_THREADS: how many modules the GPU's compiler, which runs in this process, builds at
+// once. It is thread-safe by specification, but has aborted on many threads for other projects.
+inline constexpr int kMaxBuildThreads = 8;
+absl::StatusOr<int> BuildThreadsFromEnvironment();
+// ONEXPU_BUILD_PROGRESS_SECONDS: the time before the first line about a build that is going on, and
+// between lines. 0 for no lines.
+inline constexpr absl::Duration kDefaultBuildProgress = absl::Seconds(5);
+absl::StatusOr<absl::Duration> BuildProgressFromEnvironment();
 
 // ONEXPU_CACHE_LIMIT (as ONEXPU_MEMORY_LIMIT; 2G by default) and ONEXPU_CACHE_DAYS (90 by default).
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment();

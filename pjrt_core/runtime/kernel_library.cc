@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/runtime/build_monitor.h"
 #include "pjrt_core/runtime/level_zero_memory.h"
 #include "pjrt_core/runtime/native_build/opencl_program.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -121,6 +122,14 @@ std::shared_ptr<KernelLibrary> KernelLibrary::Find(const sycl::device& device,
 
 absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::Load(
     absl::Span<const uint8_t> spirv, Addressing addressing) {
+  BuildMonitor::Process().Begin(1);
+  absl::StatusOr<std::shared_ptr<const KernelModule>> loaded = LoadOne(spirv, addressing);
+  BuildMonitor::Process().Loaded();
+  return loaded;
+}
+
+absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::LoadOne(
+    absl::Span<const uint8_t> spirv, Addressing addressing) {
   std::shared_ptr<Entry> entry;
   {
     absl::MutexLock lock(&mutex_);
@@ -153,11 +162,18 @@ absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::
   std::iota(order.begin(), order.end(), size_t{0});
   absl::c_sort(order, [&](size_t a, size_t b) { return modules[a].size() > modules[b].size(); });
   std::atomic<size_t> next = 0;
+  BuildMonitor& monitor = BuildMonitor::Process();
+  monitor.Begin(modules.size());
   const auto work = [&] {
-    for (size_t i; (i = next.fetch_add(1)) < modules.size();)
-      loaded[order[i]] = Load(modules[order[i]], addressing);
+    for (size_t i; (i = next.fetch_add(1)) < modules.size();) {
+      loaded[order[i]] = LoadOne(modules[order[i]], addressing);
+      monitor.Loaded();
+    }
   };
-  const size_t workers = std::min<size_t>(modules.size(), std::thread::hardware_concurrency());
+  const size_t at_once = context_.get_backend() == sycl::backend::opencl
+                             ? std::thread::hardware_concurrency()
+                             : monitor.max_parallel();
+  const size_t workers = std::min(modules.size(), at_once);
   {
     std::vector<std::jthread> threads;
     for (size_t i = 1; i < workers; ++i) threads.emplace_back(work);
@@ -198,6 +214,7 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
     Count(&Counts::from_cache);
     return std::make_shared<OpenClModule>(std::move(program), context_);
   }
+  const BuildMonitor::Build build(BuildMonitor::Process(), /*limited=*/false);
   std::optional<std::vector<uint8_t>> binary;
   ONEXPU_ASSIGN_OR_RETURN(binary, BuildInChild(spirv));
   if (!binary.has_value()) {
@@ -248,6 +265,7 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildBundle(
   std::vector<std::byte> bytes(spirv.size());
   std::memcpy(bytes.data(), spirv.data(), spirv.size());
   std::string log;
+  const BuildMonitor::Build build(BuildMonitor::Process(), /*limited=*/true);
   try {
     auto source =
         syclex::create_kernel_bundle_from_source(context_, syclex::source_language::spirv, bytes);

@@ -3,12 +3,13 @@
 //
 // Owned by the device; thread-safe. The thread that loads a Program waits for its modules to be
 // built: for the CPU device in processes of their own, several at once (native_build/), for others
-// in this process. A module stays built as long as somebody holds it. Two threads that load the
-// same module build it once.
+// in this process, up to BuildMonitor::max_parallel() at once. A module stays built as long as
+// somebody holds it. Two threads that load the same module build it once.
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -91,6 +92,8 @@ class KernelLibrary {
         cache_(std::move(cache)),
         builder_(std::move(builder)) {}
 
+  absl::StatusOr<std::shared_ptr<const KernelModule>> LoadOne(absl::Span<const uint8_t> spirv,
+                                                              Addressing addressing);
   absl::StatusOr<std::shared_ptr<const KernelModule>> Build(absl::Span<const uint8_t> spirv,
                                                             Addressing addressing);
   absl::StatusOr<std::shared_ptr<const KernelModule>> BuildOpenCl(absl::Span<const uint8_t> spirv);
