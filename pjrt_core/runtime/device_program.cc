@@ -10,6 +10,7 @@
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/kernel_origin.h"
 #include "pjrt_core/runtime/target_description.h"
 #include "pjrt_core/thunks/command_throttle.h"
 #include "pjrt_core/thunks/host_call.h"
@@ -62,7 +63,11 @@ absl::Status DeviceProgram::CreateThunks() {
   const Addressing addressing = plan_.LargestAllocation() > device_.max_allocation_bytes()
                                     ? Addressing::kLargeBuffers
                                     : Addressing::kUsual;
-  ONEXPU_ASSIGN_OR_RETURN(modules_, device_.kernels().LoadAll(modules, addressing));
+  const auto describe = [&](size_t module, absl::string_view log) {
+    return absl::StrCat("program '", program().name()->str(), "', ",
+                        KernelOrigins(program(), module, log));
+  };
+  ONEXPU_ASSIGN_OR_RETURN(modules_, device_.kernels().LoadAll(modules, describe, addressing));
   std::vector<sycl::kernel> kernels;
   kernels.reserve(program().kernels()->size());
   for (const program::Kernel* kernel : *program().kernels()) {

@@ -11,10 +11,12 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/build_monitor.h"
 #include "pjrt_core/runtime/level_zero_memory.h"
+#include "pjrt_core/runtime/native_build/level_zero_log.h"
 #include "pjrt_core/runtime/native_build/opencl_program.h"
 #include "pjrt_core/thunks/library_errors.h"
 #include "sycl/backend.hpp"
@@ -154,7 +156,7 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::LoadOne(
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::LoadAll(
-    absl::Span<const absl::Span<const uint8_t>> modules, Addressing addressing) {
+    absl::Span<const absl::Span<const uint8_t>> modules, Describe describe, Addressing addressing) {
   std::vector<absl::StatusOr<std::shared_ptr<const KernelModule>>> loaded(
       modules.size(), absl::UnknownError("not loaded"));
   // The largest first, so that none of the threads is left alone with a long one.
@@ -180,9 +182,14 @@ absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> KernelLibrary::
     work();
   }
   std::vector<std::shared_ptr<const KernelModule>> result;
-  for (auto& module : loaded) {
-    ONEXPU_RETURN_IF_ERROR(module.status());
-    result.push_back(*std::move(module));
+  for (size_t i = 0; i < loaded.size(); ++i) {
+    if (const absl::Status& status = loaded[i].status(); !status.ok()) {
+      const absl::string_view message = status.message();
+      return absl::Status(status.code(),
+                          absl::StrCat("onexpu: a module does not build (", describe(i, message),
+                                       "): ", absl::StripPrefix(message, "onexpu: ")));
+    }
+    result.push_back(*std::move(loaded[i]));
   }
   return result;
 }
@@ -264,21 +271,23 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildBundle(
     absl::Span<const uint8_t> spirv, Addressing addressing) {
   std::vector<std::byte> bytes(spirv.size());
   std::memcpy(bytes.data(), spirv.data(), spirv.size());
-  std::string log;
+  const char* const option = addressing == Addressing::kLargeBuffers ? kLargeBufferOption : "";
   const BuildMonitor::Build build(BuildMonitor::Process(), /*limited=*/true);
   try {
+    const syclex::build_options build_options(*option == '\0' ? std::vector<std::string>{}
+                                                              : std::vector<std::string>{option});
     auto source =
         syclex::create_kernel_bundle_from_source(context_, syclex::source_language::spirv, bytes);
-    const syclex::build_options options(addressing == Addressing::kLargeBuffers
-                                            ? std::vector<std::string>{kLargeBufferOption}
-                                            : std::vector<std::string>{});
-    auto bundle =
-        syclex::build(source, {device_}, syclex::properties{options, syclex::save_log{&log}});
+    auto bundle = syclex::build(source, {device_}, syclex::properties{build_options});
     Count(&Counts::built);
     return std::make_shared<BundleModule>(std::move(bundle));
   } catch (...) {
-    absl::Status status = CurrentLibraryError();
-    return absl::Status(status.code(), absl::StrCat(status.message(), " ", log));
+    const absl::Status status = CurrentLibraryError();
+    if (absl::IsAborted(status)) return status;  // a lost device builds nothing
+    const std::string log = LevelZeroBuildLog(context_, device_, spirv, option);
+    return absl::Status(status.code(),
+                        absl::StrCat(status.message(), ". The log of the device's compiler: ",
+                                     log.empty() ? "(empty)" : log));
   }
 }
 

@@ -18,6 +18,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -70,9 +71,11 @@ class KernelLibrary {
   absl::StatusOr<std::shared_ptr<const KernelModule>> Load(
       absl::Span<const uint8_t> spirv, Addressing addressing = Addressing::kUsual);
 
-  // Several at once.
+  // Several at once. `describe` is told which module did not build, and the log, and gives the text
+  // that names it in the error.
+  using Describe = absl::FunctionRef<std::string(size_t module, absl::string_view log)>;
   absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> LoadAll(
-      absl::Span<const absl::Span<const uint8_t>> modules,
+      absl::Span<const absl::Span<const uint8_t>> modules, Describe describe,
       Addressing addressing = Addressing::kUsual);
 
   // A program is being compiled that will be loaded: lets what is slow to start begin.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/runtime/binary_cache.h"
@@ -154,13 +155,19 @@ TEST_F(KernelLibraryTest, LoadsSeveral) {
   auto library = NewLibrary(kBuilder);
   const std::vector<uint8_t> garbage(64, 7);
   const absl::Span<const uint8_t> good = TestKernels();
-  auto modules = library->LoadAll({good, good, good});
+  const auto describe = [](size_t module, absl::string_view log) {
+    return absl::StrCat("module ", module, " of the test");
+  };
+  auto modules = library->LoadAll({good, good, good}, describe);
   ASSERT_TRUE(modules.ok()) << modules.status();
   ASSERT_EQ(modules->size(), 3);
   EXPECT_EQ((*modules)[0], (*modules)[2]);
   EXPECT_EQ(library->counts().built, 1);
-  EXPECT_EQ(library->LoadAll({good, garbage}).status().code(), absl::StatusCode::kInternal);
-  EXPECT_TRUE(library->LoadAll({}).value().empty());
+  const absl::Status refused = library->LoadAll({good, garbage}, describe).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(refused.message(),
+              testing::StartsWith("onexpu: a module does not build (module 1 of the test): "));
+  EXPECT_TRUE(library->LoadAll({}, describe).value().empty());
 }
 
 TEST(BinaryCache, KeepsKeysApart) {
