@@ -72,7 +72,15 @@ void FusionContext::BindValues(const xla::HloInstruction& leaf, std::vector<llvm
 
 llvm::Value* FusionContext::ElementPointer(const Array& array, llvm::Value* linear) {
   llvm::Type* storage = StorageType(array.shape.element_type(), llvm_context());
-  return builder_.CreateInBoundsGEP(storage, array.pointer, linear);
+  return builder_.CreateInBoundsGEP(storage, Base(array), linear);
+}
+
+llvm::Value* FusionContext::Base(const Array& array) {
+  if (!table_entries_.contains(array.pointer)) return array.pointer;
+  // Where it is needed, so that a branch loads no pointers of others. The kernel changes none.
+  llvm::LoadInst* base = builder_.CreateLoad(array.pointer->getType(), array.pointer);
+  base->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(llvm_context(), {}));
+  return base;
 }
 
 // A complex number of two floats is moved as one integer: of neighbours a vector unit loads a run

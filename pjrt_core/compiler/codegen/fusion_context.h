@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,6 +69,9 @@ class FusionContext {
   }
   // Of one element, in the storage type. `linear` counts elements.
   llvm::Value* ElementPointer(const Array& array, llvm::Value* linear);
+  // Where the array begins, at the current position in the IR: `array.pointer`, or what lies there
+  // if that is an entry of a pointer table.
+  llvm::Value* Base(const Array& array);
 
   // ---- Values ----
 
@@ -118,6 +122,8 @@ class FusionContext {
                                               absl::FunctionRef<absl::Status(const Index&)> body);
 
   // Set up by KernelSequence.
+  // Arrays with this pointer are found through it, at each access: it is an entry of a table.
+  void AddTableEntry(llvm::Value* entry) { table_entries_.insert(entry); }
   void AddResult(Array array) { results_.push_back(std::move(array)); }
   void AddScratch(llvm::Value* pointer) { scratch_.push_back(pointer); }
 
@@ -146,6 +152,7 @@ class FusionContext {
   IndexMath index_math_;
   std::vector<Array> results_;
   std::vector<llvm::Value*> scratch_;
+  absl::flat_hash_set<const llvm::Value*> table_entries_;
   std::vector<Scope> scopes_;
 };
 

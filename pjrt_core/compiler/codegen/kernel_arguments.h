@@ -14,6 +14,9 @@
 
 namespace onexpu::compiler {
 
+// How many pointers a kernel of the target may be given.
+int64_t MaxKernelArguments(const Target& target);
+
 class KernelArguments {
  public:
   struct Leaf {

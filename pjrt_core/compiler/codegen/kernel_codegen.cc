@@ -46,7 +46,8 @@ class KernelCodegenImpl final : public KernelCodegen {
 
   absl::StatusOr<std::vector<KernelLaunch>> Emit(const xla::HloInstruction& instruction) override;
   bool IsSmallRegion(const xla::HloInstruction& instruction) const override {
-    return compiler::IsSmallRegion(instruction, options_.target);
+    return compiler::IsSmallRegion(instruction, options_.target) &&
+           RegionFitsArguments(instruction, assignment_, options_.target);
   }
   absl::StatusOr<KernelLaunch> EmitRegion(const xla::HloInstruction& instruction) override;
   absl::StatusOr<std::vector<CompiledModule>> Finish() override;
@@ -153,8 +154,14 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
   }
   std::vector<KernelLaunch> launches;
   for (const KernelSequence::Kernel& kernel : found->second.kernels) {
-    launches.push_back({found->second.module, kernel.entry_point, kernel.launch.global,
-                        kernel.launch.local, launch_arguments});
+    KernelLaunch& launch = launches.emplace_back();
+    launch.module = found->second.module;
+    launch.entry_point = kernel.entry_point;
+    launch.global_size = kernel.launch.global;
+    launch.local_size = kernel.launch.local;
+    for (int64_t argument : kernel.arguments) {
+      launch.arguments.push_back(launch_arguments[argument]);
+    }
   }
   return launches;
 }

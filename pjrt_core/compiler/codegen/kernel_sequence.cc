@@ -1,9 +1,11 @@
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -86,23 +88,58 @@ int64_t KernelSequence::AddScratch(int64_t bytes, bool is_state) {
   return scratch_.size() - 1;
 }
 
-absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::string_view suffix) {
+llvm::Function* KernelSequence::CreateKernel(absl::string_view suffix, size_t arguments) {
   llvm::LLVMContext& context = module_.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, kGlobalAddressSpace);
-  const size_t buffers = arguments_.arguments().size();
-  std::vector<llvm::Type*> types(buffers + scratch_.size(), pointer);
+  std::vector<llvm::Type*> types(arguments, pointer);
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                         absl::StrCat(name_, suffix), module_);
   kernel->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   kernel->setDoesNotThrow();
-  for (size_t i = 0; i < buffers; ++i) {
+  functions_.push_back(kernel);
+  return kernel;
+}
+
+void KernelSequence::WriteTable() {
+  const int64_t count = arguments_.arguments().size() + scratch_.size();
+  table_ = AddScratch(count * static_cast<int64_t>(sizeof(uint64_t)));
+  const int64_t in_one_kernel = MaxKernelArguments(target_) - 1;
+  for (int64_t first = 0; first < count; first += in_one_kernel) {
+    const int64_t pointers = std::min(in_one_kernel, count - first);
+    llvm::Function* const kernel = CreateKernel(absl::StrCat("_table", first), pointers + 1);
+    llvm::IRBuilder<> b(llvm::BasicBlock::Create(kernel->getContext(), "entry", kernel));
+    llvm::Argument* const table = kernel->getArg(pointers);
+    table->addAttr(llvm::Attribute::NoAlias);
+    std::vector<int64_t> arguments;
+    for (int64_t i = 0; i < pointers; ++i) {
+      arguments.push_back(first + i);
+      b.CreateStore(kernel->getArg(i),
+                    b.CreateConstInBoundsGEP1_64(table->getType(), table, first + i));
+    }
+    arguments.push_back(count);
+    b.CreateRetVoid();
+    AddKernel(*kernel, {{1}, {1}}, std::move(arguments));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::string_view suffix) {
+  llvm::LLVMContext& context = module_.getContext();
+  const size_t buffers = arguments_.arguments().size();
+  if (!HasTable() &&
+      static_cast<int64_t>(buffers + scratch_.size()) > MaxKernelArguments(target_)) {
+    WriteTable();
+  }
+  const size_t pointers = HasTable() ? buffers + table_ : buffers + scratch_.size();
+  llvm::Function* const kernel = CreateKernel(suffix, HasTable() ? 1 : pointers);
+  for (size_t i = 0; i < buffers && !HasTable(); ++i) {
     const KernelArguments::Argument& argument = arguments_.arguments()[i];
     if (argument.overlaps_none) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
     if (!argument.written) kernel->addParamAttr(i, llvm::Attribute::ReadOnly);
   }
-  for (size_t i = buffers; i < types.size(); ++i) kernel->addParamAttr(i, llvm::Attribute::NoAlias);
-  functions_.push_back(kernel);
+  for (size_t i = buffers; i < pointers && !HasTable(); ++i) {
+    kernel->addParamAttr(i, llvm::Attribute::NoAlias);
+  }
 
   // Blocks of dots and lines of transforms add indices up whose neighbours a CPU's compiler sees in
   // 64 bits alone.
@@ -112,10 +149,21 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   auto* index_type = llvm::Type::getIntNTy(context, is_narrow ? 32 : 64);
   auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,
                                                 /*wide_places=*/!target_.gpu_schedules);
+  std::vector<llvm::Value*> addresses;
+  for (size_t i = 0; i < pointers; ++i) {
+    if (!HasTable()) {
+      addresses.push_back(kernel->getArg(i));
+      continue;
+    }
+    llvm::Argument* const table = kernel->getArg(0);
+    addresses.push_back(
+        i == 0 ? table : result->b().CreateConstInBoundsGEP1_64(table->getType(), table, i));
+    result->AddTableEntry(addresses.back());
+  }
   auto arrays_of = [&](const std::vector<KernelArguments::Leaf>& leaves) {
     std::vector<Array> arrays;
     for (const KernelArguments::Leaf& leaf : leaves) {
-      arrays.push_back({leaf.shape, leaf.argument < 0 ? nullptr : kernel->getArg(leaf.argument)});
+      arrays.push_back({leaf.shape, leaf.argument < 0 ? nullptr : addresses[leaf.argument]});
     }
     return arrays;
   };
@@ -126,7 +174,7 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
     result->BindArrays(*leaf, arrays_of(arguments_.operands()[i]));
   }
   for (Array& array : arrays_of(arguments_.results())) result->AddResult(std::move(array));
-  for (size_t i = 0; i < scratch_.size(); ++i) result->AddScratch(kernel->getArg(buffers + i));
+  for (size_t i = buffers; i < pointers; ++i) result->AddScratch(addresses[i]);
   return result;
 }
 
@@ -139,13 +187,22 @@ absl::Status KernelSequence::End(std::unique_ptr<FusionContext> kernel, LaunchDi
     return absl::InternalError(
         absl::StrCat("onexpu: malformed IR for ", instruction_.ToString(), ": ", complaint));
   }
+  const int64_t buffers = arguments_.arguments().size();
+  std::vector<int64_t> arguments(HasTable() ? 1 : buffers + scratch_.size());
+  std::iota(arguments.begin(), arguments.end(), HasTable() ? buffers + table_ : 0);
+  AddKernel(function, std::move(launch), std::move(arguments));
+  return absl::OkStatus();
+}
+
+void KernelSequence::AddKernel(llvm::Function& function, LaunchDimensions launch,
+                               std::vector<int64_t> arguments) {
   if (const int64_t items = SubGroupItems(launch, target_); items != 0) {
-    llvm::Metadata* const size = llvm::ConstantAsMetadata::get(kernel->b().getInt32(items));
+    auto* const type = llvm::Type::getInt32Ty(function.getContext());
+    llvm::Metadata* const size = llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(type, items));
     function.setMetadata("intel_reqd_sub_group_size",
                          llvm::MDNode::get(function.getContext(), {size}));
   }
-  kernels_.push_back({function.getName().str(), std::move(launch)});
-  return absl::OkStatus();
+  kernels_.push_back({function.getName().str(), std::move(launch), std::move(arguments)});
 }
 
 void KernelSequence::Discard(std::unique_ptr<FusionContext> kernel) {
@@ -153,6 +210,8 @@ void KernelSequence::Discard(std::unique_ptr<FusionContext> kernel) {
   for (llvm::Function* function : functions_) function->eraseFromParent();
   functions_.clear();
   kernels_.clear();
+  if (HasTable()) scratch_.resize(table_);
+  table_ = -1;
 }
 
 }  // namespace onexpu::compiler

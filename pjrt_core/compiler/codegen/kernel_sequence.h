@@ -3,6 +3,7 @@
 #ifndef PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
 #define PJRT_CORE_COMPILER_CODEGEN_KERNEL_SEQUENCE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,6 +29,8 @@ class KernelSequence {
   struct Kernel {
     std::string entry_point;
     LaunchDimensions launch;
+    // Its arguments: the instruction's distinct buffers come first, then every scratch.
+    std::vector<int64_t> arguments;
   };
 
   KernelSequence(const xla::HloInstruction& instruction, const KernelArguments& arguments,
@@ -47,7 +50,10 @@ class KernelSequence {
   // as zeros.
   int64_t AddScratch(int64_t bytes, bool is_state = false);
 
-  // Starts a kernel; its arguments are the instruction's distinct buffers and every scratch.
+  // Starts a kernel; its arguments are the instruction's distinct buffers and every scratch. If
+  // these are more than the target accepts (MaxKernelArguments), the sequence begins with kernels
+  // that write them into a table in device memory, and the table is the only argument of the
+  // others. No launch needs the host for that: addresses differ from run to run.
   absl::StatusOr<std::unique_ptr<FusionContext>> Begin(absl::string_view suffix = "");
   absl::Status End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch);
 
@@ -65,12 +71,19 @@ class KernelSequence {
   const std::vector<Kernel>& kernels() const { return kernels_; }
 
  private:
+  bool HasTable() const { return table_ >= 0; }
+  // The kernels that write the table, once.
+  void WriteTable();
+  llvm::Function* CreateKernel(absl::string_view suffix, size_t arguments);
+  void AddKernel(llvm::Function& function, LaunchDimensions launch, std::vector<int64_t> arguments);
+
   const xla::HloInstruction& instruction_;
   const KernelArguments& arguments_;
   const Target& target_;
   llvm::Module& module_;
   std::string name_;
   std::vector<ScratchRequest> scratch_;
+  int64_t table_ = -1;  // the scratch of the pointer table
   std::vector<llvm::Function*> functions_;
   std::vector<Kernel> kernels_;
 };

@@ -10,6 +10,7 @@
 #include "pjrt_core/compiler/codegen/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/codegen/kernel_arguments.h"
 #include "pjrt_core/compiler/codegen/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/region_memory.h"
 #include "pjrt_core/compiler/codegen/region_work.h"
@@ -174,6 +175,14 @@ absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory
 }
 
 }  // namespace
+
+bool RegionFitsArguments(const HloInstruction& instruction, const xla::BufferAssignment& assignment,
+                         const Target& target) {
+  RegionMemory memory(assignment);
+  // What fails here fails in EmitSmallRegion, too, and is reported there.
+  if (!memory.Collect(instruction).ok()) return true;
+  return memory.argument_count() <= MaxKernelArguments(target);
+}
 
 absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
                                              const xla::BufferAssignment& assignment,

@@ -13,6 +13,11 @@
 
 namespace onexpu::compiler {
 
+// Whether the target accepts as many arguments as the region's kernel would have: one for each
+// allocation that it uses.
+bool RegionFitsArguments(const xla::HloInstruction& instruction,
+                         const xla::BufferAssignment& assignment, const Target& target);
+
 // For instructions that IsSmallRegion accepts. Leaves nothing in `module` on failure.
 absl::StatusOr<KernelLaunch> EmitSmallRegion(const xla::HloInstruction& instruction,
                                              const xla::BufferAssignment& assignment,

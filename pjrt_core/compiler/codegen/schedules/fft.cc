@@ -61,8 +61,8 @@ class FftKernel {
       transform_ = math_.Div(group, groups);
       group = math_.Rem(group, groups);
       for (size_t i = 1; i < ffts_.size(); ++i) {
-        result_.pointer =
-            kernel_.b().CreateSelect(IsTransform(i), kernel_.results()[i].pointer, result_.pointer);
+        result_.pointer = kernel_.b().CreateSelect(
+            IsTransform(i), kernel_.Base(kernel_.results()[i]), kernel_.Base(result_));
       }
     }
     if (ReadsApart() || fft_.fft_type() == xla::RFFT) {
@@ -148,8 +148,8 @@ class FftKernel {
     }
     Array array = *kernel_.FindArray(*leaves[0]);
     for (size_t i = 1; i < leaves.size(); ++i) {
-      Value* other = kernel_.FindArray(*leaves[i])->pointer;
-      array.pointer = kernel_.b().CreateSelect(IsTransform(i), other, array.pointer);
+      Value* other = kernel_.Base(*kernel_.FindArray(*leaves[i]));
+      array.pointer = kernel_.b().CreateSelect(IsTransform(i), other, kernel_.Base(array));
     }
     kernel_.BindArrays(*leaves[0], {array});
     return ReadLine(fft_);

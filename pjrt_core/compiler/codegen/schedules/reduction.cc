@@ -14,7 +14,9 @@ absl::Status EmitReduction(KernelSequence& sequence) {
   // One work-item computes a result element by element, in the order of the indices.
   if (TakesShares(shape) && !shape.is_ascending) return EmitLoop(sequence);
   const bool for_gpu = sequence.target().gpu_schedules;
-  if (!(for_gpu ? IsReductionForGpu(shape) : IsReductionForCpu(shape))) return EmitLoop(sequence);
+  const bool has_schedule =
+      for_gpu ? IsReductionForGpu(reduce, shape, sequence.target()) : IsReductionForCpu(shape);
+  if (!has_schedule) return EmitLoop(sequence);
   return for_gpu ? EmitReductionForGpu(sequence, reduce, shape)
                  : EmitReductionForCpu(sequence, reduce, shape);
 }

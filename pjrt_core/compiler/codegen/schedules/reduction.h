@@ -11,7 +11,8 @@ namespace onexpu::compiler {
 
 // Whether the schedule below does better than one plain work-item per result.
 bool IsReductionForCpu(const ReductionShape& shape);
-bool IsReductionForGpu(const ReductionShape& shape);
+bool IsReductionForGpu(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                       const Target& target);
 
 absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                  const ReductionShape& shape);

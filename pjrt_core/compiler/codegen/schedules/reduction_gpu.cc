@@ -28,8 +28,17 @@ int64_t LargestPower(int64_t limit) {
   return power;
 }
 
-Tile ChooseTile(const ReductionShape& shape, const Target& target) {
-  const int64_t group = LargestPower(std::min<int64_t>(kGroup, target.max_work_group_size));
+// How many work-items' values local memory has room for, with some left to the driver.
+int64_t ItemsInLocalMemory(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                           const Target& target) {
+  return static_cast<int64_t>(target.local_memory_bytes) / 2 /
+         AccumulatedBytes(reduce, shape, target);
+}
+
+Tile ChooseTile(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                const Target& target) {
+  const int64_t group = LargestPower(std::min(
+      {kGroup, int64_t{target.max_work_group_size}, ItemsInLocalMemory(reduce, shape, target)}));
   if (shape.minor_kept == 1) {
     const int64_t lanes = std::min(group, LargestPower(shape.length));
     // Short rows: several of them in one group.
@@ -50,11 +59,15 @@ int64_t ChoosePiece(const ReductionShape& shape, const Tile& tile, const Target&
 
 }  // namespace
 
-bool IsReductionForGpu(const ReductionShape& shape) { return shape.length >= 32; }
+bool IsReductionForGpu(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                       const Target& target) {
+  // A variadic reduction of very many values does not fit.
+  return shape.length >= 32 && ItemsInLocalMemory(reduce, shape, target) >= kColumns;
+}
 
 absl::Status EmitReductionForGpu(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                  const ReductionShape& shape) {
-  const Tile tile = ChooseTile(shape, sequence.target());
+  const Tile tile = ChooseTile(reduce, shape, sequence.target());
   const int64_t piece = ChoosePiece(shape, tile, sequence.target());
   const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
   const int64_t group = tile.lanes * tile.columns;

@@ -334,6 +334,16 @@ absl::Status ReductionKernel::CombineLocal(const std::vector<Array>& local, Valu
   return absl::OkStatus();
 }
 
+int64_t AccumulatedBytes(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                         const Target& target) {
+  const int64_t parts = AccumulatedParts(reduce, shape);
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < reduce.operand_count() / 2; ++i) {
+    bytes += StorageBytes(AccumulatorType(reduce, i, parts, target));
+  }
+  return bytes;
+}
+
 int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
                             const ReductionShape& shape, int64_t count) {
   const int64_t parts = AccumulatedParts(reduce, shape);

@@ -132,6 +132,10 @@ class ReductionKernel {
   const int64_t parts_;
 };
 
+// Of the intermediate values of one result, all operands of a variadic reduction together.
+int64_t AccumulatedBytes(const xla::HloInstruction& reduce, const ReductionShape& shape,
+                         const Target& target);
+
 // Adds scratch for `count` intermediate values; the number of the first.
 int64_t AddReductionScratch(KernelSequence& sequence, const xla::HloInstruction& reduce,
                             const ReductionShape& shape, int64_t count);

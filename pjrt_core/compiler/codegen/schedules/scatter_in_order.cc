@@ -58,7 +58,8 @@ class OrderedUpdates {
     const Array& result = kernel_.results()[0];
     const Array own = PieceArray(kernel_, scratch, share_);
     Value* is_first = b.CreateICmpEQ(share_, math_.Constant(0));
-    steps_.CombineInto({own.shape, b.CreateSelect(is_first, result.pointer, own.pointer)});
+    steps_.CombineInto(
+        {own.shape, b.CreateSelect(is_first, kernel_.Base(result), kernel_.Base(own))});
     const auto boundary = [&](Value* piece) {
       return math_.ToIndexType(b.CreateUDiv(
           b.CreateMul(math_.Widen(piece), b.getInt64(plan_.meeting)), b.getInt64(plan_.pieces)));
