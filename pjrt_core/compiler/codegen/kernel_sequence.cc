@@ -83,6 +83,21 @@ bool FitsInt32(const xla::HloInstruction& instruction) {
   return true;
 }
 
+void SetWorkGroupSize(llvm::Function& kernel, const LaunchDimensions& launch,
+                      const Target& target) {
+  if (!target.gpu_schedules) return;
+  auto* const type = llvm::Type::getInt32Ty(kernel.getContext());
+  const auto number = [&](uint64_t value) -> llvm::Metadata* {
+    return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(type, value));
+  };
+  // OpenCL's order, fastest first, and always three.
+  llvm::Metadata* sizes[] = {number(1), number(1), number(1)};
+  for (size_t i = 0; i < launch.local.size(); ++i) {
+    sizes[i] = number(launch.local[launch.local.size() - 1 - i]);
+  }
+  kernel.setMetadata("reqd_work_group_size", llvm::MDNode::get(kernel.getContext(), sizes));
+}
+
 int64_t KernelSequence::AddScratch(int64_t bytes, bool is_state) {
   scratch_.push_back({std::max<int64_t>(bytes, 1), is_state});
   return scratch_.size() - 1;
@@ -202,6 +217,7 @@ void KernelSequence::AddKernel(llvm::Function& function, LaunchDimensions launch
     function.setMetadata("intel_reqd_sub_group_size",
                          llvm::MDNode::get(function.getContext(), {size}));
   }
+  SetWorkGroupSize(function, launch, target_);
   kernels_.push_back({function.getName().str(), std::move(launch), std::move(arguments)});
 }
 

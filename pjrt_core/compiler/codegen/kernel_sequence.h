@@ -24,6 +24,10 @@ namespace onexpu::compiler {
 // where they are: division of 64-bit numbers is slow everywhere.
 bool FitsInt32(const xla::HloInstruction& instruction);
 
+// Says in the kernel how large its work-groups are (SPIR-V's LocalSize), so that a GPU's compiler
+// knows which work-items are neighbours and how many registers each may have. Nothing on a CPU.
+void SetWorkGroupSize(llvm::Function& kernel, const LaunchDimensions& launch, const Target& target);
+
 class KernelSequence {
  public:
   struct Kernel {

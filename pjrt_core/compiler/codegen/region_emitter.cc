@@ -204,6 +204,7 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
     return status;
   }
   const uint64_t items = RegionWorkItems(target);
+  SetWorkGroupSize(*function, {{items}, {items}}, target);
   return KernelLaunch{/*module=*/0, name, {items}, {items}, memory.Arguments()};
 }
 
