@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -48,13 +49,11 @@ std::shared_ptr<StagingPool> StagingFor(const std::vector<sycl::device>& devices
     for (size_t j = 0; j < i; ++j) is_needed = is_needed || !contexts.copies_from[i][j];
   }
   if (!is_needed) return nullptr;
-  constexpr double kShareOfHost = 0.5;
   size_t largest = ~size_t{0};
   for (const sycl::device& device : devices) {
     largest = std::min(largest, AllocationLimit(device).value_or(~size_t{0}));
   }
-  return std::make_shared<StagingPool>(UsmSource{devices.front(), contexts.staging, largest},
-                                       static_cast<size_t>(HostMemoryBytes() * kShareOfHost));
+  return std::make_shared<StagingPool>(UsmSource{devices.front(), contexts.staging, largest});
 }
 
 class ProcessClient final : public Client {
@@ -62,7 +61,9 @@ class ProcessClient final : public Client {
   static absl::StatusOr<std::unique_ptr<ProcessClient>> Create(const ClientOptions& wanted) {
     ONEXPU_ASSIGN_OR_RETURN(const ScheduleChoice schedules, ScheduleChoiceFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const SmallWorkChoice small_work, SmallWorkChoiceFromEnvironment());
-    ONEXPU_ASSIGN_OR_RETURN(const std::optional<size_t> limit, MemoryLimitFromEnvironment());
+    MemoryChoice memory;
+    ONEXPU_ASSIGN_OR_RETURN(memory.bytes, MemoryLimitFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(memory.fraction, MemoryFractionFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
     ONEXPU_ASSIGN_OR_RETURN(const bool may_copy_directly, PeerCopiesFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(BuildThreadsFromEnvironment().status());
@@ -81,6 +82,7 @@ class ProcessClient final : public Client {
       ONEXPU_ASSIGN_OR_RETURN(const DeviceContexts contexts,
                               MakeDeviceContexts(found, may_copy_directly));
       const std::shared_ptr<StagingPool> staging = StagingFor(found, contexts);
+      const auto devices_on_host = absl::c_count_if(found, HasMemoryOfHost);
       for (size_t i = 0; i < found.size(); ++i) {
         const sycl::device& device = found[i];
         std::shared_ptr<KernelLibrary>& kernels = client->kernels_[device];
@@ -91,8 +93,8 @@ class ProcessClient final : public Client {
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,
                                     .small_work = small_work,
-                                    .memory_limit = limit,
-                                    .devices_on_host = static_cast<int>(found.size()),
+                                    .memory = memory,
+                                    .devices_on_host = static_cast<int>(devices_on_host),
                                     .kernels = kernels,
                                     .copies_from = contexts.copies_from[i],
                                     .staging = staging};

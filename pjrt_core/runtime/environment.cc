@@ -116,6 +116,17 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
   return BytesFromEnvironment("ONEXPU_MEMORY_LIMIT");
 }
 
+absl::StatusOr<std::optional<double>> MemoryFractionFromEnvironment() {
+  constexpr char kName[] = "XLA_PYTHON_CLIENT_MEM_FRACTION";
+  const std::string value = Variable(kName);
+  if (value.empty()) return std::optional<double>();
+  double fraction;
+  if (!absl::SimpleAtod(value, &fraction) || !(fraction > 0 && fraction <= 1)) {
+    return BadValue(kName, value, "a number above 0 and up to 1");
+  }
+  return std::optional<double>(fraction);
+}
+
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment() {
   constexpr uint64_t kDefaultBytes = uint64_t{2} << 30;
   constexpr int kDefaultDays = 90, kSecondsOfADay = 24 * 3600;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/thunks/library_errors.h"
 #include "sycl/ext/oneapi/backend/level_zero.hpp"
 
 namespace onexpu {
@@ -18,6 +19,8 @@ constexpr auto kLevelZero = sycl::backend::ext_oneapi_level_zero;
 constexpr uint32_t kDeviceMemoryDescription = 0x15;
 constexpr uint32_t kHostMemoryDescription = 0x16;
 constexpr uint32_t kRelaxedLimits = 0x00020001;
+constexpr uint32_t kDeviceProperties = 0x3;
+constexpr uint32_t kUsableMemory = 0x00020041;
 
 struct RelaxedLimits {
   uint32_t type = kRelaxedLimits;
@@ -36,16 +39,29 @@ struct HostMemoryDescription {
   uint32_t flags = 0;
 };
 
+struct UsableMemory {
+  uint32_t type = kUsableMemory;
+  void* next = nullptr;
+  uint64_t bytes = 0;
+};
+struct DeviceProperties {
+  uint32_t type = kDeviceProperties;
+  void* next = nullptr;
+  char rest[1024] = {};  // larger than what follows, which is not used
+};
+
 using AllocateDevice = uint32_t (*)(void* context, const DeviceMemoryDescription*, size_t bytes,
                                     size_t alignment, void* device, void** memory);
 using AllocateHost = uint32_t (*)(void* context, const HostMemoryDescription*, size_t bytes,
                                   size_t alignment, void** memory);
+using GetDeviceProperties = uint32_t (*)(void* device, DeviceProperties*);
 using Free = uint32_t (*)(void* context, void* memory);
 
 struct Functions {
   AllocateDevice allocate_device = nullptr;
   AllocateHost allocate_host = nullptr;
   Free free = nullptr;
+  GetDeviceProperties get_device_properties = nullptr;
 };
 
 // The loader is in the process already: SYCL's adapter opened it.
@@ -57,6 +73,8 @@ const Functions& LoaderFunctions() {
     found.allocate_device = reinterpret_cast<AllocateDevice>(dlsym(loader, "zeMemAllocDevice"));
     found.allocate_host = reinterpret_cast<AllocateHost>(dlsym(loader, "zeMemAllocHost"));
     found.free = reinterpret_cast<Free>(dlsym(loader, "zeMemFree"));
+    found.get_device_properties =
+        reinterpret_cast<GetDeviceProperties>(dlsym(loader, "zeDeviceGetProperties"));
     return found;
   }();
   return functions;
@@ -90,6 +108,24 @@ absl::StatusOr<void*> AllocateAboveLimit(MemoryKind kind, size_t bytes, size_t a
 
 void FreeAboveLimit(void* memory, const sycl::context& context) {
   LoaderFunctions().free(sycl::get_native<kLevelZero>(context), memory);
+}
+
+std::optional<size_t> FreeDeviceMemory(const sycl::device& device) {
+  std::optional<size_t> result;
+  CatchLibraryErrors([&] {
+    if (device.get_backend() != kLevelZero) return absl::OkStatus();
+    UsableMemory usable;  // stays 0 if the driver does not know the structure
+    DeviceProperties properties{.next = &usable};
+    const GetDeviceProperties get = LoaderFunctions().get_device_properties;
+    if (get != nullptr && get(sycl::get_native<kLevelZero>(device), &properties) == 0 &&
+        usable.bytes > 0) {
+      result = usable.bytes;
+    } else if (device.has(sycl::aspect::ext_intel_free_memory)) {
+      result = device.get_info<sycl::ext::intel::info::device::free_memory>();
+    }
+    return absl::OkStatus();
+  }).IgnoreError();
+  return result;
 }
 
 bool AllModulesHaveLargeBufferOption() {

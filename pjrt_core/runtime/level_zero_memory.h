@@ -6,6 +6,7 @@
 #define PJRT_CORE_RUNTIME_LEVEL_ZERO_MEMORY_H_
 
 #include <cstddef>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +20,10 @@ namespace onexpu {
 absl::StatusOr<void*> AllocateAboveLimit(MemoryKind kind, size_t bytes, size_t alignment,
                                          const sycl::device& device, const sycl::context& context);
 void FreeAboveLimit(void* memory, const sycl::context& context);
+
+// What other processes leave of the device's memory; nothing if the driver does not say. Drivers
+// from 26.18 on do, older ones if the process may use Sysman.
+std::optional<size_t> FreeDeviceMemory(const sycl::device& device);
 
 // The option of a module whose kernels access more than 4 GiB through one pointer.
 inline constexpr char kLargeBufferOption[] = "-ze-opt-greater-than-4GB-buffer-required";

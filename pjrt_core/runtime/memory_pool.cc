@@ -34,8 +34,8 @@ struct MemoryPool::Region {
 };
 
 MemoryPool::MemoryPool(std::string name, Limits limits, Upstream upstream)
-    : name_(std::move(name)), limits_(limits), upstream_(std::move(upstream)) {
-  statistics_.bytes_limit = static_cast<int64_t>(limits.total);
+    : name_(std::move(name)), limits_(std::move(limits)), upstream_(std::move(upstream)) {
+  statistics_.bytes_limit = static_cast<int64_t>(limits_.total);
 }
 
 MemoryPool::~MemoryPool() {
@@ -279,13 +279,15 @@ absl::Status MemoryPool::OutOfMemory(size_t bytes) const {
         "limits; split the array, or shard it.",
         limits_.single);
   }
+  const std::string source =
+      limits_.source.empty() ? "" : absl::StrCat(" The limit is ", limits_.source, ".");
+  const std::string remedy = limits_.remedy.empty() ? "" : absl::StrCat(", or ", limits_.remedy);
   return absl::ResourceExhaustedError(absl::StrFormat(
       "onexpu: out of memory on %s: %d bytes requested.%s Pool: %d bytes in use (peak %d), %d "
       "bytes "
-      "cached, largest free block %d, limit %d. Keep fewer or smaller arrays alive, or raise "
-      "ONEXPU_MEMORY_LIMIT if it is set.",
+      "cached, largest free block %d, limit %d.%s Keep fewer or smaller arrays alive%s.",
       name_, bytes, refusal, s.bytes_in_use, s.peak_bytes_in_use, s.pool_bytes - s.bytes_in_use,
-      s.largest_free_block_bytes, s.bytes_limit));
+      s.largest_free_block_bytes, s.bytes_limit, source, remedy));
 }
 
 MemoryStatistics MemoryPool::statistics() const {

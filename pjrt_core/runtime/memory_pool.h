@@ -48,6 +48,10 @@ class MemoryPool {
     // The device's largest single allocation. Kernels address larger ones in another way
     // (level_zero_memory.h), so the pool never serves smaller requests from them.
     size_t single = ~size_t{0};
+    // For OutOfMemory: where `total` comes from ("92 % of the device's memory"), and what else the
+    // user can do ("raise ONEXPU_MEMORY_LIMIT"; empty for nothing).
+    std::string source;
+    std::string remedy;
   };
 
   struct Region;

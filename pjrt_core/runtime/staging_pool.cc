@@ -2,12 +2,17 @@
 
 #include <utility>
 
+#include "pjrt_core/runtime/memory_limit.h"
+
 namespace onexpu {
 
-StagingPool::StagingPool(UsmSource source, size_t limit)
+StagingPool::StagingPool(UsmSource source)
     : source_(std::move(source)),
       pool_("the GPUs' exchange (pinned host memory)",
-            {.total = limit, .single = source_.max_allocation_bytes},
+            {.total = PinnedLimit().bytes,
+             .single = source_.max_allocation_bytes,
+             .source = PinnedLimit().source,
+             .remedy = ""},
             {.allocate =
                  [this](size_t bytes) { return source_.Allocate(MemoryKind::kPinnedHost, bytes); },
              .free = [this](void* memory, size_t bytes) { source_.Free(memory, bytes); }}) {}

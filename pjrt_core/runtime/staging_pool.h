@@ -16,7 +16,7 @@ namespace onexpu {
 
 class StagingPool {
  public:
-  StagingPool(UsmSource source, size_t limit);
+  explicit StagingPool(UsmSource source);
 
   MemoryPool& pool() { return pool_; }
 

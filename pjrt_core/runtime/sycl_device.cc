@@ -12,14 +12,6 @@
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
-namespace {
-
-// What stays for the rest of the machine.
-constexpr double kCpuShareOfHost = 0.85;
-constexpr double kShareOfGpu = 0.92;
-constexpr double kPinnedShareOfHost = 0.5;
-
-}  // namespace
 
 SyclDevice::SyclDevice(Client* client, Statistics* statistics, sycl::device device,
                        sycl::context context, DeviceOptions options)
@@ -63,16 +55,9 @@ absl::Status SyclDevice::Initialize() {
   host_to_device_ = timeline("host_to_device");
   device_to_host_ = timeline("device_to_host");
 
-  const size_t host = HostMemoryBytes();
-  size_t limit = device_.get_info<sycl::info::device::global_mem_size>();
-  if (is_cpu_) {
-    limit = static_cast<size_t>(std::min(limit, host) * kCpuShareOfHost) / options_.devices_on_host;
-  } else {
-    limit = static_cast<size_t>(limit * kShareOfGpu);
-  }
-  if (options_.memory_limit.has_value()) limit = std::min(limit, *options_.memory_limit);
-  device_pool_ = MakePool(MemoryKind::kDevice, limit);
-  pinned_pool_ = MakePool(MemoryKind::kPinnedHost, static_cast<size_t>(host * kPinnedShareOfHost));
+  device_pool_ = MakePool(MemoryKind::kDevice,
+                          LimitOf(AskMemory(device_, options_.devices_on_host), options_.memory));
+  pinned_pool_ = MakePool(MemoryKind::kPinnedHost, PinnedLimit());
 
   device_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kDevice, 2 * options_.id);
   pinned_space_ = std::make_unique<MemorySpace>(this, MemoryKind::kPinnedHost, 2 * options_.id + 1);
@@ -102,7 +87,7 @@ size_t SyclDevice::max_kernel_operand_bytes() const {
   return all_modules ? ~size_t{0} : max_allocation_bytes();
 }
 
-std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) {
+std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, MemoryLimit limit) {
   MemoryPool::Upstream upstream;
   upstream.allocate = [this, kind](size_t bytes) { return usm_.Allocate(kind, bytes); };
   upstream.free = [this](void* memory, size_t bytes) {
@@ -111,7 +96,11 @@ std::unique_ptr<MemoryPool> SyclDevice::MakePool(MemoryKind kind, size_t limit) 
   };
   return std::make_unique<MemoryPool>(
       absl::StrCat("xpu:", options_.id, kind == MemoryKind::kDevice ? "" : " (pinned host memory)"),
-      MemoryPool::Limits{.total = limit, .single = max_allocation_bytes()}, std::move(upstream));
+      MemoryPool::Limits{.total = limit.bytes,
+                         .single = max_allocation_bytes(),
+                         .source = std::move(limit.source),
+                         .remedy = std::move(limit.remedy)},
+      std::move(upstream));
 }
 
 absl::StatusOr<MemoryPool::Block*> SyclDevice::AllocateBlock(MemoryPool& pool, size_t bytes,

@@ -24,6 +24,7 @@
 #include "pjrt_core/runtime/kernel_library.h"
 #include "pjrt_core/runtime/launch_sites.h"
 #include "pjrt_core/runtime/launcher.h"
+#include "pjrt_core/runtime/memory_limit.h"
 #include "pjrt_core/runtime/memory_pool.h"
 #include "pjrt_core/runtime/statistics.h"
 #include "pjrt_core/runtime/timeline.h"
@@ -38,8 +39,8 @@ struct DeviceOptions {
   int id = 0;
   ScheduleChoice schedules = ScheduleChoice::kAuto;
   SmallWorkChoice small_work = SmallWorkChoice::kAuto;
-  std::optional<size_t> memory_limit;      // bytes; the device's own otherwise
-  int devices_on_host = 1;                 // CPU devices that share the host's memory
+  MemoryChoice memory;
+  int devices_on_host = 1;                 // that share the host's memory
   std::shared_ptr<KernelLibrary> kernels;  // of the SYCL device
   std::vector<bool> copies_from;           // by device id (device_contexts.h)
   std::shared_ptr<StagingPool> staging;    // null if all devices copy directly
@@ -148,7 +149,7 @@ class SyclDevice final : public Device {
              DeviceOptions options);
   absl::Status Initialize();
   void Describe();
-  std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, size_t limit);
+  std::unique_ptr<MemoryPool> MakePool(MemoryKind kind, MemoryLimit limit);
   absl::StatusOr<MemoryPool::Block*> AllocateBlock(MemoryPool& pool, size_t bytes, MemoryUser user);
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateFrom(MemoryKind kind, size_t bytes,
                                                              const Timeline* timeline);

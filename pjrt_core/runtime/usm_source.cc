@@ -3,17 +3,19 @@
 #include <sys/mman.h>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/level_zero_memory.h"
+#include "pjrt_core/runtime/memory_limit.h"
 #include "pjrt_core/runtime/memory_pool.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
 namespace {
 
-// The CPU device's memory is the host's, and comes as it is touched: asking for more than is free
-// would succeed, and the process would be killed later.
+// The memory of the CPU device and of integrated GPUs is the host's, and comes as it is touched:
+// asking for more than is free would succeed, and the process would be killed later.
 constexpr size_t kHostReserve = size_t{256} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 
@@ -21,9 +23,11 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 absl::StatusOr<void*> UsmSource::Allocate(MemoryKind kind, size_t bytes) const {
   const bool is_cpu = device.is_cpu();
-  const bool on_host = is_cpu || kind == MemoryKind::kPinnedHost;
-  if (on_host && bytes + kHostReserve > AvailableHostMemoryBytes()) {
-    return absl::ResourceExhaustedError("the host has less memory available");
+  const bool on_host = kind == MemoryKind::kPinnedHost || HasMemoryOfHost(device);
+  if (const size_t available = on_host ? AvailableHostMemoryBytes() : 0;
+      on_host && bytes + kHostReserve > available) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the host has ", available, " bytes available, of which ", kHostReserve, " stay free"));
   }
   // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
   // Unified Runtime's first adapter for it (dg2, mtl, pvc) rejects alignments above 64 KiB.

@@ -33,6 +33,8 @@ struct Options {
   bool first_is_integrated = std::getenv("ONEXPU_SHIM_FIRST_INTEGRATED") != nullptr;
   int other_group = Number("ONEXPU_SHIM_OTHER_GROUP", 0);
   bool other_sub_group_8 = std::getenv("ONEXPU_SHIM_OTHER_SUB_GROUP_8") != nullptr;
+  // How much memory the driver reports as free; 0 for a driver that does not say.
+  const char* free_memory = std::getenv("ONEXPU_SHIM_FREE_MEMORY");
   // Devices can access each other's memory.
   bool peers = std::getenv("ONEXPU_SHIM_PEERS") != nullptr;
   // The launch of a kernel with this number, and whatever is asked after it, reports that the
@@ -370,6 +372,14 @@ ze_result_t zeDeviceGetProperties(ze_device_handle_t device, ze_device_propertie
   const bool is_integrated = DeviceIndex(device) == 0 ? TheOptions().first_is_integrated
                                                       : TheOptions().other_is_integrated;
   if (is_integrated) properties->flags |= ZE_DEVICE_PROPERTY_FLAG_INTEGRATED;
+  if (const char* free_memory = TheOptions().free_memory; free_memory != nullptr) {
+    for (auto* one = static_cast<ze_base_properties_t*>(properties->pNext); one != nullptr;
+         one = static_cast<ze_base_properties_t*>(one->pNext)) {
+      if (one->stype != ZE_STRUCTURE_TYPE_DEVICE_USABLEMEM_SIZE_EXT_PROPERTIES) continue;
+      auto* usable = reinterpret_cast<ze_device_usablemem_size_ext_properties_t*>(one);
+      usable->currUsableMemSize = std::strtoull(free_memory, nullptr, 10);
+    }
+  }
   return result;
 }
 

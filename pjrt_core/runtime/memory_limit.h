@@ -1,0 +1,48 @@
+// How much memory a device's pool may take, and why so much.
+//
+// Asked once, when the device is created; any thread.
+#ifndef PJRT_CORE_RUNTIME_MEMORY_LIMIT_H_
+#define PJRT_CORE_RUNTIME_MEMORY_LIMIT_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+struct MemoryLimit {
+  size_t bytes = 0;
+  std::string source;  // "92 % of the device's memory"
+  std::string remedy;  // "raise ONEXPU_MEMORY_LIMIT"; empty for none
+};
+
+// What users choose.
+struct MemoryChoice {
+  std::optional<size_t> bytes;     // ONEXPU_MEMORY_LIMIT
+  std::optional<double> fraction;  // XLA_PYTHON_CLIENT_MEM_FRACTION
+};
+
+// What a device is known to have.
+struct MemoryFacts {
+  size_t total = 0;            // of the device
+  std::optional<size_t> free;  // of that, now; nothing if the driver does not say
+  bool is_of_host = false;     // the device's memory is the host's
+  size_t host = 0;             // what the process may use of the host's memory
+  int devices_on_host = 1;     // that share the host's memory
+};
+
+// The CPU device, and integrated GPUs.
+bool HasMemoryOfHost(const sycl::device& device);
+
+MemoryFacts AskMemory(const sycl::device& device, int devices_on_host);
+
+MemoryLimit LimitOf(const MemoryFacts& facts, const MemoryChoice& choice);
+
+// Of pinned host memory.
+MemoryLimit PinnedLimit();
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_MEMORY_LIMIT_H_
