@@ -19,39 +19,17 @@
 #include <mutex>
 #include <string>
 
+#include "shim_copies.h"
+#include "shim_options.h"
+
 namespace {
 
 using Lookup = void* (*)(void*, const char*);
 Lookup real_lookup;
 
-// ---- Options, from environment variables.
-
-struct Options {
-  // Every root device after the first: no fp64, a smaller work-group, sub-groups of 8 and 16.
-  bool other_has_fp64 = std::getenv("ONEXPU_SHIM_OTHER_NO_FP64") == nullptr;
-  bool other_is_integrated = std::getenv("ONEXPU_SHIM_OTHER_INTEGRATED") != nullptr;
-  bool first_is_integrated = std::getenv("ONEXPU_SHIM_FIRST_INTEGRATED") != nullptr;
-  int other_group = Number("ONEXPU_SHIM_OTHER_GROUP", 0);
-  bool other_sub_group_8 = std::getenv("ONEXPU_SHIM_OTHER_SUB_GROUP_8") != nullptr;
-  // How much memory the driver reports as free; 0 for a driver that does not say.
-  const char* free_memory = std::getenv("ONEXPU_SHIM_FREE_MEMORY");
-  // Devices can access each other's memory.
-  bool peers = std::getenv("ONEXPU_SHIM_PEERS") != nullptr;
-  // The launch of a kernel with this number, and whatever is asked after it, reports that the
-  // device is lost.
-  int lost_at = Number("ONEXPU_SHIM_LOST_AT_LAUNCH", -1);
-  // From the launch with this number on, no event and no queue is ever ready.
-  int hangs_at = Number("ONEXPU_SHIM_HANGS_AT_LAUNCH", -1);
-
-  static int Number(const char* name, int otherwise) {
-    const char* text = std::getenv(name);
-    return text == nullptr ? otherwise : std::atoi(text);
-  }
-};
-
-const Options& TheOptions() {
-  static const Options* const options = new Options;
-  return *options;
+SmallCopies& TheCopies() {
+  static SmallCopies* const copies = new SmallCopies;
+  return *copies;
 }
 
 std::atomic<int> launches{0};
@@ -180,6 +158,7 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t context,
                              size_t alignment, ze_device_handle_t device, void** memory) {
   const ze_result_t result =
       real_zeMemAllocDevice(context, description, size, alignment, device, memory);
+  if (result == ZE_RESULT_SUCCESS) TheCopies().AddDeviceMemory(*memory, size);
   Record(
       R"({"call": "allocate", "kind": "device", "device": %d, "size": %zu, "alignment": %zu, "relaxed": %s, "context": "%p", "result": %u})",
       DeviceIndex(device), size, alignment, IsRelaxed(description->pNext) ? "true" : "false",
@@ -302,6 +281,7 @@ ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* t
   if (!IsLost()) {
     result = real_zeCommandListAppendMemoryCopy(list, to, from, size, event, waits, waited);
   }
+  if (TheOptions().peers > 1) TheCopies().Copy(to, from, size);
   Record(R"({"call": "copy", "to": "%p", "from": "%p", "size": %zu, "event": %s, "result": %u})",
          to, from, size, event != nullptr ? "true" : "false", result);
   return result;
@@ -412,14 +392,14 @@ ze_result_t zeDeviceGetModuleProperties(ze_device_handle_t device,
 ze_result_t zeDeviceCanAccessPeer(ze_device_handle_t device, ze_device_handle_t peer,
                                   ze_bool_t* value) {
   const ze_result_t result = real_zeDeviceCanAccessPeer(device, peer, value);
-  if (TheOptions().peers) *value = 1;
+  if (TheOptions().peers > 0) *value = 1;
   return result;
 }
 
 ze_result_t zeDeviceGetP2PProperties(ze_device_handle_t device, ze_device_handle_t peer,
                                      ze_device_p2p_properties_t* properties) {
   const ze_result_t result = real_zeDeviceGetP2PProperties(device, peer, properties);
-  if (TheOptions().peers) properties->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
+  if (TheOptions().peers > 0) properties->flags |= ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS;
   return result;
 }
 

@@ -172,7 +172,8 @@ def _download(command: list[str], where: pathlib.Path | None = None) -> None:
 def _build_shim(directory: pathlib.Path, root: pathlib.Path) -> None:
     source = _HERE / "driver_shim.cc"
     built = directory / "driver_shim.so"
-    if built.exists() and built.stat().st_mtime > source.stat().st_mtime:
+    sources = [source, *_HERE.glob("shim_*.h")]
+    if built.exists() and built.stat().st_mtime > max(one.stat().st_mtime for one in sources):
         return
     # -O2 and no frame pointer: `dlsym` must reach the C library by a tail call.
     command = ["g++", "-std=c++17", "-O2", "-fomit-frame-pointer", "-shared", "-fPIC", "-Wall"]

@@ -84,6 +84,23 @@ def test_copies_are_tried_if_the_driver_reports_peer_access(lab: Lab) -> None:
     assert checks["never"] == 0 < checks["auto"]
 
 
+@pytest.mark.parametrize("device", _DEVICES)
+def test_peers_copy_directly_once_a_copy_has_arrived(lab: Lab, device: str) -> None:
+    run = lab.run(device, _COPY, roots=2, env={"ONEXPU_SHIM_PEERS": "2"}).check()
+    assert not [one for one in run.calls if one.get("result")]
+    # To the device's memory, and to pinned memory.
+    assert [one["size"] for one in run.of("copy") if one["size"] > _MIB] == [20 * _MIB] * 2
+    # One context: what a peer copies from has to be resident there.
+    resident = [one for one in run.of("resident") if one["size"] >= 20 * _MIB]
+    assert {one["device"] for one in resident} == {0, 1}
+
+
+def test_collectives_of_peers(lab: Lab) -> None:
+    run = lab.run("dg2", _COLLECTIVES, roots=2, env={"ONEXPU_SHIM_PEERS": "2"}).check()
+    assert "done 2" in run.stdout
+    assert not [one for one in run.calls if one.get("result")]
+
+
 @pytest.mark.parametrize(("device", "roots"), (("dg2", 2), ("bmg", 2), ("pvc", 3)))
 def test_collectives(lab: Lab, device: str, roots: int) -> None:
     run = lab.run(device, _COLLECTIVES, roots=roots, env=_PEERS).check()
