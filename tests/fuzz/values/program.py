@@ -15,7 +15,7 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 # Kinds of noise by what the rounding error is relative to beside the result: its operands, terms.
-_OF_OPERANDS = ("operands", "transform", "weighted", "logarithm", "largest")
+_OF_OPERANDS = ("operands", "transform", "gradient", "logarithm", "largest")
 _TERMS = {"terms": 4.0, "logarithm": 0.7, "largest": "largest"}
 # Narrow types compute what "terms" is for in f32: 8 ulps of 4 in f32, in ulps of the type.
 _NARROW_TERMS = {"f16": 2.0**-8, "bf16": 2.0**-11}
@@ -100,10 +100,10 @@ class Statement:
         same, and by ulps of 4, of f32 in narrower types: larger terms of its formula cancel),
         "operands" (the rounding error is relative to the operands, and there is none on small
         integers: sums and products of matrices), "transform" (the same, but inexact on any operand:
-        factorisations, normalisations), "weighted" (the same, and a result with few significant
-        bits is inexact as well: attention), "logarithm" (the same, and by ulps of 0.7: the
-        logarithm of two is a term, or the argument of a logarithm is rounded), "largest" (the same
-        as "weighted", and relative to the largest element of the result: Fourier transforms).
+        factorisations, normalisations), "gradient" (the same, but a result with few significant
+        bits is exact), "logarithm" (as "transform", and by ulps of 0.7: the logarithm of two is a
+        term, or the argument of a logarithm is rounded), "largest" (as "transform", and relative to
+        the largest element of the result: Fourier transforms).
     functions : tuple of Function
         Local functions that the source uses, defined just before it.
     """
@@ -297,7 +297,7 @@ def render_body(
                 source = substitute(
                     source, {name: f"perturb({name}, {next(sites)}, {always})" for name in names}
                 )
-            always = one.noise in ("approximate", "weighted", *_TERMS)
+            always = one.noise in ("approximate", "transform", *_TERMS)
             terms = _TERMS.get(one.noise, 0.0)
             if one.noise == "terms":
                 terms = _NARROW_TERMS.get(one.dtype, terms)

@@ -188,7 +188,7 @@ def grad(b: Builder) -> None:
             if result.dtype == "f64":
                 # Its gradient, in f64, would have the errors of f32.
                 source = source.replace(".astype(f32)", "")
-            result = b.emit(source, result, op="scalar", noise="transform", magnitude=4.0)
+            result = b.emit(source, result, op="scalar", noise="gradient", magnitude=4.0)
         f.result = result.name
     text = {
         "grad": f"jax.grad({f.name})({{0}})",
@@ -196,7 +196,7 @@ def grad(b: Builder) -> None:
         "jvp": f"jax.jvp({f.name}, ({{0}},), (jnp.ones_like({{0}}),))[{b.rng.randint(0, 1)}]",
         "vjp": f"jax.vjp({f.name}, {{0}})[1](jnp.ones({result.shape}, {result.dtype}))[0]",
     }[which]
-    value = b.emit(text, value, op=which, noise="transform", functions=[f.built],
+    value = b.emit(text, value, op=which, noise="gradient", functions=[f.built],
                    magnitude=16.0, special=False)  # fmt: skip
     if b.chance(0.7):
         b.emit("jnp.clip(jnp.nan_to_num({0}), -8, 8)", value, op="clip", noise="none",

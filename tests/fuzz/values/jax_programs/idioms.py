@@ -51,7 +51,7 @@ def attention(b: Builder) -> None:
     if queries == keys and b.chance(0.5):
         scores = f"jnp.where(jnp.tril(jnp.ones(({queries}, {keys}), bool)), {scores}, -1e4)"
     text = f"jnp.einsum('bhqk,bhkd->bhqd', jax.nn.softmax({scores}), {{2}})"
-    b.emit(text, q, k, v, op="attention", noise="weighted", magnitude=v.magnitude)
+    b.emit(text, q, k, v, op="attention", noise="transform", magnitude=v.magnitude)
 
 
 def cross_entropy(b: Builder) -> None:
