@@ -116,15 +116,23 @@ absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment() {
   return BytesFromEnvironment("ONEXPU_MEMORY_LIMIT");
 }
 
-absl::StatusOr<std::optional<double>> MemoryFractionFromEnvironment() {
-  constexpr char kName[] = "XLA_PYTHON_CLIENT_MEM_FRACTION";
-  const std::string value = Variable(kName);
-  if (value.empty()) return std::optional<double>();
-  double fraction;
-  if (!absl::SimpleAtod(value, &fraction) || !(fraction > 0 && fraction <= 1)) {
-    return BadValue(kName, value, "a number above 0 and up to 1");
+absl::StatusOr<std::optional<MemoryFraction>> MemoryFractionFromEnvironment() {
+  constexpr const char* kNames[] = {"XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"};
+  std::optional<MemoryFraction> result;
+  for (const char* name : kNames) {
+    const std::string value = Variable(name);
+    if (value.empty()) continue;
+    if (result.has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: both ", kNames[0], " and ", kNames[1],
+                                                     " are set. Remove the second, older name."));
+    }
+    double share;
+    if (!absl::SimpleAtod(value, &share) || !(share > 0 && share <= 1)) {
+      return BadValue(name, value, "a number above 0 and up to 1");
+    }
+    result = MemoryFraction{share, name};
   }
-  return std::optional<double>(fraction);
+  return result;
 }
 
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment() {

@@ -26,8 +26,13 @@ absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
 absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();
-// XLA_PYTHON_CLIENT_MEM_FRACTION, JAX's: the share of a device's memory, above 0 and up to 1.
-absl::StatusOr<std::optional<double>> MemoryFractionFromEnvironment();
+// JAX's XLA_CLIENT_MEM_FRACTION, or XLA_PYTHON_CLIENT_MEM_FRACTION, its name in older versions: the
+// share of a device's memory, above 0 and up to 1. INVALID_ARGUMENT if both are set.
+struct MemoryFraction {
+  double share;
+  const char* variable;
+};
+absl::StatusOr<std::optional<MemoryFraction>> MemoryFractionFromEnvironment();
 absl::StatusOr<bool> KernelChecksFromEnvironment();
 // ONEXPU_PEER_COPIES: whether devices may copy directly from each other's memory.
 absl::StatusOr<bool> PeerCopiesFromEnvironment();

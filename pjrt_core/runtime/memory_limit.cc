@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/level_zero_memory.h"
 
 namespace onexpu {
@@ -38,7 +37,9 @@ MemoryFacts AskMemory(const sycl::device& device, int devices_on_host) {
 
 MemoryLimit LimitOf(const MemoryFacts& facts, const MemoryChoice& choice) {
   MemoryLimit limit;
-  const double share = choice.fraction.value_or(facts.is_of_host ? kShareOfHost : kShareOfGpu);
+  const double share = choice.fraction.has_value() ? choice.fraction->share
+                       : facts.is_of_host          ? kShareOfHost
+                                                   : kShareOfGpu;
   if (facts.is_of_host) {
     limit.bytes = Share(std::min(facts.total, facts.host), share) / facts.devices_on_host;
     limit.source = absl::StrCat(Percent(share), " of the host's memory");
@@ -50,8 +51,8 @@ MemoryLimit LimitOf(const MemoryFacts& facts, const MemoryChoice& choice) {
     limit.source = absl::StrCat(Percent(share), " of the device's memory");
   }
   if (choice.fraction.has_value()) {
-    absl::StrAppend(&limit.source, " (XLA_PYTHON_CLIENT_MEM_FRACTION)");
-    limit.remedy = "raise XLA_PYTHON_CLIENT_MEM_FRACTION";
+    absl::StrAppend(&limit.source, " (", choice.fraction->variable, ")");
+    limit.remedy = absl::StrCat("raise ", choice.fraction->variable);
   }
   if (facts.free.has_value() && Share(*facts.free, kShareOfGpu) < limit.bytes) {
     limit = {.bytes = Share(*facts.free, kShareOfGpu),

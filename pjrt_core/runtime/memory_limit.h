@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "pjrt_core/runtime/environment.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -20,8 +21,8 @@ struct MemoryLimit {
 
 // What users choose.
 struct MemoryChoice {
-  std::optional<size_t> bytes;     // ONEXPU_MEMORY_LIMIT
-  std::optional<double> fraction;  // XLA_PYTHON_CLIENT_MEM_FRACTION
+  std::optional<size_t> bytes;  // ONEXPU_MEMORY_LIMIT
+  std::optional<MemoryFraction> fraction;
 };
 
 // What a device is known to have.

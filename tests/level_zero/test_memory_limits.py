@@ -59,9 +59,10 @@ def test_the_limit_is_of_all_memory_if_the_driver_does_not_say(lab: Lab) -> None
 
 def test_variables_choose_the_limit(lab: Lab) -> None:
     whole, _ = _limit_and_error(lab, "bmg")
-    limit, error = _limit_and_error(lab, "bmg", XLA_PYTHON_CLIENT_MEM_FRACTION="0.23")
-    assert abs(limit - whole / 4) < 8
-    assert "23 % of the device's memory (XLA_PYTHON_CLIENT_MEM_FRACTION)" in error
+    for variable in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
+        limit, error = _limit_and_error(lab, "bmg", **{variable: "0.23"})
+        assert abs(limit - whole / 4) < 8
+        assert f"23 % of the device's memory ({variable})" in error
     limit, error = _limit_and_error(
         lab, "bmg", XLA_PYTHON_CLIENT_MEM_FRACTION="0.23", ONEXPU_MEMORY_LIMIT="1G"
     )

@@ -94,6 +94,12 @@ TEST(Devices, BadVariablesAreNamed) {
               HasSubstr("ONEXPU_NUM_CPU_DEVICES=0"));
   EXPECT_THAT(InProcess({{"ONEXPU_NUM_CPU_DEVICES", "5000"}}, ClientError),
               HasSubstr("5000 CPU devices were asked for"));
+  EXPECT_THAT(InProcess({{"XLA_CLIENT_MEM_FRACTION", "2"}}, ClientError),
+              HasSubstr("XLA_CLIENT_MEM_FRACTION=2 is not understood"));
+  EXPECT_THAT(
+      InProcess({{"XLA_CLIENT_MEM_FRACTION", "0.5"}, {"XLA_PYTHON_CLIENT_MEM_FRACTION", "0.5"}},
+                ClientError),
+      HasSubstr("both XLA_CLIENT_MEM_FRACTION and XLA_PYTHON_CLIENT_MEM_FRACTION are set"));
 }
 
 TEST(Devices, TheCpuCountsAsTwo) {

@@ -37,23 +37,26 @@ TEST(MemoryLimit, OfHostMemoryIsShared) {
 
 TEST(MemoryLimit, TakesTheFractionOfTheUser) {
   const MemoryFacts gpu{.total = 100 * kGiB, .free = 90 * kGiB};
-  MemoryLimit limit = LimitOf(gpu, {.fraction = 0.25});
+  MemoryLimit limit = LimitOf(gpu, {.fraction = MemoryFraction{0.25, "SHARE"}});
   EXPECT_EQ(limit.bytes, 25 * kGiB);
-  EXPECT_EQ(limit.source, "25 % of the device's memory (XLA_PYTHON_CLIENT_MEM_FRACTION)");
-  EXPECT_EQ(limit.remedy, "raise XLA_PYTHON_CLIENT_MEM_FRACTION");
+  EXPECT_EQ(limit.source, "25 % of the device's memory (SHARE)");
+  EXPECT_EQ(limit.remedy, "raise SHARE");
   // What others hold is not to be had at any fraction.
-  EXPECT_THAT(LimitOf(gpu, {.fraction = 1.0}).source, HasSubstr("free at start-up"));
+  EXPECT_THAT(LimitOf(gpu, {.fraction = MemoryFraction{1.0, "SHARE"}}).source,
+              HasSubstr("free at start-up"));
   const MemoryFacts host{.total = 100 * kGiB, .is_of_host = true, .host = 50 * kGiB};
-  EXPECT_EQ(LimitOf(host, {.fraction = 0.5}).bytes, 25 * kGiB);
+  EXPECT_EQ(LimitOf(host, {.fraction = MemoryFraction{0.5, "SHARE"}}).bytes, 25 * kGiB);
 }
 
 TEST(MemoryLimit, TakesTheSmallestOfAll) {
   const MemoryFacts facts{.total = 100 * kGiB, .free = 50 * kGiB};
-  const MemoryLimit limit = LimitOf(facts, {.bytes = 10 * kGiB, .fraction = 0.25});
+  const MemoryLimit limit =
+      LimitOf(facts, {.bytes = 10 * kGiB, .fraction = MemoryFraction{0.25, "SHARE"}});
   EXPECT_EQ(limit.bytes, 10 * kGiB);
   EXPECT_EQ(limit.source, "set by ONEXPU_MEMORY_LIMIT");
   EXPECT_EQ(limit.remedy, "raise ONEXPU_MEMORY_LIMIT");
-  EXPECT_EQ(LimitOf(facts, {.bytes = 30 * kGiB, .fraction = 0.25}).bytes, 25 * kGiB);
+  EXPECT_EQ(LimitOf(facts, {.bytes = 30 * kGiB, .fraction = MemoryFraction{0.25, "SHARE"}}).bytes,
+            25 * kGiB);
 }
 
 }  // namespace
