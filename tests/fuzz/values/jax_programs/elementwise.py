@@ -116,6 +116,9 @@ def unary(b: Builder) -> None:
         b.emit(b.choice(_EXACT_UNARY), value, op="exact_unary", noise="none")
     elif b.chance(0.3):
         source = b.choice(list(_ROUNDED_UNARY))
+        if "reduce_precision" in source and b.depth:
+            # `rounded-gradients` in docs/conformance.md.
+            raise Rejected
         magnitude = (value.magnitude + 1) ** _ROUNDED_UNARY[source]
         b.emit(source, value, op="rounded_unary", magnitude=magnitude)
     else:
