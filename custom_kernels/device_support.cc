@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "custom_kernels/spirv_binary.h"
+#include "pjrt_core/target/sycl_target.h"
 
 namespace onexpu {
 namespace {
@@ -40,12 +41,14 @@ constexpr Capability kNames[] = {
 constexpr uint32_t kExpectAssume = 5629;
 constexpr char kExpectAssumeExtension[] = "SPV_KHR_expect_assume";
 
-struct Aspect {
+struct Requirement {
   uint32_t capability;
-  sycl::aspect aspect;
+  bool (*is_met)(const sycl::device& device);
 };
-constexpr Aspect kAspects[] = {
-    {9, sycl::aspect::fp16}, {10, sycl::aspect::fp64}, {12, sycl::aspect::atomic64}};
+constexpr Requirement kRequirements[] = {
+    {9, [](const sycl::device& device) { return device.has(sycl::aspect::fp16); }},
+    {10, HasFp64},
+    {12, [](const sycl::device& device) { return device.has(sycl::aspect::atomic64); }}};
 
 std::string NameOf(uint32_t capability) {
   for (const auto& [number, name] : kNames) {
@@ -104,10 +107,10 @@ absl::Status CheckDeviceSupport(const sycl::device& device, absl::Span<const uin
     return absl::UnimplementedError(
         "is SPIR-V for another target: its addresses must be of 64 bits (Physical64)");
   }
-  for (const auto& [capability, aspect] : kAspects) {
+  for (const auto& [capability, is_met] : kRequirements) {
     const bool needed = std::find(needs.capabilities.begin(), needs.capabilities.end(),
                                   capability) != needs.capabilities.end();
-    if (!needed || device.has(aspect)) continue;
+    if (!needed || is_met(device)) continue;
     return absl::UnimplementedError(absl::StrCat("needs SPIR-V's capability ", NameOf(capability),
                                                  ", which this device lacks"));
   }

@@ -8,6 +8,7 @@
 #include "custom_kernels/builtin/kernel_table.h"
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
+#include "pjrt_core/target/sycl_target.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace onexpu {
@@ -92,13 +93,13 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
   const int64_t count = static_cast<int64_t>(alphas.element_count());
   const int64_t elements = static_cast<int64_t>(result.element_count());
   SpirvModule* const kernel = GammaKernels().Find(alphas.element_type());
-  if (kernel == nullptr || !queue.get_device().has(sycl::aspect::fp64)) {
-    return absl::UnimplementedError(absl::StrCat(
-        "onexpu: random: no kernel gives gamma numbers of ", DescribeBuffer(alphas),
-        kernel == nullptr
-            ? ""
-            : ": they are made in 64-bit floats, which this device has not; put the op under "
-              "tf.device('/CPU:0')"));
+  if (kernel == nullptr || !HasFp64(queue.get_device())) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: random: no kernel gives gamma numbers of ", DescribeBuffer(alphas),
+                     kernel == nullptr ? ""
+                                       : ": they are computed in 64-bit floats, which this device "
+                                         "does not have; put the op under "
+                                         "tf.device('/CPU:0')"));
   }
   absl::StatusOr<PhiloxOperands> operands = PhiloxFrom(stream, "random");
   if (!operands.ok()) return operands.status();
@@ -124,7 +125,7 @@ absl::Status FillBinomial(sycl::queue& queue, const ffi::AnyBuffer& counts,
                                      : type == ffi::F64 ? wide
                                                         : nullptr;
   SpirvModule* const kernel = kernels == nullptr ? nullptr : kernels->Find(result.element_type());
-  if (kernel == nullptr || !queue.get_device().has(sycl::aspect::fp64)) {
+  if (kernel == nullptr || !HasFp64(queue.get_device())) {
     return absl::UnimplementedError(absl::StrCat(
         "onexpu: random: no kernel gives binomial numbers ", DescribeBuffer(result), " of counts ",
         DescribeBuffer(counts),

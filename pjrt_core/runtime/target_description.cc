@@ -6,41 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/target/sycl_target.h"
 #include "pjrt_core/thunks/dnnl_isa.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
 namespace {
 
-namespace syclex = sycl::ext::oneapi::experimental;
-
-struct ArchitectureName {
-  syclex::architecture architecture;
-  const char* name;
-};
-
-// ocloc's names: what an ahead-of-time compile is asked for with "xpu:<name>".
-constexpr ArchitectureName kArchitectures[] = {
-    {syclex::architecture::intel_gpu_pvc, "pvc"},
-    {syclex::architecture::intel_gpu_pvc_vg, "pvc"},
-    {syclex::architecture::intel_gpu_acm_g10, "dg2"},
-    {syclex::architecture::intel_gpu_acm_g11, "dg2"},
-    {syclex::architecture::intel_gpu_acm_g12, "dg2"},
-    {syclex::architecture::intel_gpu_bmg_g21, "bmg"},
-    {syclex::architecture::intel_gpu_lnl_m, "lnl"},
-};
-
 std::string TargetName(const sycl::device& device) {
-  if (device.is_cpu()) return "cpu";
-  std::string name = "gpu";
-  absl::Status ignored = CatchLibraryErrors([&] {  // an architecture that this SYCL does not know
-    const auto architecture = device.get_info<syclex::info::device::architecture>();
-    for (const ArchitectureName& known : kArchitectures) {
-      if (known.architecture == architecture) name = known.name;
-    }
-    return absl::OkStatus();
-  });
-  return name;
+  const KnownTarget* const target = FindKnownTarget(device);
+  return target == nullptr ? "gpu" : std::string(target->name);
 }
 
 // Every GPU that oneDNN supports has bf16 primitives, and adds s8 products up in 32 bits.
@@ -104,7 +79,7 @@ std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice s
   for (size_t size : device.get_info<sycl::info::device::sub_group_sizes>()) {
     target.sub_group_sizes.push_back(static_cast<uint32_t>(size));
   }
-  target.has_fp64 = device.has(sycl::aspect::fp64);
+  target.has_fp64 = HasFp64(device);
   target.has_fp16 = device.has(sycl::aspect::fp16);
   target.has_bf16 = HasBf16Primitives(device);
   target.has_s8 = HasS8Primitives(device);

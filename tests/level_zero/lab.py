@@ -20,7 +20,8 @@ from typing import Any
 from tests.level_zero import lab_setup
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The hardware of each software device: slices x sub-slices x execution units.
+# The hardware of each device in software, by the driver's name: slices x sub-slices x execution
+# units.
 DEVICES = {
     "pvc": "8x8x8",
     "dg2": "8x4x8",
@@ -28,9 +29,14 @@ DEVICES = {
     "lnl": "2x4x8",
     "ptl": "2x6x8",
     "mtl": "2x4x8",
+    "arl": "2x4x8",
+    "tgllp": "1x6x16",
 }
 # The version of SYCL's Level Zero adapter that a device has by default (SYCL 2026.1).
-ADAPTERS = {"pvc": 1, "dg2": 1, "mtl": 1, "bmg": 2, "lnl": 2, "ptl": 2}
+ADAPTERS = {
+    **{"pvc": 1, "dg2": 1, "mtl": 1, "arl": 1, "tgllp": 1},
+    **{"bmg": 2, "lnl": 2, "ptl": 2},
+}
 # Variables of the driver (NEO) for devices in software: commands go to an AUB capture without a
 # file, and what such captures do not support is off.
 _SOFTWARE_DEVICE = {

@@ -1,0 +1,21 @@
+// Which of the known targets a SYCL device is.
+#ifndef PJRT_CORE_TARGET_SYCL_TARGET_H_
+#define PJRT_CORE_TARGET_SYCL_TARGET_H_
+
+#include "pjrt_core/target/known_targets.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+// Null for a GPU that the table lacks. "cpu" for a CPU.
+const KnownTarget* FindKnownTarget(const sycl::device& device);
+
+// How the device computes with 64-bit floats. Never kEmulated for a GPU that the driver does not
+// emulate them on now.
+Fp64 Fp64Of(const sycl::device& device);
+
+inline bool HasFp64(const sycl::device& device) { return Fp64Of(device) != Fp64::kNone; }
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_TARGET_SYCL_TARGET_H_
