@@ -102,6 +102,12 @@ absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment() {
   return static_cast<ScheduleChoice>(*choice);
 }
 
+absl::StatusOr<Fp64Choice> Fp64ChoiceFromEnvironment() {
+  absl::StatusOr<int> choice = AutoOr("ONEXPU_FP64", "emulate", "refuse");
+  if (!choice.ok()) return choice.status();
+  return static_cast<Fp64Choice>(*choice);
+}
+
 absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment() {
   absl::StatusOr<int> choice = AutoOr("ONEXPU_SMALL_WORK", "caller", "device");
   if (!choice.ok()) return choice.status();

@@ -15,14 +15,17 @@ namespace onexpu {
 
 enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
+// What happens to 64-bit floats on GPUs that have to emulate them.
+enum class Fp64Choice { kAuto, kEmulate, kRefuse };
 // Where Programs run that may run on the thread that calls them (weight.h).
 enum class SmallWorkChoice { kAuto, kCaller, kDevice };
 
-// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing when unset),
-// ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G), ONEXPU_KERNEL_CHECKS (0 or 1; off when
-// unset). INVALID_ARGUMENT names the variable, its value and what it takes.
+// ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_FP64, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing
+// when unset), ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G), ONEXPU_KERNEL_CHECKS (0 or 1;
+// off when unset). INVALID_ARGUMENT names the variable, its value and what it takes.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
+absl::StatusOr<Fp64Choice> Fp64ChoiceFromEnvironment();
 absl::StatusOr<SmallWorkChoice> SmallWorkChoiceFromEnvironment();
 absl::StatusOr<std::optional<int>> NumCpuDevicesFromEnvironment();
 absl::StatusOr<std::optional<size_t>> MemoryLimitFromEnvironment();

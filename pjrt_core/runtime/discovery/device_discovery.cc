@@ -18,6 +18,7 @@
 #include "pjrt_core/runtime/discovery/level_zero_loader.h"
 #include "pjrt_core/runtime/environment.h"
 #include "pjrt_core/runtime/kernel_library.h"
+#include "pjrt_core/target/sycl_target.h"
 #include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
@@ -194,16 +195,34 @@ SyclDevices ListSyclDevices() {
   return found;
 }
 
-DiscoveredDevices SelectTiles(const std::vector<sycl::device>& gpus) {
+// Arc A-series GPUs have no arithmetic in 64-bit floats, which are numpy's default type. The driver
+// reads the variable when it starts, and other GPUs are not affected.
+void SetFp64Emulation(Fp64Choice choice) {
+  constexpr char kVariable[] = "NEO_FP64_EMULATION";
+  if (choice == Fp64Choice::kRefuse) {
+    setenv(kVariable, "0", /*overwrite=*/1);
+  } else {
+    setenv(kVariable, "1", /*overwrite=*/0);
+  }
+}
+
+DiscoveredDevices SelectTiles(const std::vector<sycl::device>& gpus, Fp64Choice fp64) {
   DiscoveredDevices found;
   const GpuSelection selection = SelectGpus(gpus);
   for (const sycl::device& gpu : selection.devices) {
     for (sycl::device& tile : Tiles(gpu)) found.devices.push_back(std::move(tile));
   }
+  const sycl::device& first = selection.devices.front();
+  if (fp64 == Fp64Choice::kAuto && Fp64Of(first) == Fp64::kEmulated) {
+    found.notes.push_back(absl::StrCat(
+        "64-bit floats are emulated on ", first.get_info<sycl::info::device::name>(),
+        ", which is slow. ONEXPU_FP64=refuse makes them an error, and ONEXPU_FP64=emulate omits "
+        "this message."));
+  }
   if (!selection.left_out.empty()) {
     found.notes.push_back(absl::StrCat(
         "the GPU ", absl::StrJoin(selection.left_out, ", "), " is not used beside ",
-        selection.devices.front().get_info<sycl::info::device::name>(),
+        first.get_info<sycl::info::device::name>(),
         ", because all devices of a client are of one kind. To use it, select it with "
         "ONEAPI_DEVICE_SELECTOR (for example level_zero:1; sycl-ls lists the numbers)."));
   }
@@ -228,8 +247,10 @@ void PrepareCpuDriver() {
 
 absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices) {
   ONEXPU_ASSIGN_OR_RETURN(const DeviceChoice choice, DeviceChoiceFromEnvironment());
+  ONEXPU_ASSIGN_OR_RETURN(const Fp64Choice fp64, Fp64ChoiceFromEnvironment());
   PrepareCpuDriver();
   SetHostTaskThreads(num_cpu_devices);
+  SetFp64Emulation(fp64);
   const LevelZeroLoader loader = FindLevelZeroLoader();
   const std::string loader_note = PrepareLevelZero(loader);
 
@@ -237,7 +258,7 @@ absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices) {
   if (choice != DeviceChoice::kCpu && !sycl.gpus.empty()) {
     DiscoveredDevices found;
     ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-      found = SelectTiles(sycl.gpus);
+      found = SelectTiles(sycl.gpus, fp64);
       return absl::OkStatus();
     }));
     if (!loader_note.empty()) found.notes.push_back(loader_note);
