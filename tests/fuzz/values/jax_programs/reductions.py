@@ -223,6 +223,9 @@ def pool_gradient(b: Builder) -> None:
         pool = (
             f"lax.reduce_window(a, a.dtype.type(-np.inf), lax.max, {sizes}, {strides}, {padding!r})"
         )
+    elif value.dtype == "bf16":
+        # `cosines-of-rounded-sums` in docs/conformance.md.
+        raise Rejected
     else:
         pool = f"lax.reduce_window(a, a.dtype.type(0), lax.add, {sizes}, {strides}, {padding!r})"
     text = f"jax.grad(lambda a: jnp.sum(jnp.sin({pool}).astype(f32)))({{0}})"
