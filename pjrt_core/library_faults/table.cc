@@ -306,6 +306,12 @@ constexpr Fault kFaults[] = {
      "-disable-auto-vec-dir-insert in CL_CONFIG_LLVM_OPTIONS "
      "(runtime/discovery/device_discovery.cc)",
      "tests/jax/test_schedules.py"},
+    {kCpuDriver, "sign-of-a-difference", kCpuDriverVersions,
+     "an arithmetic shift by the width less one of 0 - x, or of a 64-bit constant less x",
+     "the shift becomes a comparison that ignores overflow: the sign of -x is wrong for the "
+     "minimum",
+     "such shifts become comparisons (ExpandSignShifts in compiler/codegen/legalizer)",
+     "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
      "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results", kDisabledPass,

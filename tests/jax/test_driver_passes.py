@@ -1,4 +1,4 @@
-"""Programs that a pass of the CPU driver's compiler miscompiled (`kDriverOptions` in pjrt_core/runtime/device_discovery.cc).
+"""Programs that a pass of the CPU driver's compiler miscompiled (`kDriverOptions` in pjrt_core/runtime/discovery/device_discovery.cc).
 
 Each test computes wrong values if the pass that it names is enabled. Programs are small on purpose: packed into one program, some
 become one kernel, which the driver compiles correctly.
@@ -66,3 +66,31 @@ def test_extremum_over_columns(xpu, operation, dtype) -> None:
         results = jax.jit(lambda arrays: [getattr(jnp, operation)(x, axis=0) for x in arrays])(arrays)
     for x, got in zip(arrays, results, strict=True):
         np.testing.assert_array_equal(got, getattr(np, operation)(x, axis=0), str(x.shape))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_sign_of_differences(xpu, dtype) -> None:
+    """instcombine: the sign of `0 - x`, spread over a word, became that of a difference without overflow."""
+    limits = np.iinfo(dtype)
+    top = limits.bits - 1
+    x = np.array([limits.min, limits.min + 1, limits.max, -7, -1, 0, 1, 5, 99, 101], dtype)
+    hundred, seven = dtype(100), dtype(7)
+
+    def signs(x):
+        negative = -x
+        return (
+            jnp.sign(negative), negative >> top, jnp.where(negative < 0, dtype(-1), dtype(0)),
+            (hundred - x) >> top, ~(x - hundred) >> top, (seven * x - x) >> top,
+            -((-x).view(f"u{x.dtype.itemsize}") >> top).astype(dtype),
+        )  # fmt: skip
+
+    with jax.enable_x64(True), jax.default_device(xpu):
+        got = jax.jit(signs)(x)
+    with np.errstate(over="ignore"):
+        negative = -x
+        expected = (
+            np.sign(negative), negative >> top, np.where(negative < 0, dtype(-1), dtype(0)),
+            (hundred - x) >> top, ~(x - hundred) >> top, (seven * x - x) >> top, negative >> top,
+        )  # fmt: skip
+    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        np.testing.assert_array_equal(a, b, f"form {i}")

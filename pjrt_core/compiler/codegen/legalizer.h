@@ -19,6 +19,9 @@ namespace onexpu::compiler {
 // What a target takes beyond core SPIR-V; the names are those of SPIR-V's extensions.
 struct LegalizerOptions {
   bool has_fp64 = true;
+  // Shifts that spread the sign bit become comparisons: the CPU driver (intel-opencl-rt 2026.1.2)
+  // turns that shift of `0 - x` into `x > 0`, which is wrong for the minimum.
+  bool expand_sign_shifts = false;
   std::vector<std::string> spirv_extensions;
 };
 

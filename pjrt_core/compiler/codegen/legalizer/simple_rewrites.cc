@@ -1,4 +1,4 @@
-// Hints, vectors and aggregates: the rewrites that need no arithmetic.
+// Hints, vectors, aggregates and shifts: the rewrites that are short.
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -9,6 +9,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
@@ -85,6 +86,18 @@ void ExpandVectorCasts(llvm::Function& function) {
     }
     cast->eraseFromParent();
   }
+}
+
+// `x < 0` in all bits of x. By element, because vectors of booleans are not legal.
+llvm::Value* SpreadSign(llvm::IRBuilder<>& b, llvm::Value* x) {
+  auto* vector_type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector_type == nullptr) return b.CreateSExt(b.CreateIsNeg(x), x->getType());
+  llvm::Value* result = llvm::PoisonValue::get(vector_type);
+  for (unsigned i = 0; i < vector_type->getNumElements(); ++i) {
+    llvm::Value* const element = SpreadSign(b, b.CreateExtractElement(x, i));
+    result = b.CreateInsertElement(result, element, i);
+  }
+  return result;
 }
 
 using Path = llvm::SmallVector<unsigned, 4>;
@@ -249,6 +262,27 @@ void SplitAggregates(llvm::Function& function) {
   if (found.empty()) return;
   for (llvm::Instruction* instruction : found) SplitInstruction(*instruction);
   FoldExtracts(function);
+}
+
+void ExpandSignShifts(llvm::Function& function) {
+  using llvm::PatternMatch::m_AShr;
+  using llvm::PatternMatch::m_SpecificInt;
+  using llvm::PatternMatch::m_Value;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+      llvm::Type* const type = instruction.getType();
+      llvm::Value* operand;
+      if (!type->isIntOrIntVectorTy() ||
+          !llvm::PatternMatch::match(
+              &instruction,
+              m_AShr(m_Value(operand), m_SpecificInt(type->getScalarSizeInBits() - 1)))) {
+        continue;
+      }
+      llvm::IRBuilder<> b(&instruction);
+      instruction.replaceAllUsesWith(SpreadSign(b, operand));
+      instruction.eraseFromParent();
+    }
+  }
 }
 
 }  // namespace onexpu::compiler::legalizer
