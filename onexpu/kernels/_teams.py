@@ -140,7 +140,7 @@ def wide(dtype: str) -> str:
 @functools.cache
 def has_cpu_schedules() -> bool:
     """Whether kernels are launched for a CPU; ``ONEXPU_SCHEDULES`` may say so of every device."""
-    asked = os.environ.get("ONEXPU_SCHEDULES", "")
+    asked = os.environ.get("ONEXPU_SCHEDULES", "").strip().lower()  # as the core reads it
     if asked in ("cpu", "gpu"):
         return asked == "cpu"
     from onexpu import _native

@@ -29,6 +29,13 @@ absl::Status FromRuntimeText(absl::string_view message) {
   if (absl::StrContains(message, "UNSUPPORTED_FEATURE")) {
     return absl::UnimplementedError(absl::StrCat("onexpu: SYCL: ", message));
   }
+  // CL_DEVICE_NOT_FOUND, on a GPU of Level Zero: oneMKL builds kernels of its FFT in OpenCL C.
+  if (absl::EndsWith(message, "OpenCL error -1")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "onexpu: oneMKL found no OpenCL driver for the GPU, which it builds FFT kernels with (",
+        message,
+        "). Install intel-opencl-icd and ocloc (Debian, Ubuntu) or intel-opencl (Fedora)."));
+  }
   return absl::InternalError(absl::StrCat("onexpu: SYCL: ", message));
 }
 
