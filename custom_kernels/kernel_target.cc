@@ -18,6 +18,7 @@
 #include "custom_kernels/ffi_status.h"
 #include "custom_kernels/kernel_registry.h"
 #include "pjrt_core/opencl/direct_kernel.h"
+#include "pjrt_core/opencl/unobserved_command.h"
 #include "sycl/sycl.hpp"
 #include "xla/ffi/api/ffi.h"
 
@@ -282,7 +283,7 @@ void Launch(sycl::handler& handler, const KernelCall& call, const sycl::kernel& 
 void SetToZero(sycl::queue& queue, const KernelCall& call, ffi::RemainingRets results) {
   for (const int64_t zeroed : call.zeroed) {
     ffi::Result<ffi::AnyBuffer> result = *results.get<ffi::AnyBuffer>(zeroed);
-    syclexp::memset(queue, result->untyped_data(), 0, result->size_bytes());
+    SetUnobserved(queue, result->untyped_data(), 0, result->size_bytes());
   }
 }
 
@@ -317,7 +318,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
     void* const destination = (*results.get<ffi::AnyBuffer>(*result))->untyped_data();
     // A caller that could not give the operand away.
     if (destination != operand.untyped_data()) {
-      syclexp::memcpy(queue, destination, operand.untyped_data(), operand.size_bytes());
+      CopyUnobserved(queue, destination, operand.untyped_data(), operand.size_bytes());
     }
     pointers.back() = destination;
   }
@@ -349,7 +350,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
   // Without an event, unless somebody asks: the queue is in order, and an event costs some
   // microseconds.
   if (last_command == nullptr) {
-    syclexp::submit(queue, group);
+    SubmitUnobserved(queue, group);
   } else {
     *last_command = queue.submit(group);
   }

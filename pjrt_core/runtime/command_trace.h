@@ -22,6 +22,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
+#include "pjrt_core/opencl/unobserved_command.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -124,7 +125,7 @@ void SubmitCommand(sycl::queue& queue, RunTrace* trace, CommandGroup&& group,
                    std::optional<sycl::event>* event = nullptr) {
   namespace syclex = sycl::ext::oneapi::experimental;
   if (trace == nullptr && event == nullptr) {
-    syclex::submit(queue, std::forward<CommandGroup>(group));
+    SubmitUnobserved(queue, std::forward<CommandGroup>(group));
     return;
   }
   sycl::event submitted = syclex::submit_with_event(queue, std::forward<CommandGroup>(group));
@@ -135,9 +136,8 @@ void SubmitCommand(sycl::queue& queue, RunTrace* trace, CommandGroup&& group,
 // The same for a copy that is no step of a Program.
 inline void SubmitCopy(sycl::queue& queue, CommandTrace* trace, const char* name, void* destination,
                        const void* source, size_t bytes) {
-  namespace syclex = sycl::ext::oneapi::experimental;
   if (ABSL_PREDICT_TRUE(trace == nullptr)) {
-    syclex::memcpy(queue, destination, source, bytes);
+    CopyUnobserved(queue, destination, source, bytes);
     return;
   }
   const int64_t submitted = CommandTrace::Now();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/opencl/unobserved_command.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device.h"
 #include "pjrt_core/runtime/event_status.h"
@@ -103,7 +104,6 @@ absl::StatusOr<Rendezvous::Message> CollectiveThunk::Send(const ExecuteContext& 
 
 void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
                               absl::Span<const Rendezvous::Message> senders) const {
-  namespace syclex = sycl::ext::oneapi::experimental;
   const size_t bytes = source_.size();
   switch (kind_) {
     case program::CollectiveKind::AllGather:
@@ -125,7 +125,7 @@ void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
       if (sender_ >= 0) {
         CopyPart(queue, destination, senders[sender_], 0, bytes);
       } else {
-        syclex::memset(queue, destination, 0, bytes);
+        SetUnobserved(queue, destination, 0, bytes);
       }
       return;
   }
