@@ -68,6 +68,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(const bool may_copy_directly, PeerCopiesFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(BuildThreadsFromEnvironment().status());
     ONEXPU_RETURN_IF_ERROR(BuildProgressFromEnvironment().status());
+    ONEXPU_RETURN_IF_ERROR(WaitReportFromEnvironment().status());
     ONEXPU_ASSIGN_OR_RETURN(const CacheLimits cache_limits, CacheLimitsFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const std::optional<int> num_cpu_devices,
                             NumCpuDevicesFromEnvironment());

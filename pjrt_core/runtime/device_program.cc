@@ -380,6 +380,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
   SubmitOptions submit_options{.blocking = !goes_inline,
                                .estimated_nanoseconds = weight_.nanoseconds(),
                                .weight = &weight_,
+                               .label = {"program", program().name()->c_str()},
                                .keep_alive = shared_from_this()};
   if (rendezvous != nullptr) {
     submit_options.on_submitted = [rendezvous, this](const absl::Status& status) {

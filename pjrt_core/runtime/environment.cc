@@ -66,6 +66,17 @@ absl::StatusOr<std::optional<int>> PositiveFromEnvironment(const char* name) {
   return number;
 }
 
+// Between lines on stderr; infinite for none.
+absl::StatusOr<absl::Duration> IntervalFromEnvironment(const char* name, absl::Duration otherwise) {
+  const std::string value = Variable(name);
+  if (value.empty()) return otherwise;
+  double seconds;
+  if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0)) {
+    return BadValue(name, value, "a number of seconds, or 0 for no lines");
+  }
+  return seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
+}
+
 absl::StatusOr<std::optional<size_t>> BytesFromEnvironment(const char* name) {
   const std::string value = Variable(name);
   if (value.empty()) return std::optional<size_t>();
@@ -176,14 +187,11 @@ absl::StatusOr<int> BuildThreadsFromEnvironment() {
 }
 
 absl::StatusOr<absl::Duration> BuildProgressFromEnvironment() {
-  constexpr char kName[] = "ONEXPU_BUILD_PROGRESS_SECONDS";
-  const std::string value = Variable(kName);
-  if (value.empty()) return kDefaultBuildProgress;
-  double seconds;
-  if (!absl::SimpleAtod(value, &seconds) || !(seconds >= 0)) {
-    return BadValue(kName, value, "a number of seconds, or 0 for no progress lines");
-  }
-  return seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
+  return IntervalFromEnvironment("ONEXPU_BUILD_PROGRESS_SECONDS", kDefaultBuildProgress);
+}
+
+absl::StatusOr<absl::Duration> WaitReportFromEnvironment() {
+  return IntervalFromEnvironment("ONEXPU_WAIT_REPORT_SECONDS", kDefaultWaitReport);
 }
 
 std::string LibraryDirectory() {

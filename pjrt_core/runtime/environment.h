@@ -48,6 +48,10 @@ absl::StatusOr<int> BuildThreadsFromEnvironment();
 // between lines. 0 for no lines.
 inline constexpr absl::Duration kDefaultBuildProgress = absl::Seconds(5);
 absl::StatusOr<absl::Duration> BuildProgressFromEnvironment();
+// ONEXPU_WAIT_REPORT_SECONDS: how long a thread waits for the device before a line says for what,
+// and between lines. 0 for no lines.
+inline constexpr absl::Duration kDefaultWaitReport = absl::Seconds(60);
+absl::StatusOr<absl::Duration> WaitReportFromEnvironment();
 
 // ONEXPU_CACHE_LIMIT (as ONEXPU_MEMORY_LIMIT; 2G by default) and ONEXPU_CACHE_DAYS (90 by default).
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment();

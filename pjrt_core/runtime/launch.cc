@@ -31,11 +31,13 @@ struct LaunchSite {
              int64_t estimated_nanoseconds)
       : attributes(std::move(kept_attributes)),
         site(handler, std::move(operand_types), std::move(result_types), &attributes.attrs()),
-        weight(estimated_nanoseconds) {}
+        weight(estimated_nanoseconds),
+        label(site.label()) {}
 
   const FfiAttributes attributes;
   FfiCallSite site;
   Weight weight;
+  const std::string label;
 };
 
 namespace {
@@ -173,6 +175,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
   SubmitOptions options{.blocking = site.site.blocking(),
                         .estimated_nanoseconds = site.weight.nanoseconds(),
                         .weight = &site.weight,
+                        .label = {"launch of", site.label.c_str()},
                         .keep_alive = call->site};
   std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
   call->operands.assign(operands.size(), nullptr);

@@ -120,7 +120,7 @@ absl::Status Submission::RunOnCaller(
 
 Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
   Timeline::Reservation reservation =
-      device_.compute().Reserve(options.estimated_nanoseconds, options.weight);
+      device_.compute().Reserve(options.estimated_nanoseconds, options.weight, options.label);
   for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
     memory->AddUse({&device_.compute(), reservation.ticket});
   }

@@ -42,6 +42,7 @@ struct SubmitOptions {
   int64_t estimated_nanoseconds =
       0;                     // of device time; what is small is waited for without a thread hop
   Weight* weight = nullptr;  // learns from experience; owned by keep_alive
+  Timeline::Label label;     // the same
   std::shared_ptr<const void> keep_alive;  // until the work is complete
   // Told how handing the work to the queue went, before anybody may know that it did. May be null.
   absl::AnyInvocable<void(const absl::Status&)> on_submitted;
@@ -144,6 +145,7 @@ Definition Submission::Submit(SubmitOptions options, Body body) {
   auto task = [submission = std::move(*this), ticket = reservation.ticket,
                options = std::move(options), work = std::move(work)]() mutable {
     submission.device_.set_launcher_ticket(ticket);
+    const WatchedWait watched(submission.device_.compute(), ticket);
     submission.Run(ticket, std::move(options), work);
   };
   memories_ = std::move(memories);

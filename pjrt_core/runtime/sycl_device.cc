@@ -70,6 +70,7 @@ void SyclDevice::Describe() {
   const std::string name = device_.get_info<sycl::info::device::name>();
   kind_ = is_cpu_ ? absl::StrCat("oneAPI CPU: ", name) : name;
   debug_string_ = absl::StrCat("xpu:", options_.id, " (", kind_, ")");
+  health_.set_device(debug_string_);
   attributes_ = {
       {"name", name},
       {"vendor", device_.get_info<sycl::info::device::vendor>()},

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
+#include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -83,7 +85,8 @@ CommandTrace* Timeline::last_trace() {
   return trace_.get();
 }
 
-Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight) {
+Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight,
+                                        Label label) {
   absl::MutexLock lock(&mutex_);
   const Ticket ticket = reserved_.load(std::memory_order_relaxed) + 1;
   reserved_.store(ticket, std::memory_order_release);
@@ -91,6 +94,7 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
   entry.done = std::make_shared<Event>(this, ticket);
   entry.estimated_nanoseconds = estimated_nanoseconds;
   entry.weight = weight;
+  entry.label = label;
   if (weight != nullptr && weight->wants_time() && ticket == first_ticket_) {
     entry.reserved = std::chrono::steady_clock::now();
   }
@@ -99,6 +103,8 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
 
 void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
                       std::shared_ptr<const void> keep_alive) {
+  // Before anybody learns of the failure: what comes next must not reach a lost device.
+  if (ABSL_PREDICT_FALSE(!status.ok()) && IsDeviceLost(status)) health_->MarkLost(status);
   std::shared_ptr<Event> failed;
   {
     absl::MutexLock lock(&mutex_);
@@ -126,7 +132,7 @@ Timeline::Reservation Timeline::Submit(
     int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive, const CopyLabel& label,
     absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit) {
   absl::MutexLock order(&submit_mutex_);
-  Reservation reservation = Reserve(estimated_nanoseconds);
+  Reservation reservation = Reserve(estimated_nanoseconds, nullptr, {"", label.name});
   std::optional<sycl::event> last;
   CommandTrace* const trace = this->trace();
   const int64_t submitted = trace == nullptr ? 0 : CommandTrace::Now();
@@ -200,8 +206,9 @@ void Timeline::StartWaiter() {
   if (!waiter_.joinable() && !stopping_) waiter_ = std::thread([this] { WaiterLoop(); });
 }
 
-void Timeline::WaitForDevice(const std::optional<sycl::event>& last) {
+void Timeline::WaitForDevice(Ticket ticket, const std::optional<sycl::event>& last) {
   if (!last.has_value()) return;
+  const WatchedWait watched(*this, ticket);
   absl::Status status = CatchLibraryErrors([&] {
     WaitUntilComplete(*last);
     return absl::OkStatus();
@@ -249,7 +256,7 @@ void Timeline::WaitForCommittedQuietly() {
     if (ticket < first_ticket_) return;
     last = EventFor(ticket);
   }
-  WaitForDevice(last);
+  WaitForDevice(ticket, last);
   absl::MutexLock lock(&mutex_);
   for (Entry& entry : TakeFinished(ticket)) finished_.push_back(std::move(entry));
   StartWaiter();
@@ -296,7 +303,7 @@ void Timeline::Wait(Ticket ticket) {
     if (ticket < first_ticket_) return;
     last = EventFor(ticket);
   }
-  WaitForDevice(last);
+  WaitForDevice(ticket, last);
   Retire(ticket);
 }
 
@@ -313,7 +320,7 @@ void Timeline::WaitIfLight(Ticket ticket) {
     keep_alive = entry(ticket).keep_alive;
   }
   const auto start = std::chrono::steady_clock::now();
-  WaitForDevice(last);
+  WaitForDevice(ticket, last);
   Retire(ticket);
   if (weight != nullptr) weight->Learn((std::chrono::steady_clock::now() - start).count());
 }
@@ -325,6 +332,43 @@ void Timeline::Watch(uint64_t ticket, Patience patience) {
   if (ticket < first_ticket_) return;
   entry(ticket).is_observed = true;
   if (IsCommitted(ticket)) WakeWaiter(ticket);
+}
+
+std::string Timeline::DescribeWait(uint64_t ticket) {
+  // What comes before it in the queue may be what does not end.
+  struct Candidate {
+    Ticket ticket;
+    std::optional<sycl::event> last;
+  };
+  std::vector<Candidate> candidates;
+  {
+    absl::MutexLock lock(&mutex_);
+    for (Ticket t = first_ticket_; t <= ticket && t <= reserved_; ++t) {
+      candidates.push_back({t, entry(t).last});
+    }
+  }
+  for (const Candidate& candidate : candidates) {
+    bool finished = false;
+    CatchLibraryErrors([&] {
+      finished = candidate.last.has_value() && onexpu::IsComplete(*candidate.last);
+      return absl::OkStatus();
+    }).IgnoreError();
+    if (finished) continue;
+    absl::MutexLock lock(&mutex_);
+    if (candidate.ticket < first_ticket_) continue;
+    const Label label = entry(candidate.ticket).label;
+    std::string what = label.kind;
+    if (label.name != nullptr) {
+      what = what.empty() ? label.name : absl::StrCat(what, " '", label.name, "'");
+    }
+    return absl::StrCat(what, " on ", health_->device(), " (queue ", name_,
+                        IsCommitted(candidate.ticket) ? "" : ", it is being submitted", ")");
+  }
+  return "";
+}
+
+void Timeline::ProbeWait(uint64_t ticket) {
+  if (IsCommitted(ticket)) RetireIfFinished(ticket);
 }
 
 Ticket Timeline::NextWatched() {
@@ -358,7 +402,7 @@ void Timeline::WaiterLoop() {
       }
     }
     if (ticket > 0) {
-      WaitForDevice(last);
+      WaitForDevice(ticket, last);
       Retire(ticket);
     }
     Finish(std::move(finished));

@@ -34,6 +34,7 @@
 #include "pjrt_core/runtime/command_trace.h"
 #include "pjrt_core/runtime/event.h"
 #include "pjrt_core/runtime/ticket.h"
+#include "pjrt_core/runtime/wait_watch.h"
 #include "pjrt_core/runtime/weight.h"
 #include "sycl/sycl.hpp"
 
@@ -45,14 +46,18 @@ class DeviceHealth {
   void MarkLost(absl::Status status);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   absl::Status status() const;
+  // Before the device is used.
+  void set_device(std::string name) { device_ = std::move(name); }
+  const std::string& device() const { return device_; }
 
  private:
+  std::string device_ = "the device";
   std::atomic<bool> lost_{false};
   mutable absl::Mutex mutex_;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
-class Timeline final : public EventSource {
+class Timeline final : public EventSource, public WaitSubject {
  public:
   struct Reservation {
     Ticket ticket;
@@ -89,8 +94,16 @@ class Timeline final : public EventSource {
   // Queues wait for events of their own context alone.
   bool SharesContextWith(const Timeline& other) const { return context_ == other.context_; }
 
-  // `weight`, if given, lives until the ticket is complete.
-  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr);
+  // `weight` and `label`, if given, live until the ticket is complete. The label is for waits that
+  // take long: "program 'jit_f'" has the kind "program" and the label "jit_f".
+  struct Label {
+    const char* kind = "work";
+    const char* name = nullptr;
+  };
+  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight, Label label);
+  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr) {
+    return Reserve(estimated_nanoseconds, weight, Label());
+  }
 
   // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had
   // none. An error is the work's outcome. `keep_alive` is released when the ticket is complete.
@@ -140,6 +153,10 @@ class Timeline final : public EventSource {
 
   void Watch(uint64_t ticket, Patience patience) override;
 
+  // WaitSubject; the number is a ticket.
+  std::string DescribeWait(uint64_t ticket) override;
+  void ProbeWait(uint64_t ticket) override;
+
   // Ends the waiter thread, at the end of the process.
   void Stop();
 
@@ -151,6 +168,7 @@ class Timeline final : public EventSource {
     std::shared_ptr<const void> keep_alive;
     int64_t estimated_nanoseconds = 0;
     Weight* weight = nullptr;
+    Label label;
     std::chrono::steady_clock::time_point
         reserved;              // if the weight wants to know; zero if others were before it
     bool is_observed = false;  // somebody wants to know at once
@@ -164,7 +182,7 @@ class Timeline final : public EventSource {
   int64_t PendingNanoseconds(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartWaiter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeWaiter(Ticket ticket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void WaitForDevice(const std::optional<sycl::event>& last);
+  void WaitForDevice(Ticket ticket, const std::optional<sycl::event>& last);
   // False when the device has not finished `ticket`, which is committed.
   bool RetireIfFinished(Ticket ticket);
   // Completes all tickets up to `ticket`, which the device has finished.

@@ -14,11 +14,13 @@
 namespace onexpu {
 namespace {
 
+constexpr absl::string_view kDeviceLost = "device lost: ";
+
 // A runtime error's code says little; the text of the Unified Runtime's result says which it was.
 absl::Status FromRuntimeText(absl::string_view message) {
   if (absl::StrContains(message, "DEVICE_LOST") ||
       absl::StrContains(message, "DEVICE_NOT_AVAILABLE")) {
-    return absl::AbortedError(absl::StrCat("onexpu: device lost: ", message));
+    return absl::AbortedError(absl::StrCat("onexpu: ", kDeviceLost, message));
   }
   if (absl::StrContains(message, "OUT_OF_DEVICE_MEMORY") ||
       absl::StrContains(message, "OUT_OF_HOST_MEMORY") ||
@@ -74,6 +76,10 @@ absl::Status FromDnnl(const dnnl::error& error) {
 }
 
 }  // namespace
+
+bool IsDeviceLost(const absl::Status& status) {
+  return absl::IsAborted(status) && absl::StrContains(status.message(), kDeviceLost);
+}
 
 absl::Status CurrentLibraryError() {
   try {

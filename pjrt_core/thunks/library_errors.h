@@ -14,6 +14,9 @@ namespace onexpu {
 // Call inside a catch block only.
 absl::Status CurrentLibraryError();
 
+// Whether the error, or one that was made from it, says that the device is lost.
+bool IsDeviceLost(const absl::Status& status);
+
 // Runs `body`, which returns a Status and may throw.
 template <typename F>
 absl::Status CatchLibraryErrors(F&& body) {
