@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from onexpu import _cache
+from onexpu import _cache, _driver_cache
 from onexpu._library import library_directory
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ _VARIABLES = (
     "ONEXPU_VERIFY_SPIRV",
     "ONEAPI_DEVICE_SELECTOR",
     "ZE_AFFINITY_MASK",
+    "NEO_CACHE_DIR",
+    "NEO_CACHE_MAX_SIZE",
+    "NEO_CACHE_PERSISTENT",
     "ZE_FLAT_DEVICE_HIERARCHY",
     "SYCL_UR_USE_LEVEL_ZERO_V2",
     "UR_ADAPTERS_SEARCH_PATH",
@@ -216,7 +219,13 @@ def _gpu_system() -> list[Finding]:
     """The Level Zero loader and the device nodes, which the devices' section does not show."""
     from onexpu import _native
 
-    return [Finding("GPU support", *fact) for fact in _native.describe_gpus()]
+    findings = [Finding("GPU support", *fact) for fact in _native.describe_gpus()]
+    value, advice = _driver_cache.describe()
+    has_gpu = any(not device["kind"].startswith("oneAPI CPU") for device in _native.devices())
+    findings.append(
+        Finding("GPU support", "cache of the driver", value, advice if has_gpu else "")
+    )
+    return findings
 
 
 def _known_faults() -> list[Finding]:
