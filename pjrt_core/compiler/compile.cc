@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/compile.h"
 
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <new>
@@ -36,6 +37,18 @@ namespace {
 
 constexpr absl::string_view kVersion = "0.1.0";
 
+// Whether ONEXPU_DETERMINISTIC asks for the same bits in each run, as xla_gpu_deterministic_ops
+// does.
+absl::StatusOr<bool> DeterministicFromEnvironment() {
+  const char* const value = std::getenv("ONEXPU_DETERMINISTIC");
+  if (value == nullptr || absl::string_view(value).empty() || absl::string_view(value) == "0") {
+    return false;
+  }
+  if (absl::string_view(value) == "1") return true;
+  return absl::InvalidArgumentError(
+      absl::StrCat("onexpu: ONEXPU_DETERMINISTIC=", value, " is not understood: it takes 0 or 1"));
+}
+
 absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& request) {
   ReadXlaFlagsWithoutUnknown();
   ONEXPU_ASSIGN_OR_RETURN(const program::TargetDescription* description,
@@ -48,6 +61,8 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   if (options.env_option_overrides().contains("xla_allow_excess_precision")) {
     debug_options.set_xla_allow_excess_precision(requested.xla_allow_excess_precision());
   }
+  ONEXPU_ASSIGN_OR_RETURN(const bool deterministic, DeterministicFromEnvironment());
+  if (deterministic) debug_options.set_xla_gpu_deterministic_ops(true);
   ONEXPU_ASSIGN_OR_RETURN(LoadedModule loaded,
                           LoadModule(request.code, request.format, options, debug_options));
   xla::HloModule& module = *loaded.module;

@@ -65,6 +65,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(memory.bytes, MemoryLimitFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(memory.fraction, MemoryFractionFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
+    ONEXPU_ASSIGN_OR_RETURN(const bool deterministic, DeterministicFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const bool may_copy_directly, PeerCopiesFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(BuildThreadsFromEnvironment().status());
     ONEXPU_RETURN_IF_ERROR(BuildProgressFromEnvironment().status());
@@ -107,7 +108,9 @@ class ProcessClient final : public Client {
       }
       client->platform_version_ = absl::StrCat(
           kVersion, "; ", found.front().get_platform().get_info<sycl::info::platform::name>(), " ",
-          found.front().get_info<sycl::info::device::driver_version>());
+          found.front().get_info<sycl::info::device::driver_version>(),
+          // JAX's persistent cache has the version in its keys.
+          deterministic ? "; deterministic" : "");
       for (const auto& device : client->owned_) Profiler::Get().AddDevice(*device);
       return absl::OkStatus();
     }));

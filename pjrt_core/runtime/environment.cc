@@ -77,6 +77,13 @@ absl::StatusOr<absl::Duration> IntervalFromEnvironment(const char* name, absl::D
   return seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
 }
 
+absl::StatusOr<bool> SwitchFromEnvironment(const char* name) {
+  const std::string value = Variable(name);
+  if (value.empty() || value == "0") return false;
+  if (value == "1") return true;
+  return BadValue(name, value, "0 or 1");
+}
+
 absl::StatusOr<std::optional<size_t>> BytesFromEnvironment(const char* name) {
   const std::string value = Variable(name);
   if (value.empty()) return std::optional<size_t>();
@@ -164,10 +171,11 @@ absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment() {
 }
 
 absl::StatusOr<bool> KernelChecksFromEnvironment() {
-  const std::string value = Variable("ONEXPU_KERNEL_CHECKS");
-  if (value.empty() || value == "0") return false;
-  if (value == "1") return true;
-  return BadValue("ONEXPU_KERNEL_CHECKS", value, "0 or 1");
+  return SwitchFromEnvironment("ONEXPU_KERNEL_CHECKS");
+}
+
+absl::StatusOr<bool> DeterministicFromEnvironment() {
+  return SwitchFromEnvironment("ONEXPU_DETERMINISTIC");
 }
 
 absl::StatusOr<bool> PeerCopiesFromEnvironment() {

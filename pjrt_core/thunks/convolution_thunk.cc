@@ -255,6 +255,7 @@ absl::Status ConvolutionBuilder::Build() {
   }
   attributes_.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes_.set_post_ops(post_ops);
+  attributes_.set_deterministic(convolution_.deterministic());
 
   return CatchLibraryErrors([&] {
     Chosen chosen = Choose(/*any_data=*/false);

@@ -141,6 +141,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> GemmThunk::Create(const program::Thunk& t
     dnnl::primitive_attr attributes;
     attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
     attributes.set_post_ops(post_ops);
+    attributes.set_deterministic(gemm.deterministic());
     dnnl::matmul::primitive_desc descriptor(dnnl->engine(), lhs, rhs, destination, attributes);
     const library_faults::Matmul form = {OperandTypeOf(first.element_type()), lhs.get_dims().back(),
                                          rhs.get_strides().back() == 1};

@@ -33,6 +33,8 @@ struct SwitchFlag {
 
 constexpr SwitchFlag kSwitchFlags[] = {
     {"xla_allow_excess_precision", &xla::DebugOptions::set_xla_allow_excess_precision},
+    {"xla_gpu_deterministic_ops", &xla::DebugOptions::set_xla_gpu_deterministic_ops},
+    {"xla_gpu_exclude_nondeterministic_ops", &xla::DebugOptions::set_xla_gpu_deterministic_ops},
     {"xla_dump_hlo_as_text", &xla::DebugOptions::set_xla_dump_hlo_as_text},
     {"xla_dump_hlo_as_proto", &xla::DebugOptions::set_xla_dump_hlo_as_proto},
     {"xla_dump_hlo_as_dot", &xla::DebugOptions::set_xla_dump_hlo_as_dot},
@@ -65,6 +67,9 @@ void ApplyRequested(const xla::DebugOptions& requested, xla::DebugOptions& optio
   }
   if (!requested.xla_dump_hlo_pass_re().empty()) {
     options.set_xla_dump_hlo_pass_re(requested.xla_dump_hlo_pass_re());
+  }
+  if (requested.xla_gpu_deterministic_ops() || requested.xla_gpu_exclude_nondeterministic_ops()) {
+    options.set_xla_gpu_deterministic_ops(true);
   }
   if (requested.xla_dump_hlo_as_proto()) options.set_xla_dump_hlo_as_proto(true);
   if (requested.xla_dump_hlo_as_dot()) options.set_xla_dump_hlo_as_dot(true);

@@ -127,6 +127,7 @@ absl::StatusOr<program::GemmThunkT> MakeGemm(const HloInstruction& call, const M
   add_row_and_column(result);
 
   program::GemmThunkT table;
+  table.deterministic = call.GetModule()->config().debug_options().xla_gpu_deterministic_ops();
   table.alpha = config.epilogue.alpha;
   SetEpilogue(config.epilogue, table);
   if (config.epilogue.has_addend) {
@@ -173,6 +174,7 @@ absl::StatusOr<program::ConvolutionThunkT> MakeConvolution(const HloInstruction&
   out.AddAll(roles.output_spatial_dimensions());
 
   program::ConvolutionThunkT table;
+  table.deterministic = call.GetModule()->config().debug_options().xla_gpu_deterministic_ops();
   table.kind = config.kind;
   table.groups = call.feature_group_count();
   SetEpilogue(config.epilogue, table);

@@ -27,6 +27,19 @@ int64_t Product(const std::vector<int64_t>& extents) {
   return product;
 }
 
+// Whether the order of atomic updates of one element may change the result: that of floats, and of
+// updates that replace each other. False only for integers that are certain.
+bool DependsOnOrder(const HloScatterInstruction& scatter) {
+  return !xla::ShapeUtil::ElementIsIntegral(scatter.scatter_operands()[0]->shape()) ||
+         !ScatterKernel::HasIdentity(scatter);
+}
+
+bool MayBeAtomic(const HloScatterInstruction& scatter, const Target& target) {
+  const bool deterministic =
+      scatter.GetModule()->config().debug_options().xla_gpu_deterministic_ops();
+  return ScatterKernel::CanBeAtomic(scatter, target) && !(deterministic && DependsOnOrder(scatter));
+}
+
 Mode ChooseMode(const HloScatterInstruction& scatter, const ScatterDimensions& dimensions,
                 const Target& target) {
   if (scatter.unique_indices()) return Mode::kEach;
@@ -38,7 +51,7 @@ Mode ChooseMode(const HloScatterInstruction& scatter, const ScatterDimensions& d
   // many threads.
   const int64_t enough =
       target.gpu_schedules ? 4096 : std::max<int64_t>(1, target.compute_units / 8);
-  if (few || apart >= enough || !ScatterKernel::CanBeAtomic(scatter, target)) return Mode::kInOrder;
+  if (few || apart >= enough || !MayBeAtomic(scatter, target)) return Mode::kInOrder;
   return Mode::kEachAtomic;
 }
 
