@@ -66,6 +66,7 @@ class ProcessClient final : public Client {
     ONEXPU_ASSIGN_OR_RETURN(memory.fraction, MemoryFractionFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(KernelChecksFromEnvironment().status());
     ONEXPU_ASSIGN_OR_RETURN(const bool deterministic, DeterministicFromEnvironment());
+    ONEXPU_ASSIGN_OR_RETURN(const bool exact_division, ExactDivisionFromEnvironment());
     ONEXPU_ASSIGN_OR_RETURN(const bool may_copy_directly, PeerCopiesFromEnvironment());
     ONEXPU_RETURN_IF_ERROR(BuildThreadsFromEnvironment().status());
     ONEXPU_RETURN_IF_ERROR(BuildProgressFromEnvironment().status());
@@ -90,7 +91,7 @@ class ProcessClient final : public Client {
         std::shared_ptr<KernelLibrary>& kernels = client->kernels_[device];
         if (kernels == nullptr) {
           kernels = KernelLibrary::Create(device, contexts.contexts[i], CacheDirectory(), Builder(),
-                                          cache_limits);
+                                          cache_limits, exact_division);
         }
         const DeviceOptions options{.id = static_cast<int>(client->owned_.size()),
                                     .schedules = schedules,

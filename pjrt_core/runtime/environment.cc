@@ -178,6 +178,10 @@ absl::StatusOr<bool> DeterministicFromEnvironment() {
   return SwitchFromEnvironment("ONEXPU_DETERMINISTIC");
 }
 
+absl::StatusOr<bool> ExactDivisionFromEnvironment() {
+  return SwitchFromEnvironment("ONEXPU_EXACT_DIVISION");
+}
+
 absl::StatusOr<bool> PeerCopiesFromEnvironment() {
   constexpr char kName[] = "ONEXPU_PEER_COPIES";
   const std::string value = absl::AsciiStrToLower(Variable(kName));

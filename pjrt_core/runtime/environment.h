@@ -39,6 +39,8 @@ absl::StatusOr<std::optional<MemoryFraction>> MemoryFractionFromEnvironment();
 absl::StatusOr<bool> KernelChecksFromEnvironment();
 // ONEXPU_DETERMINISTIC (0 or 1), which the compiler reads as well.
 absl::StatusOr<bool> DeterministicFromEnvironment();
+// ONEXPU_EXACT_DIVISION (0 or 1).
+absl::StatusOr<bool> ExactDivisionFromEnvironment();
 // ONEXPU_PEER_COPIES: whether devices may copy directly from each other's memory.
 absl::StatusOr<bool> PeerCopiesFromEnvironment();
 

@@ -55,13 +55,15 @@ class KernelLibrary {
     int shared = 0;      // already there
   };
 
-  // `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
+  // With `exact_division` a GPU's f32 divisions and square roots are correctly rounded; a CPU's are
+  // anyway. `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
   // process. The cache directory is kept within `cache_limits`.
   static std::shared_ptr<KernelLibrary> Create(const sycl::device& device,
                                                const sycl::context& context,
                                                const std::string& cache_directory,
                                                std::string builder,
-                                               const CacheLimits& cache_limits = {});
+                                               const CacheLimits& cache_limits = {},
+                                               bool exact_division = false);
 
   // The one that a client of this process has for the device in this context, or none.
   static std::shared_ptr<KernelLibrary> Find(const sycl::device& device,
@@ -110,6 +112,7 @@ class KernelLibrary {
   const sycl::context context_;
   const BinaryCache cache_;
   const std::string builder_;
+  bool exact_division_ = false;  // set before the library is shared
   mutable absl::Mutex mutex_;
   // By addressing, then by the module's bytes.
   std::array<absl::flat_hash_map<std::string, std::shared_ptr<Entry>>, 2> modules_
