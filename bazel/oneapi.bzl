@@ -28,9 +28,9 @@ external_library(
     ],
 )
 
-# libsycl's own search path (RUNPATH) comes after LD_LIBRARY_PATH, where a sourced setvars.sh puts
-# another oneAPI's libraries of the same names. Ours (RPATH) comes before it, so what libsycl and its
-# adapters load is loaded with us.
+# The search path of libsycl (RUNPATH) comes after LD_LIBRARY_PATH, where a sourced setvars.sh puts
+# another oneAPI's libraries of the same names. The search path of our libraries (RPATH) comes before
+# it. So ours load what libsycl and its adapters need, before these look for it.
 external_library(
     name = "sycl",
     linkopts = [

@@ -78,14 +78,14 @@ def queue_address(queue: Any) -> int:
 def dpctl_queue(device: int | jax.Device = 0) -> dpctl.SyclQueue:
     """Returns the queue on which dpctl and dpnp share memory with an xpu device.
 
-    It is the one that they use by default, and is of the device's SYCL context. The device's own
-    work is in queues of its own: what dpnp queues waits for Python's lock now and then, and would
-    hold it up. Hand-overs order the queues by events.
+    It belongs to the device's SYCL context. It is the queue that they use by default if that one
+    does, as with one GPU and on the CPU device. The device's own work uses other queues, because
+    work that dpnp queues sometimes waits for Python's lock. Hand-overs order the queues by events.
 
     Parameters
     ----------
     device : int or jax.Device, optional
-        The number of the xpu device.
+        The ordinal of the xpu device.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _queue(index: int) -> Any:
 
     dpctl = _dpctl_module()
     queue = dpctl.SyclQueue(_native.new_queue(index))
-    # A part of a device has another default context.
+    # The default context of a tile, or of one GPU of several, is another one.
     default = dpctl.get_device_cached_queue(queue.sycl_device)
     return default if default.sycl_context == queue.sycl_context else queue
 

@@ -95,7 +95,7 @@ absl::Status FillGamma(sycl::queue& queue, const ffi::AnyBuffer& alphas,
   SpirvModule* const kernel = GammaKernels().Find(alphas.element_type());
   if (kernel == nullptr || !HasFp64(queue.get_device())) {
     return absl::UnimplementedError(
-        absl::StrCat("onexpu: random: no kernel gives gamma numbers of ", DescribeBuffer(alphas),
+        absl::StrCat("onexpu: random: no kernel computes gamma values of ", DescribeBuffer(alphas),
                      kernel == nullptr ? ""
                                        : ": they are computed in 64-bit floats, which this device "
                                          "does not have; put the op under "

@@ -294,9 +294,8 @@ constexpr Fault kFaults[] = {
      "tests/jax/test_degenerate_matrices.py"},
     {kLlvm, "crc-search-never-ends", kLlvmVersions,
      "Threefry's rounds inside a loop, such as a reduction that draws its operand",
-     "HashRecognize visits a shared operand once for each path to it: compiling takes for ever, "
-     "here "
-     "and in the OpenCL CPU driver",
+     "HashRecognize visits a shared operand once for each path to it: compiling never finishes, "
+     "neither in LLVM nor in the OpenCL CPU driver",
      "DisableLIRP::HashRecognize (compiler/codegen/llvm_optimizer.cc), and "
      "-disable-loop-idiom-hashrecognize for the driver (runtime/discovery/device_discovery.cc)",
      "tests/jax/test_compilation.py"},

@@ -1,9 +1,9 @@
-// Commands whose events nobody looks at.
+// Commands whose events are not observed.
 //
-// A command without an event costs less than one with an event, which is made and released. Except
-// on Unified Runtime's first Level Zero adapter (SYCL 2026.1 uses it for dg2, mtl, arl and pvc): it
-// takes a slot of an event pool for every command, and gives back only those of commands that
-// return their event. Memory grows by 380 bytes a launch there, in pools that are never freed.
+// A command without an event is cheaper, because no event is created and released. The exception is
+// Unified Runtime's first Level Zero adapter (SYCL 2026.1 uses it for dg2, mtl, arl and pvc). It
+// uses a slot of an event pool for every command, and releases a slot only if the command returns
+// its event. Otherwise memory grows by 370 bytes a launch, in pools that are never freed.
 // Thread-safe.
 #ifndef PJRT_CORE_OPENCL_UNOBSERVED_COMMAND_H_
 #define PJRT_CORE_OPENCL_UNOBSERVED_COMMAND_H_

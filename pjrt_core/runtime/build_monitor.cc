@@ -34,7 +34,7 @@ void BuildMonitor::Loaded() {
 BuildMonitor::Build::Build(BuildMonitor& monitor, bool limited)
     : monitor_(monitor), limited_(limited) {
   absl::MutexLock lock(&monitor_.mutex_);
-  // Only real builds start the thread: it costs less than any of them.
+  // Loads from caches do not start the thread. Compared to a build its cost is negligible.
   if (!monitor_.reports_ && monitor_.interval_ != absl::InfiniteDuration()) {
     monitor_.reports_ = true;
     std::thread([&monitor] { monitor.Report(); }).detach();

@@ -15,21 +15,24 @@ namespace onexpu {
 
 class BuildMonitor {
  public:
-  // Limits of ONEXPU_BUILD_THREADS and ONEXPU_BUILD_PROGRESS_SECONDS; their defaults if they are
-  // not valid, which the client reports.
+  // Has the limits of ONEXPU_BUILD_THREADS and ONEXPU_BUILD_PROGRESS_SECONDS, or their defaults if
+  // they are invalid, which the client reports.
   static BuildMonitor& Process();
 
-  // `interval`: before the first line and between lines; infinite for none.
+  // `interval` is the time before the first line and between lines; if it is infinite, no lines are
+  // written.
   BuildMonitor(size_t max_parallel, absl::Duration interval)
       : max_parallel_(max_parallel), interval_(interval) {}
 
   size_t max_parallel() const { return max_parallel_; }
 
-  // `modules` are being loaded, some of them from caches, until Loaded() has counted them all.
+  // Announces that `modules` modules will be loaded, some of them from caches. Call Loaded() once
+  // for each, also if it fails.
   void Begin(size_t modules);
   void Loaded();
 
-  // One build by the device's compiler. `limited` waits while max_parallel() of them go on.
+  // One build by the device's compiler. If `limited`, the constructor waits until fewer than
+  // max_parallel() such builds are running.
   class Build {
    public:
     Build(BuildMonitor& monitor, bool limited);

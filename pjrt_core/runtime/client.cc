@@ -41,7 +41,7 @@ std::string Builder() {
   return access(path.c_str(), X_OK) == 0 ? path : "";
 }
 
-// What devices exchange data through; none where they do not need it.
+// The memory that devices exchange data through, or null if all of them copy directly.
 std::shared_ptr<StagingPool> StagingFor(const std::vector<sycl::device>& devices,
                                         const DeviceContexts& contexts) {
   bool is_needed = false;

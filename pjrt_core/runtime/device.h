@@ -94,12 +94,12 @@ class Device {
   virtual absl::StatusOr<void*> AllocateOrdered(size_t bytes) = 0;
   virtual void FreeOrdered(void* memory, size_t bytes) = 0;
 
-  // Whether copies from the other device's memory, on this device's queues, are known to arrive.
+  // Whether copies from the other device's memory, on this device's queues, have been verified.
   virtual bool CopiesFrom(const Device& other) const = 0;
-  // Pinned host memory that all devices of the client copy to and from. Keep it until all users
-  // have called UseStaging.
+  // Pinned host memory that all devices of the client copy to and from. Hold a reference until all
+  // devices that use it have called UseStaging.
   virtual absl::StatusOr<std::shared_ptr<StagingMemory>> AllocateStaging(size_t bytes) = 0;
-  // The work that the device's launcher is submitting uses the memory.
+  // Records that the work which the device's launcher is submitting uses the memory.
   virtual void UseStaging(StagingMemory& staging) = 0;
 
   // Waits until all work submitted so far is done (tests, sync_devices). Never on the hot path.

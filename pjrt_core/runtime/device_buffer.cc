@@ -131,8 +131,8 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::TryCopyOn(SyclDevice
                                                                       MemorySpace* memory) const {
   const size_t bytes = static_cast<size_t>(shape_.num_bytes());
   Submission submission(device);
-  // A program on the buffer's own device could take over the memory meanwhile. Locks in the order
-  // of the devices' ids.
+  // The lock of the buffer's own device keeps its programs from taking over the memory meanwhile.
+  // Locks are acquired in the order of device ids, to avoid deadlocks.
   SyclDevice& own = sycl_device();
   SyclDevice& first = own.id() < device.id() ? own : device;
   absl::MutexLock lock(&first.submission_mutex());

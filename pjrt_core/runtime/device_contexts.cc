@@ -63,7 +63,7 @@ bool CopyToEachOther(const std::vector<std::vector<bool>>& copies_from, const Gr
 }  // namespace
 
 sycl::device RootDevice(sycl::device device) {
-  // Only a device that is a part of another has this information.
+  // `parent_device` throws for a root device.
   while (device.get_info<sycl::info::device::partition_type_property>() !=
          sycl::info::partition_property::no_partition) {
     device = device.get_info<sycl::info::device::parent_device>();

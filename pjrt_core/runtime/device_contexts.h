@@ -17,9 +17,9 @@ namespace onexpu {
 
 struct DeviceContexts {
   std::vector<sycl::context> contexts;  // by device
-  // By device, then by the other device: a copy from the other's memory is known to arrive.
+  // By device, then by the other device: whether copies from the other's memory are verified.
   std::vector<std::vector<bool>> copies_from;
-  // Pinned host memory that GPUs exchange data through is of this context.
+  // The context of the pinned host memory that GPUs exchange data through.
   sycl::context staging;
 };
 
@@ -28,7 +28,7 @@ struct DeviceContexts {
 absl::StatusOr<DeviceContexts> MakeDeviceContexts(absl::Span<const sycl::device> devices,
                                                   bool may_copy_directly);
 
-// The device that a tile is a part of; a root device itself.
+// Returns the root device of a tile, or `device` if it is a root device.
 sycl::device RootDevice(sycl::device device);
 
 }  // namespace onexpu

@@ -30,7 +30,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   struct Source {
     program::Container container;
     ProgramPlan plan;
-    bool copies_directly = true;  // each device from the memory of all others
+    bool copies_directly = true;  // each device copies from the memory of all others
   };
 
   // Builds kernels, creates thunks, uploads constants. `participant` is the device's number among

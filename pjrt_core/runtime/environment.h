@@ -15,14 +15,14 @@ namespace onexpu {
 
 enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
-// What happens to 64-bit floats on GPUs that have to emulate them.
+// Whether 64-bit floats are accepted on GPUs that emulate them.
 enum class Fp64Choice { kAuto, kEmulate, kRefuse };
 // Where Programs run that may run on the thread that calls them (weight.h).
 enum class SmallWorkChoice { kAuto, kCaller, kDevice };
 
 // ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_FP64, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing
 // when unset), ONEXPU_MEMORY_LIMIT (bytes, or with a suffix K, M, G), ONEXPU_KERNEL_CHECKS (0 or 1;
-// off when unset). INVALID_ARGUMENT names the variable, its value and what it takes.
+// off when unset). INVALID_ARGUMENT names the variable, its value and the accepted ones.
 absl::StatusOr<DeviceChoice> DeviceChoiceFromEnvironment();
 absl::StatusOr<ScheduleChoice> ScheduleChoiceFromEnvironment();
 absl::StatusOr<Fp64Choice> Fp64ChoiceFromEnvironment();
@@ -48,12 +48,12 @@ absl::StatusOr<bool> PeerCopiesFromEnvironment();
 // once. It is thread-safe by specification, but has aborted on many threads for other projects.
 inline constexpr int kMaxBuildThreads = 8;
 absl::StatusOr<int> BuildThreadsFromEnvironment();
-// ONEXPU_BUILD_PROGRESS_SECONDS: the time before the first line about a build that is going on, and
-// between lines. 0 for no lines.
+// ONEXPU_BUILD_PROGRESS_SECONDS: the time before the first line about a running build, and between
+// lines. 0 for no lines.
 inline constexpr absl::Duration kDefaultBuildProgress = absl::Seconds(5);
 absl::StatusOr<absl::Duration> BuildProgressFromEnvironment();
-// ONEXPU_WAIT_REPORT_SECONDS: how long a thread waits for the device before a line says for what,
-// and between lines. 0 for no lines.
+// ONEXPU_WAIT_REPORT_SECONDS: how long a thread waits for the device before a line names the work,
+// and the time between lines. 0 for no lines.
 inline constexpr absl::Duration kDefaultWaitReport = absl::Seconds(60);
 absl::StatusOr<absl::Duration> WaitReportFromEnvironment();
 

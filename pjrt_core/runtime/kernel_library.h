@@ -4,7 +4,7 @@
 // Owned by the device; thread-safe. The thread that loads a Program waits for its modules to be
 // built: for the CPU device in processes of their own, several at once (native_build/), for others
 // in this process, up to BuildMonitor::max_parallel() at once. A module stays built as long as
-// somebody holds it. Two threads that load the same module build it once.
+// a reference to it exists. Two threads that load the same module build it once.
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_H_
 
@@ -73,8 +73,8 @@ class KernelLibrary {
   absl::StatusOr<std::shared_ptr<const KernelModule>> Load(
       absl::Span<const uint8_t> spirv, Addressing addressing = Addressing::kUsual);
 
-  // Several at once. `describe` is told which module did not build, and the log, and gives the text
-  // that names it in the error.
+  // Several at once. `describe` receives the index of a module that failed to build and the log,
+  // and returns the module's description for the error.
   using Describe = absl::FunctionRef<std::string(size_t module, absl::string_view log)>;
   absl::StatusOr<std::vector<std::shared_ptr<const KernelModule>>> LoadAll(
       absl::Span<const absl::Span<const uint8_t>> modules, Describe describe,

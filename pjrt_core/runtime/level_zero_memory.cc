@@ -64,7 +64,7 @@ struct Functions {
   GetDeviceProperties get_device_properties = nullptr;
 };
 
-// The loader is in the process already: SYCL's adapter opened it.
+// The loader is already in the process, because SYCL's adapter opened it.
 const Functions& LoaderFunctions() {
   static const Functions functions = [] {
     Functions found;

@@ -1,4 +1,4 @@
-// What Level Zero does for memory and SYCL does not ask of it. For devices of that backend.
+// Level Zero's memory functions that SYCL does not expose. For devices of that backend.
 //
 // Thread-safe. The functions are the loader's, found at run time, because the core also serves
 // machines without Level Zero.
@@ -21,8 +21,8 @@ absl::StatusOr<void*> AllocateAboveLimit(MemoryKind kind, size_t bytes, size_t a
                                          const sycl::device& device, const sycl::context& context);
 void FreeAboveLimit(void* memory, const sycl::context& context);
 
-// What other processes leave of the device's memory; nothing if the driver does not say. Drivers
-// from 26.18 on do, older ones if the process may use Sysman.
+// The device's free memory in bytes, or nullopt if the driver does not report it. Drivers
+// from 26.18 on do, older ones only if the process may use Sysman.
 std::optional<size_t> FreeDeviceMemory(const sycl::device& device);
 
 // The option of a module whose kernels access more than 4 GiB through one pointer.

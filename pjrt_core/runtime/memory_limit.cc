@@ -8,7 +8,7 @@
 namespace onexpu {
 namespace {
 
-// What stays for the rest of the machine.
+// The shares that pools may hold. The rest is for other processes.
 constexpr double kShareOfHost = 0.85;
 constexpr double kShareOfGpu = 0.92;
 constexpr double kPinnedShareOfHost = 0.5;
@@ -30,7 +30,7 @@ MemoryFacts AskMemory(const sycl::device& device, int devices_on_host) {
                     .is_of_host = HasMemoryOfHost(device),
                     .host = HostMemoryBytes(),
                     .devices_on_host = devices_on_host};
-  // What is free of the host's memory changes, so each allocation asks for it.
+  // The host's free memory changes, so each allocation checks it instead.
   if (!facts.is_of_host) facts.free = FreeDeviceMemory(device);
   return facts;
 }

@@ -1,6 +1,6 @@
-// How much memory a device's pool may take, and why so much.
+// The limit of a device's memory pool, and where it comes from.
 //
-// Asked once, when the device is created; any thread.
+// Computed once, when the device is created. Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_MEMORY_LIMIT_H_
 #define PJRT_CORE_RUNTIME_MEMORY_LIMIT_H_
 
@@ -19,18 +19,18 @@ struct MemoryLimit {
   std::string remedy;  // "raise ONEXPU_MEMORY_LIMIT"; empty for none
 };
 
-// What users choose.
+// The user's settings.
 struct MemoryChoice {
   std::optional<size_t> bytes;  // ONEXPU_MEMORY_LIMIT
   std::optional<MemoryFraction> fraction;
 };
 
-// What a device is known to have.
+// The memory of a device and of its host, in bytes.
 struct MemoryFacts {
   size_t total = 0;            // of the device
-  std::optional<size_t> free;  // of that, now; nothing if the driver does not say
+  std::optional<size_t> free;  // of that, now; nullopt if the driver does not report it
   bool is_of_host = false;     // the device's memory is the host's
-  size_t host = 0;             // what the process may use of the host's memory
+  size_t host = 0;             // host memory that the process may use
   int devices_on_host = 1;     // that share the host's memory
 };
 
@@ -41,7 +41,7 @@ MemoryFacts AskMemory(const sycl::device& device, int devices_on_host);
 
 MemoryLimit LimitOf(const MemoryFacts& facts, const MemoryChoice& choice);
 
-// Of pinned host memory.
+// The limit of pinned host memory.
 MemoryLimit PinnedLimit();
 
 }  // namespace onexpu

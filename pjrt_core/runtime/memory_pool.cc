@@ -269,14 +269,15 @@ absl::Status MemoryPool::OutOfMemory(size_t bytes) const {
   std::string refusal;
   {
     absl::MutexLock lock(&mutex_);
-    if (!refusal_.ok() && bytes <= limits_.total)
-      refusal = absl::StrCat(" Last refusal: ", refusal_.message(), ".");
+    if (!refusal_.ok() && bytes <= limits_.total) {
+      refusal = absl::StrCat(" The last allocation failed: ", refusal_.message(), ".");
+    }
   }
   if (bytes > limits_.single) {
     absl::StrAppendFormat(
         &refusal,
-        " The largest single allocation of the device is %d bytes without relaxed "
-        "limits; split the array, or shard it.",
+        " The largest single allocation of the device is %d bytes without relaxed limits; split "
+        "the array, or shard it.",
         limits_.single);
   }
   const std::string source =

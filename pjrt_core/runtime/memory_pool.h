@@ -38,18 +38,18 @@ struct MemoryUser {
 class MemoryPool {
  public:
   struct Upstream {
-    // Its errors are kept for OutOfMemory.
+    // OutOfMemory quotes its last error.
     absl::AnyInvocable<absl::StatusOr<void*>(size_t bytes)> allocate;
     absl::AnyInvocable<void(void*, size_t bytes)> free;
   };
 
   struct Limits {
-    size_t total;  // of what is taken from upstream
-    // The device's largest single allocation. Kernels address larger ones in another way
+    size_t total;  // maximum bytes allocated from upstream
+    // The device's largest single allocation. Kernels need another addressing mode for larger ones
     // (level_zero_memory.h), so the pool never serves smaller requests from them.
     size_t single = ~size_t{0};
     // For OutOfMemory: where `total` comes from ("92 % of the device's memory"), and what else the
-    // user can do ("raise ONEXPU_MEMORY_LIMIT"; empty for nothing).
+    // user can do ("raise ONEXPU_MEMORY_LIMIT", or empty).
     std::string source;
     std::string remedy;
   };
@@ -70,7 +70,7 @@ class MemoryPool {
 
   static constexpr size_t kAlignment = 256;
 
-  // What a region is cut into. A region above the limit of a single allocation stays whole.
+  // The size of a region's blocks. A region above the limit of a single allocation is not split.
   enum Kind { kSmall = 0, kMedium = 1, kLarge = 2, kAboveLimit = 3 };
 
   MemoryPool(std::string name, Limits limits, Upstream upstream);
@@ -127,7 +127,7 @@ class MemoryPool {
   std::deque<Block> block_storage_ ABSL_GUARDED_BY(mutex_);
   std::vector<Block*> spare_blocks_ ABSL_GUARDED_BY(mutex_);
   MemoryStatistics statistics_ ABSL_GUARDED_BY(mutex_);
-  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of upstream's last answer
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of the last allocation from upstream
 };
 
 }  // namespace onexpu

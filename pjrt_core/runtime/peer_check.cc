@@ -19,9 +19,10 @@ namespace {
 
 constexpr size_t kWords = size_t{256} << 10;
 constexpr size_t kBytes = kWords * sizeof(uint32_t);
-constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kTimeout = std::chrono::seconds(5);
 
-// Half of it compressible: peers have read compressed memory as it is stored.
+// Half of it is compressible, because some GPUs have read a peer's compressed memory without
+// decompressing it.
 std::vector<uint32_t> KnownWords(uint32_t seed) {
   std::vector<uint32_t> words(kWords, seed);
   for (size_t i = kWords / 2; i < kWords; ++i) {
@@ -52,7 +53,7 @@ absl::Status CheckDirection(Side& from, Side& to, uint32_t seed) {
   WaitUntilComplete(to.queue.memset(to.memory, 0, kBytes));
   WaitUntilComplete(to.queue.memcpy(to.memory, from.memory, kBytes));
   WaitUntilComplete(to.queue.memcpy(arrived.data(), to.memory, kBytes));
-  if (known != arrived) return absl::DataLossError("other bytes arrive");
+  if (known != arrived) return absl::DataLossError("the copy differs from its source");
   return absl::OkStatus();
 }
 
@@ -69,12 +70,12 @@ absl::Status CheckCopies(const sycl::device& one, const sycl::device& other) {
 }
 
 // A copy that hangs keeps its thread, queues and memory.
-absl::Status CheckWithPatience(const sycl::device& one, const sycl::device& other) {
+absl::Status CheckWithTimeout(const sycl::device& one, const sycl::device& other) {
   std::packaged_task<absl::Status()> check([one, other] { return CheckCopies(one, other); });
   std::future<absl::Status> outcome = check.get_future();
   std::thread(std::move(check)).detach();
-  if (outcome.wait_for(kPatience) == std::future_status::timeout) {
-    return absl::DeadlineExceededError("the copy does not end");
+  if (outcome.wait_for(kTimeout) == std::future_status::timeout) {
+    return absl::DeadlineExceededError("the copy did not complete");
   }
   return outcome.get();
 }
@@ -91,7 +92,7 @@ bool CopiesArrive(const sycl::device& one, const sycl::device& other) {
     first.ext_oneapi_enable_peer_access(second);
     is_enabled = true;
     second.ext_oneapi_enable_peer_access(first);
-    return CheckWithPatience(first, second);
+    return CheckWithTimeout(first, second);
   });
   if (!status.ok() && is_enabled) {
     CatchLibraryErrors([&] {

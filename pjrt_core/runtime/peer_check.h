@@ -8,7 +8,8 @@
 namespace onexpu {
 
 // True if the runtime reports access in both directions and a copy of known bytes arrives each way.
-// Enables the access then. Never throws; takes some seconds at most.
+// In that case, peer access stays enabled. Never throws, and returns within some seconds even if a
+// copy hangs.
 bool CopiesArrive(const sycl::device& one, const sycl::device& other);
 
 }  // namespace onexpu

@@ -38,10 +38,10 @@ struct ProgramPlan {
     uint32_t allocation;  // its own, or the parameter's that it takes over
   };
 
-  // Blocks have up to `max_block_bytes`, or one allocation that is larger.
+  // A block holds up to `max_block_bytes`, or one larger allocation.
   static ProgramPlan Create(const program::Program& program, size_t max_block_bytes);
 
-  // Of its largest allocation, in bytes.
+  // The size of the largest allocation, in bytes.
   size_t LargestAllocation() const;
 
   std::vector<Parameter> parameters;

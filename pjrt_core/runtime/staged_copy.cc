@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyFromStaging(const ArrayShape& 
                           submission.Allocate(memory->kind(), bytes));
   const char* const source = staging->address();
   submission.Use(std::move(staging));
-  // On the launcher, because events of another context are waited for on the host.
+  // On the launcher, because the host has to wait for events of another context.
   SubmitOptions options{.blocking = true, .estimated_nanoseconds = EstimateNanoseconds(bytes)};
   Definition definition = submission.Submit(
       std::move(options),

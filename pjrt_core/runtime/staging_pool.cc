@@ -8,7 +8,7 @@ namespace onexpu {
 
 StagingPool::StagingPool(UsmSource source)
     : source_(std::move(source)),
-      pool_("the GPUs' exchange (pinned host memory)",
+      pool_("the pool for copies between devices (pinned host memory)",
             {.total = PinnedLimit().bytes,
              .single = source_.max_allocation_bytes,
              .source = PinnedLimit().source,

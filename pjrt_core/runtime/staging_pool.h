@@ -1,7 +1,7 @@
 // Pinned host memory that GPUs of one client exchange data through.
 //
-// Shared by the devices; thread-safe. It is of a context that spans all of them, because memory of
-// one device's own context is no pinned memory to the others.
+// Shared by the devices; thread-safe. Its context spans all of them, because memory of one device's
+// own context is not pinned memory for the others.
 #ifndef PJRT_CORE_RUNTIME_STAGING_POOL_H_
 #define PJRT_CORE_RUNTIME_STAGING_POOL_H_
 
@@ -25,7 +25,7 @@ class StagingPool {
   MemoryPool pool_;
 };
 
-// What SyclDevice::AllocateStaging gives.
+// The result of SyclDevice::AllocateStaging.
 struct PooledStaging final : StagingMemory {
   explicit PooledStaging(std::shared_ptr<DeviceMemory> block)
       : StagingMemory(block->address()), memory(std::move(block)) {}

@@ -185,10 +185,10 @@ bool SyclDevice::CopiesFrom(const Device& other) const {
 
 absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateStagingMemory(size_t bytes) {
   if (options_.staging == nullptr) {
-    return absl::FailedPreconditionError("onexpu: there is one device: it has nothing to stage");
+    return absl::FailedPreconditionError("onexpu: no staging memory: all devices copy directly");
   }
   MemoryPool& pool = options_.staging->pool();
-  // Written at once by another device's queue, so nothing may still be using it.
+  // Another device's queue writes to the block at once, so it must be idle.
   ONEXPU_ASSIGN_OR_RETURN(MemoryPool::Block * block, AllocateBlock(pool, bytes, MemoryUser{}));
   return std::make_shared<DeviceMemory>(&pool, block);
 }

@@ -79,8 +79,8 @@ class SyclDevice final : public Device {
   const sycl::device& sycl_device() const { return device_; }
   const sycl::context& context() const { return context_; }
   bool is_cpu() const { return is_cpu_; }
-  // The largest single allocation that kernels address as usual. The pools also serve larger ones,
-  // for Programs whose modules are built for them.
+  // The largest single allocation that kernels access with the usual addressing. The pools also
+  // serve larger ones, for Programs whose modules are built for them.
   size_t max_allocation_bytes() const { return usm_.max_allocation_bytes; }
   SmallWorkChoice small_work() const { return options_.small_work; }
   Statistics& statistics() const { return *statistics_; }

@@ -19,7 +19,7 @@ namespace onexpu {
 std::vector<uint8_t> DescribeTarget(const sycl::device& device, ScheduleChoice schedules);
 
 // The largest single allocation, if it is smaller than the memory: 4 GiB on dg2 and mtl. Only GPUs
-// have such a limit here.
+// have such a limit.
 std::optional<size_t> AllocationLimit(const sycl::device& device);
 
 // Whether a Program that was compiled for `wanted` runs on `device`: FAILED_PRECONDITION says what

@@ -103,7 +103,7 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
 
 void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
                       std::shared_ptr<const void> keep_alive) {
-  // Before anybody learns of the failure: what comes next must not reach a lost device.
+  // Before the failure becomes visible, because later work must not reach a lost device.
   if (ABSL_PREDICT_FALSE(!status.ok()) && IsDeviceLost(status)) health_->MarkLost(status);
   std::shared_ptr<Event> failed;
   {
@@ -335,7 +335,7 @@ void Timeline::Watch(uint64_t ticket, Patience patience) {
 }
 
 std::string Timeline::DescribeWait(uint64_t ticket) {
-  // What comes before it in the queue may be what does not end.
+  // Earlier work in the queue may be the one that does not finish.
   struct Candidate {
     Ticket ticket;
     std::optional<sycl::event> last;

@@ -46,7 +46,7 @@ class DeviceHealth {
   void MarkLost(absl::Status status);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
   absl::Status status() const;
-  // Before the device is used.
+  // Call before the device is used.
   void set_device(std::string name) { device_ = std::move(name); }
   const std::string& device() const { return device_; }
 
@@ -91,11 +91,11 @@ class Timeline final : public EventSource, public WaitSubject {
   // What has been noted since StartTrace; null if it has never been called.
   CommandTrace* last_trace();
   const std::string& name() const { return name_; }
-  // Queues wait for events of their own context alone.
+  // A queue can only wait for events of its own context.
   bool SharesContextWith(const Timeline& other) const { return context_ == other.context_; }
 
-  // `weight` and `label`, if given, live until the ticket is complete. The label is for waits that
-  // take long: "program 'jit_f'" has the kind "program" and the label "jit_f".
+  // `weight` and the label's texts, if given, live until the ticket is complete. Reports of long
+  // waits show the label: "program 'jit_f'" has the kind "program" and the name "jit_f".
   struct Label {
     const char* kind = "work";
     const char* name = nullptr;

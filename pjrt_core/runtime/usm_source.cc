@@ -14,8 +14,8 @@
 namespace onexpu {
 namespace {
 
-// The memory of the CPU device and of integrated GPUs is the host's, and comes as it is touched:
-// asking for more than is free would succeed, and the process would be killed later.
+// The CPU device and integrated GPUs use host memory, which is committed on first touch. Allocating
+// more than is free would succeed, and the system would kill the process later.
 constexpr size_t kHostReserve = size_t{256} << 20;
 constexpr size_t kHugePage = size_t{2} << 20;
 
@@ -30,7 +30,8 @@ absl::StatusOr<void*> UsmSource::Allocate(MemoryKind kind, size_t bytes) const {
         "the host has ", available, " bytes available, of which ", kHostReserve, " stay free"));
   }
   // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
-  // Unified Runtime's first adapter for it (dg2, mtl, pvc) rejects alignments above 64 KiB.
+  // Unified Runtime's first adapter for it (dg2, mtl, pvc and others) rejects alignments above 64
+  // KiB.
   const size_t alignment = is_cpu ? kHugePage : MemoryPool::kAlignment;
   void* memory = nullptr;
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {

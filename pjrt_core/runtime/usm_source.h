@@ -1,4 +1,4 @@
-// Memory of the driver's, which the pools are filled from.
+// Allocates memory from the driver, for the pools.
 //
 // Immutable value; thread-safe.
 #ifndef PJRT_CORE_RUNTIME_USM_SOURCE_H_

@@ -19,13 +19,13 @@ namespace onexpu {
 namespace {
 
 // A thread's current wait. `waits` changes with every beginning and end, so the watching thread
-// tells one long wait from many short ones. A torn pair of subject and number is of a wait that has
-// just changed: nothing is reported about it.
+// tells one long wait from many short ones. A torn pair of subject and number belongs to a wait
+// that has just changed, and is not reported.
 struct Slot {
   std::atomic<WaitSubject*> subject{nullptr};
   std::atomic<uint64_t> number{0};
   std::atomic<uint64_t> waits{0};
-  // Of the watching thread alone.
+  // For the watching thread only.
   uint64_t seen = 0;
   absl::Time since;
   absl::Time reported;
@@ -96,13 +96,13 @@ class Watcher {
 
   const absl::Duration interval_ = WaitReportFromEnvironment().value_or(kDefaultWaitReport);
   absl::Mutex mutex_;
-  std::vector<Slot*> slots_ ABSL_GUARDED_BY(mutex_);  // of the process's life, for one thread each
+  std::vector<Slot*> slots_ ABSL_GUARDED_BY(mutex_);  // one for each thread; never freed
   std::vector<Slot*> free_ ABSL_GUARDED_BY(mutex_);   // of threads that have ended
   bool runs_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
-// The main thread waits in exit handlers, too, after its thread_local objects are gone: then in a
-// slot that nobody gives back.
+// The main thread also waits in exit handlers, after its thread_local objects are destroyed. It
+// then uses a slot that is never given back.
 thread_local Slot* this_thread = nullptr;
 
 struct Guard {
@@ -119,7 +119,7 @@ Slot& ThisThread() {
   return *this_thread;
 }
 
-// Written by the slot's thread alone.
+// Only the slot's thread calls this.
 void Set(Slot& slot, WaitSubject* subject, uint64_t number) {
   slot.subject.store(subject, std::memory_order_relaxed);
   slot.number.store(number, std::memory_order_relaxed);

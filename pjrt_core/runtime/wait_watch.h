@@ -1,9 +1,9 @@
-// Says what threads wait for when they wait for long.
+// Reports threads that wait for a device for a long time.
 //
-// A driver may wait for ever: after some engine resets, or behind a kernel that does not end. Each
-// thread notes its wait for the device where a thread of the process's sees it, which writes a line
-// on stderr after every ONEXPU_WAIT_REPORT_SECONDS of one wait. An ordinary wait costs some stores:
-// no lock, no allocation, no look at the clock. Thread-safe.
+// A wait in the driver may never end: after some engine resets, or behind an endless kernel. Each
+// thread notes its wait in a slot. One thread of the process reads the slots, and writes a line on
+// stderr after every ONEXPU_WAIT_REPORT_SECONDS of one wait. An ordinary wait costs some stores,
+// but no lock, no allocation and no clock read. Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_WAIT_WATCH_H_
 #define PJRT_CORE_RUNTIME_WAIT_WATCH_H_
 
@@ -12,14 +12,14 @@
 
 namespace onexpu {
 
-// What threads wait for; it lives as long as the process. Called from the watching thread, possibly
-// just after the wait has ended.
+// The work that a thread waits for. Lives as long as the process. The watching thread calls it,
+// possibly just after the wait has ended.
 class WaitSubject {
  public:
   virtual ~WaitSubject() = default;
   // "program 'jit_f' on xpu:0"; `number` is the wait's own. Empty if there is nothing to wait for.
   virtual std::string DescribeWait(uint64_t number) = 0;
-  // Asks the device about work that takes so long, and ends it if the device is lost.
+  // Queries the state of the work, and completes it if the device is lost.
   virtual void ProbeWait(uint64_t number) = 0;
 };
 

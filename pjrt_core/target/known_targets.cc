@@ -9,11 +9,11 @@ constexpr uint64_t kFourGib = uint64_t{4} << 30;
 
 }  // namespace
 
-// Numbers of compute units are from the vendor's specifications. Limits, sub-group sizes and fp64
-// are what the driver reports of the device in software (docs/gpu.md, compute-runtime 26.27).
+// Compute units are from the vendor's specifications. Limits, sub-group sizes and fp64 are what the
+// driver reports for the device in software (docs/gpu.md, compute-runtime 26.27).
 const std::vector<KnownTarget>& KnownTargets() {
   static const auto* const targets = new std::vector<KnownTarget>{
-      // What every CPU device can do: a program for it runs on any.
+      // The features of every CPU device: a program for this target runs on all of them.
       {"cpu", "oneAPI CPU device", {}, 8, 1024, 32 * kKib, {4, 8, 16}, Fp64::kNative, false, 0},
       {"pvc",
        "Intel Data Center GPU Max 1550",

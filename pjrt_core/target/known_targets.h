@@ -1,5 +1,5 @@
-// The devices that programs can be compiled for without having them, in one table: the CPU device,
-// and Intel GPUs by the names of Intel's ahead-of-time compiler (ocloc).
+// The targets of ahead-of-time compilation, in one table: the CPU device, and Intel GPUs by the
+// names of Intel's ahead-of-time compiler (ocloc).
 #ifndef PJRT_CORE_TARGET_KNOWN_TARGETS_H_
 #define PJRT_CORE_TARGET_KNOWN_TARGETS_H_
 
@@ -9,7 +9,7 @@
 
 namespace onexpu {
 
-// Of 64-bit floating-point arithmetic.
+// Support of 64-bit floating-point arithmetic.
 enum class Fp64 {
   kNone,
   kEmulated,  // by the driver, if NEO_FP64_EMULATION=1 was set before it started
@@ -24,8 +24,8 @@ struct IpVersion {
 
 struct KnownTarget {
   std::string_view name;  // "pvc"
-  std::string_view kind;  // The largest part of the family, whose numbers the others are.
-  std::vector<IpVersion> ip_versions;  // None of the CPU device.
+  std::string_view kind;  // The largest part of the family, which the values below describe.
+  std::vector<IpVersion> ip_versions;  // Empty for the CPU device.
   uint32_t compute_units;              // Vector engines of one tile, or hardware threads.
   uint32_t max_work_group_size;
   uint64_t local_memory_bytes;

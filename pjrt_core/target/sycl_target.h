@@ -10,8 +10,8 @@ namespace onexpu {
 // Null for a GPU that the table lacks. "cpu" for a CPU.
 const KnownTarget* FindKnownTarget(const sycl::device& device);
 
-// How the device computes with 64-bit floats. Never kEmulated for a GPU that the driver does not
-// emulate them on now.
+// How the device computes with 64-bit floats. kEmulated only if the driver's
+// emulation is enabled in this process.
 Fp64 Fp64Of(const sycl::device& device);
 
 inline bool HasFp64(const sycl::device& device) { return Fp64Of(device) != Fp64::kNone; }

@@ -75,9 +75,8 @@ size_t LargestOf(std::initializer_list<const std::vector<FfiBufferType>*> sides)
 absl::Status TooLargeOperand(absl::string_view label, size_t bytes, const Device& device) {
   return absl::UnimplementedError(absl::StrCat(
       "onexpu: kernel ", label, ": an operand of ", bytes,
-      " bytes is larger than the largest single "
-      "allocation of ",
-      device.debug_string(), ", ", device.max_kernel_operand_bytes(),
+      " bytes is larger than the largest single allocation of ", device.debug_string(), ", ",
+      device.max_kernel_operand_bytes(),
       " bytes. Split the operand, or set UR_L0_ENABLE_RELAXED_ALLOCATION_LIMITS=1: all kernels are "
       "then built for larger ones, with slower addressing."));
 }

@@ -49,8 +49,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
   if (group_size > device.get_info<sycl::info::device::max_work_group_size>()) {
     return invalid("the work-group is larger than the device's largest");
   }
-  // A GPU's kernel may have so many registers that fewer of its work-items fit. With LocalSize in
-  // the SPIR-V its compiler is told, and this is a check of that.
+  // A GPU kernel that uses many registers may only support smaller work-groups. The compiler knows
+  // the size from LocalSize in the SPIR-V, so this check should never fail.
   namespace kernel_info = sycl::info::kernel_device_specific;
   if (device.is_gpu() && result->has_local_size_) {
     const size_t limit = result->kernel_.get_info<kernel_info::work_group_size>(device);

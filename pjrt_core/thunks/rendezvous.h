@@ -1,9 +1,9 @@
 // Where the devices that run a Program together meet, on their launchers' threads.
 //
-// One per run, shared by its participants; thread-safe. Nobody waits for a device here: what is
-// exchanged is addresses and events, and queues wait for events, or the host does for those of
-// another context. A participant that fails or ends
-// early ends the waiting of the others, with its reason.
+// One per run, shared by its participants; thread-safe. Participants exchange addresses and events,
+// and do not wait for a device here: queues wait for the events, or the host does for events of
+// another context. A participant that fails or ends early ends the wait of the others with its
+// error.
 #ifndef PJRT_CORE_THUNKS_RENDEZVOUS_H_
 #define PJRT_CORE_THUNKS_RENDEZVOUS_H_
 

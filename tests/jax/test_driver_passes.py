@@ -1,4 +1,4 @@
-"""Programs that a pass of the CPU driver's compiler miscompiled (`kDriverOptions` in pjrt_core/runtime/discovery/device_discovery.cc).
+"""Programs that a pass of the CPU driver's compiler miscompiled (docs/developer/cpu_driver_passes.md).
 
 Each test computes wrong values if the pass that it names is enabled. Programs are small on purpose: packed into one program, some
 become one kernel, which the driver compiles correctly.
@@ -70,7 +70,7 @@ def test_extremum_over_columns(xpu, operation, dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_sign_of_differences(xpu, dtype) -> None:
-    """instcombine: the sign of `0 - x`, spread over a word, became that of a difference without overflow."""
+    """instcombine: the shift that spreads the sign of `0 - x` became a comparison without overflow."""
     limits = np.iinfo(dtype)
     top = limits.bits - 1
     x = np.array([limits.min, limits.min + 1, limits.max, -7, -1, 0, 1, 5, 99, 101], dtype)

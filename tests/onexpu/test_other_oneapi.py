@@ -1,6 +1,6 @@
 """A sourced setvars.sh puts another oneAPI's libraries and driver before ours.
 
-Libraries of the same names without any function stand for it: whoever loads one of them fails.
+Libraries of the same names without any function stand for it: a process that loads one fails.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ llvm::Value* FusionContext::ElementPointer(const Array& array, llvm::Value* line
 
 llvm::Value* FusionContext::Base(const Array& array) {
   if (!table_entries_.contains(array.pointer)) return array.pointer;
-  // Where it is needed, so that a branch loads no pointers of others. The kernel changes none.
+  // Loaded at each use, so that a branch loads only the addresses that it uses. The load is
+  // invariant because the kernel does not write to the table.
   llvm::LoadInst* base = builder_.CreateLoad(array.pointer->getType(), array.pointer);
   base->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(llvm_context(), {}));
   return base;

@@ -69,8 +69,8 @@ class FusionContext {
   }
   // Of one element, in the storage type. `linear` counts elements.
   llvm::Value* ElementPointer(const Array& array, llvm::Value* linear);
-  // Where the array begins, at the current position in the IR: `array.pointer`, or what lies there
-  // if that is an entry of a pointer table.
+  // The array's base address: `array.pointer`, or the address that is loaded from there if it
+  // points to an entry of a pointer table. The load is emitted at the current insertion point.
   llvm::Value* Base(const Array& array);
 
   // ---- Values ----
@@ -122,7 +122,8 @@ class FusionContext {
                                               absl::FunctionRef<absl::Status(const Index&)> body);
 
   // Set up by KernelSequence.
-  // Arrays with this pointer are found through it, at each access: it is an entry of a table.
+  // `entry` is the address of a pointer table's entry. Each access to an array with this pointer
+  // loads the array's address from there.
   void AddTableEntry(llvm::Value* entry) { table_entries_.insert(entry); }
   void AddResult(Array array) { results_.push_back(std::move(array)); }
   void AddScratch(llvm::Value* pointer) { scratch_.push_back(pointer); }

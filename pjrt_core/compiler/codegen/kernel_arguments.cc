@@ -38,9 +38,9 @@ absl::StatusOr<std::vector<KernelArguments::Leaf>> AddLeaves(
 
 int64_t MaxKernelArguments(const Target& target) {
   // Intel's graphics compiler accepts 2,048 bytes, which are 256 pointers; SPIR-V 255 parameters.
-  // The rest is left to what a driver adds.
+  // The margin is for arguments that a driver adds.
   constexpr int64_t kGpu = 240;
-  // The CPU driver accepts 4,000 pointers, and takes 40 s to build a concatenation of as many.
+  // The CPU driver accepts 4,000 pointers. It takes 40 s to build a concatenation of 4,000 arrays.
   constexpr int64_t kCpu = 4000;
   return target.is_gpu || target.gpu_schedules ? kGpu : kCpu;
 }

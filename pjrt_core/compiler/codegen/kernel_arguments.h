@@ -14,7 +14,7 @@
 
 namespace onexpu::compiler {
 
-// How many pointers a kernel of the target may be given.
+// The maximum number of pointer arguments of a kernel for the target.
 int64_t MaxKernelArguments(const Target& target);
 
 class KernelArguments {

@@ -90,7 +90,7 @@ void SetWorkGroupSize(llvm::Function& kernel, const LaunchDimensions& launch,
   const auto number = [&](uint64_t value) -> llvm::Metadata* {
     return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(type, value));
   };
-  // OpenCL's order, fastest first, and always three.
+  // OpenCL's order, fastest dimension first. Always three values.
   llvm::Metadata* sizes[] = {number(1), number(1), number(1)};
   for (size_t i = 0; i < launch.local.size(); ++i) {
     sizes[i] = number(launch.local[launch.local.size() - 1 - i]);

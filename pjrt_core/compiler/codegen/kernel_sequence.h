@@ -24,8 +24,8 @@ namespace onexpu::compiler {
 // where they are: division of 64-bit numbers is slow everywhere.
 bool FitsInt32(const xla::HloInstruction& instruction);
 
-// Says in the kernel how large its work-groups are (SPIR-V's LocalSize), so that a GPU's compiler
-// knows which work-items are neighbours and how many registers each may have. Nothing on a CPU.
+// Sets the kernel's work-group size (SPIR-V's LocalSize). It tells a GPU's compiler which
+// work-items are adjacent and how many registers each may use. Does nothing for a CPU.
 void SetWorkGroupSize(llvm::Function& kernel, const LaunchDimensions& launch, const Target& target);
 
 class KernelSequence {
@@ -33,7 +33,7 @@ class KernelSequence {
   struct Kernel {
     std::string entry_point;
     LaunchDimensions launch;
-    // Its arguments: the instruction's distinct buffers come first, then every scratch.
+    // Indices of its arguments: the instruction's distinct buffers come first, then all scratch.
     std::vector<int64_t> arguments;
   };
 
@@ -57,7 +57,7 @@ class KernelSequence {
   // Starts a kernel; its arguments are the instruction's distinct buffers and every scratch. If
   // these are more than the target accepts (MaxKernelArguments), the sequence begins with kernels
   // that write them into a table in device memory, and the table is the only argument of the
-  // others. No launch needs the host for that: addresses differ from run to run.
+  // others. Kernels write the table, not the host, because addresses differ from run to run.
   absl::StatusOr<std::unique_ptr<FusionContext>> Begin(absl::string_view suffix = "");
   absl::Status End(std::unique_ptr<FusionContext> kernel, LaunchDimensions launch);
 

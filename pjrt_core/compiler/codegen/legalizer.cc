@@ -52,7 +52,7 @@ absl::Status LegalizeFunction(llvm::Function& function, const LegalizerOptions& 
   legalizer::ExpandIntrinsics(function, options);
   ONEXPU_RETURN_IF_ERROR(legalizer::PromoteIntegers(function));
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandWideIntegers(function));
-  // Last, because the others make such shifts as well.
+  // Last, because the other rewrites create such shifts.
   if (options.expand_sign_shifts) legalizer::ExpandSignShifts(function);
   return legalizer::CheckFunction(function, options);
 }

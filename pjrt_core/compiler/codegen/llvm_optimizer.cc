@@ -86,10 +86,11 @@ struct RecordErrors final : llvm::DiagnosticHandler {
   std::string* errors;
 };
 
-// LLVM 22 looks for CRC computations in loops by searching the operands of a loop-carried value, and
-// visits a shared operand once for each path to it: Threefry's rounds inside a loop take for ever.
+// LLVM 22 looks for CRC computations in loops by searching the operands of a loop-carried value. It
+// visits a shared operand once for each path to it, so a loop with Threefry's rounds never finishes
+// compiling.
 void DisableSearchForCrc() {
-  // Not a static initialiser, because LLVM's own one would reset the option.
+  // Not a namespace-scope initializer, because LLVM's own initializer would reset the option.
   static const bool done = llvm::DisableLIRP::HashRecognize = true;
   (void)done;
 }

@@ -179,7 +179,7 @@ absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory
 bool RegionFitsArguments(const HloInstruction& instruction, const xla::BufferAssignment& assignment,
                          const Target& target) {
   RegionMemory memory(assignment);
-  // What fails here fails in EmitSmallRegion, too, and is reported there.
+  // EmitSmallRegion fails in the same way and reports the error.
   if (!memory.Collect(instruction).ok()) return true;
   return memory.argument_count() <= MaxKernelArguments(target);
 }

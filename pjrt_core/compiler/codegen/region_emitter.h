@@ -13,8 +13,8 @@
 
 namespace onexpu::compiler {
 
-// Whether the target accepts as many arguments as the region's kernel would have: one for each
-// allocation that it uses.
+// Whether the arguments of the region's kernel, one for each allocation that it uses, are within
+// the target's limit (MaxKernelArguments).
 bool RegionFitsArguments(const xla::HloInstruction& instruction,
                          const xla::BufferAssignment& assignment, const Target& target);
 

@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
     const Target& target, const xla::AliasInfo& alias_info, xla::HloModule& module) {
   absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> assignment = Assign(alias_info, module);
   if (!assignment.ok() || !HasTooLargeTemporaries(**assignment, target)) return assignment;
-  // XLA's own limit of a heap, which has 31 bits. Arrays above it get an allocation of their own.
+  // XLA's limit on the size of a heap is an int32. A larger array gets its own allocation.
   const int64_t limit = std::min<int64_t>(target.max_allocation_bytes, kLargestHeap);
   xla::DebugOptions& options = module.mutable_config().mutable_debug_options();
   const int32_t before = options.xla_multiheap_size_constraint_per_heap();

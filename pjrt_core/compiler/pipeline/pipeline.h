@@ -19,7 +19,7 @@ absl::Status RunPipeline(const Target& target, const xla::AliasInfo& alias_info,
                          xla::HloModule& module);
 
 // `alias_info` must be the one that the pipeline had, and outlive the result. Temporaries form
-// several allocations if the target cannot allocate them at once.
+// several allocations if together they exceed the target's largest single allocation.
 absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
     const Target& target, const xla::AliasInfo& alias_info, xla::HloModule& module);
 

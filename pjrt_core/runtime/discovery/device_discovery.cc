@@ -109,16 +109,13 @@ absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_
 // docs/developer/cpu_driver_passes.md has the evidence, and what each group costs.
 constexpr absl::string_view kDisabledPasses[] = {
     // Removes work-items whose stores a condition on the local id masks out, although the others
-    // may
-    // read their values through sub-group operations.
+    // may read their values through sub-group operations.
     "sycl-kernel-wg-loop-bound",
     // Replaces `x & mask` in the loop over work-items by a linear recurrence, although it is not
-    // linear: pads
-    // and gradients of a row became zero.
+    // linear: pads and gradients of a row became zero.
     "sycl-kernel-loop-strided-code-motion",
     // These split loops on conditions that differ between adjacent work-items, before the
-    // work-items
-    // become lanes of vectors. The vectoriser then lost the stores of 15 of 16 lanes.
+    // work-items become lanes of vectors. The vectoriser then lost the stores of 15 of 16 lanes.
     "simple-loop-unswitch", "jump-threading"};
 
 // The loop vectoriser (vplan-vec) aborts the process on some reductions that one work-item runs
@@ -159,12 +156,12 @@ void SetHostTaskThreads(int64_t num_cpu_devices) {
   setenv(kVariable, absl::StrCat(num_cpu_devices).c_str(), /*overwrite=*/1);
 }
 
-// Every device that SYCL shows.
+// Every device that SYCL reports.
 struct SyclDevices {
   std::vector<sycl::device> gpus;  // Level Zero's, of one platform: they can share a context
   std::vector<sycl::device> cpus;
   std::vector<std::string> names;
-  std::string error;  // What SYCL threw; empty if nothing
+  std::string error;  // the message of SYCL's exception; empty if none
 };
 
 SyclDevices ListSyclDevices() {
@@ -195,7 +192,7 @@ SyclDevices ListSyclDevices() {
   return found;
 }
 
-// Arc A-series GPUs have no arithmetic in 64-bit floats, which are numpy's default type. The driver
+// Arc A-series GPUs do not support 64-bit floats, which are numpy's default type. The driver
 // reads the variable when it starts, and other GPUs are not affected.
 void SetFp64Emulation(Fp64Choice choice) {
   constexpr char kVariable[] = "NEO_FP64_EMULATION";
@@ -224,7 +221,7 @@ DiscoveredDevices SelectTiles(const std::vector<sycl::device>& gpus, Fp64Choice 
         "the GPU ", absl::StrJoin(selection.left_out, ", "), " is not used beside ",
         first.get_info<sycl::info::device::name>(),
         ", because all devices of a client are of one kind. To use it, select it with "
-        "ONEAPI_DEVICE_SELECTOR (for example level_zero:1; sycl-ls lists the numbers)."));
+        "ONEAPI_DEVICE_SELECTOR (for example level_zero:1; sycl-ls lists the ordinals)."));
   }
   return found;
 }
@@ -237,8 +234,8 @@ void PrepareCpuDriver() {
   if (directory.empty()) return;
   // The adapters that belong to our libsycl, whatever LD_LIBRARY_PATH has.
   setenv(kAdapterDirectory, directory.c_str(), /*overwrite=*/0);
-  // A sourced setvars.sh names another oneAPI's CPU driver, which our libsycl finds no device with,
-  // or hangs in (2025.1 and 2025.3). Other drivers, such as PoCL's, are the user's choice.
+  // A sourced setvars.sh names another oneAPI's CPU driver. With it, our libsycl finds no device or
+  // hangs (2025.1 and 2025.3). Other drivers, such as PoCL's, are the user's choice.
   const char* set = std::getenv(kLoaderVariable);
   if (set != nullptr && !absl::StrContains(set, kCpuDriver)) return;
   const std::string driver = absl::StrCat(directory, "/", kCpuDriver);
@@ -268,7 +265,7 @@ absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices) {
   if (choice != DeviceChoice::kCpu) {
     const std::string why = ExplainUnusedGpus(FindGpuNodes(), loader, sycl.error);
     if (!why.empty()) notes.push_back(why);
-    // The loader is of no interest on a machine without a GPU.
+    // A machine without a GPU does not need the loader.
     if (why.empty() && choice == DeviceChoice::kGpu && !loader_note.empty()) {
       notes.push_back(loader_note);
     }

@@ -1,6 +1,6 @@
-// Finds the SYCL devices that the client serves.
+// Finds the SYCL devices that the client uses.
 //
-// Called once, by whoever makes the client, before any other SYCL call: the OpenCL loader reads its
+// The client calls it once, before any other SYCL call, because the OpenCL loader reads its
 // environment at the first one. Thread-compatible.
 #ifndef PJRT_CORE_RUNTIME_DISCOVERY_DEVICE_DISCOVERY_H_
 #define PJRT_CORE_RUNTIME_DISCOVERY_DEVICE_DISCOVERY_H_
@@ -24,9 +24,9 @@ struct DiscoveredDevices {
 // what to install.
 absl::StatusOr<DiscoveredDevices> DiscoverDevices(int64_t num_cpu_devices);
 
-// Lets the OpenCL loader find the CPU driver beside libsycl, because the wheel's own registration
-// names a path that does not exist, and SYCL its adapters. Disables passes of the driver's compiler
-// that miscompile or crash.
+// Sets the paths of the CPU driver and of SYCL's adapters, which are in libsycl's directory: the
+// wheel's own registration of the driver names a path that does not exist. Disables passes of the
+// driver's compiler that miscompile or crash.
 void PrepareCpuDriver();
 
 }  // namespace onexpu

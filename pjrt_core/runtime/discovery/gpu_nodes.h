@@ -20,7 +20,7 @@ std::vector<GpuNode> FindGpuNodes(const std::string& device_root = "/dev",
                                   const std::string& system_root = "/sys");
 
 // Why none of the machine's GPUs was opened and what to do, in one sentence or two; empty if
-// there is no GPU. `driver_error` is what SYCL said, or empty.
+// there is no GPU. `driver_error` is SYCL's error message, or empty.
 std::string ExplainUnusedGpus(const std::vector<GpuNode>& nodes, const LevelZeroLoader& loader,
                               const std::string& driver_error);
 

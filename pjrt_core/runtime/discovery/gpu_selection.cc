@@ -21,7 +21,7 @@ bool AreAlike(const Description& a, const Description& b) {
          CheckTarget(Read(b), Read(a)).ok();
 }
 
-// What decides between two kinds of GPUs; the larger one wins.
+// The order of preference between kinds of GPUs: the client uses the maximum.
 std::tuple<bool, uint32_t> Rank(const sycl::device& gpu) {
   return {!gpu.has(sycl::aspect::ext_oneapi_is_integrated_gpu),
           gpu.get_info<sycl::info::device::max_compute_units>()};

@@ -1,4 +1,4 @@
-// Which of several GPUs a client serves.
+// Selects the GPUs that a client uses.
 #ifndef PJRT_CORE_RUNTIME_DISCOVERY_GPU_SELECTION_H_
 #define PJRT_CORE_RUNTIME_DISCOVERY_GPU_SELECTION_H_
 

@@ -18,7 +18,7 @@ std::vector<SystemFact> DescribeGpuSystem() {
   const LevelZeroLoader loader = FindLevelZeroLoader();
   const std::vector<GpuNode> nodes = FindGpuNodes();
   std::vector<SystemFact> facts;
-  // Without a GPU nothing has to be done about the loader.
+  // Without a GPU, the loader needs no advice.
   const bool lacks_loader = !nodes.empty() && !loader.supports_adapter_v1;
   facts.push_back({"Level Zero loader", loader.Describe(),
                    lacks_loader ? ExplainUnusedGpus({nodes.front()}, loader, "") : ""});

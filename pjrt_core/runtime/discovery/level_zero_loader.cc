@@ -22,7 +22,7 @@ constexpr char kSelector[] = "ONEAPI_DEVICE_SELECTOR";
 constexpr char kNoLevelZero[] = "!level_zero:*";
 constexpr char kUseV2[] = "SYCL_UR_USE_LEVEL_ZERO_V2";
 
-// The file that a library's address lies in, without symbolic links.
+// The file of the library that contains `address`, without symbolic links.
 std::string FileOf(const void* address) {
   Dl_info info;
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
@@ -36,7 +36,7 @@ std::string VersionOf(const std::string& path) {
   return at == std::string::npos ? "" : path.substr(at + sizeof kBefore - 1);
 }
 
-// Changes the environment, so a second call would say something else.
+// Changes the environment, so a second call would return another result.
 std::string Prepare(const LevelZeroLoader& loader) {
   // Without a loader the adapters find no device by themselves.
   if (loader.path.empty() || loader.supports_adapter_v2) return "";

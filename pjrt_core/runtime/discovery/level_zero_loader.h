@@ -2,7 +2,7 @@
 //
 // The adapters call functions of the loader without checking that it has them, so an older loader
 // aborts the process: in the first query for devices (1.8), or at the first launch through the
-// second adapter (1.20). SYCL must not start before `PrepareLevelZero` has kept them apart.
+// second adapter (1.20). Call `PrepareLevelZero` before SYCL starts.
 #ifndef PJRT_CORE_RUNTIME_DISCOVERY_LEVEL_ZERO_LOADER_H_
 #define PJRT_CORE_RUNTIME_DISCOVERY_LEVEL_ZERO_LOADER_H_
 
@@ -13,7 +13,7 @@ namespace onexpu {
 struct LevelZeroLoader {
   std::string path;     // Of libze_loader.so.1; empty if it is not installed.
   std::string version;  // From the name of its file: "1.20.2", or empty.
-  // Adapter v1 serves dg2, mtl and pvc by default, v2 newer GPUs.
+  // By default SYCL uses adapter v1 for dg2, pvc, mtl, arl and tgl, and v2 for newer GPUs.
   bool supports_adapter_v1 = false;
   bool supports_adapter_v2 = false;
 
@@ -24,9 +24,10 @@ struct LevelZeroLoader {
 // Opens the loader and looks functions up; initialises nothing.
 LevelZeroLoader FindLevelZeroLoader();
 
-// Keeps SYCL from an adapter that the loader does not support, through SYCL's own environment
-// variables: adapter v2 is replaced by v1, and without either Level Zero is left out. Returns a
-// sentence about it for the user, or an empty string. The first call of the process counts. Not thread-safe, like setenv.
+// Disables adapters that the loader does not support, through SYCL's own environment variables: v1
+// replaces v2, and if neither works, Level Zero is disabled. Returns a sentence about it for the
+// user, or an empty string. Later calls return the result of the first. Not thread-safe, because it
+// calls setenv.
 const std::string& PrepareLevelZero(const LevelZeroLoader& loader);
 
 }  // namespace onexpu

@@ -34,7 +34,7 @@ void SplitAggregates(llvm::Function& function);
 // Intrinsics that the back end lacks or gets wrong, by plain instructions.
 void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
-// Arithmetic shifts by the width less one: `x < 0`, sign-extended.
+// Rewrites arithmetic shifts by the width less one as `x < 0`, sign-extended.
 void ExpandSignShifts(llvm::Function& function);
 
 // Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange

@@ -1,4 +1,4 @@
-// Hints, vectors, aggregates and shifts: the rewrites that are short.
+// Short rewrites of hints, vectors, aggregates and shifts.
 #include <vector>
 
 #include "absl/algorithm/container.h"

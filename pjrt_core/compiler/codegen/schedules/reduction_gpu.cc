@@ -28,7 +28,7 @@ int64_t LargestPower(int64_t limit) {
   return power;
 }
 
-// How many work-items' values local memory has room for, with some left to the driver.
+// The number of work-items whose values fit in half of local memory. The driver may use the rest.
 int64_t ItemsInLocalMemory(const xla::HloInstruction& reduce, const ReductionShape& shape,
                            const Target& target) {
   return static_cast<int64_t>(target.local_memory_bytes) / 2 /
@@ -61,7 +61,7 @@ int64_t ChoosePiece(const ReductionShape& shape, const Tile& tile, const Target&
 
 bool IsReductionForGpu(const xla::HloInstruction& reduce, const ReductionShape& shape,
                        const Target& target) {
-  // A variadic reduction of very many values does not fit.
+  // The values of a variadic reduction with many operands may not fit in local memory.
   return shape.length >= 32 && ItemsInLocalMemory(reduce, shape, target) >= kColumns;
 }
 

@@ -132,7 +132,7 @@ class ReductionKernel {
   const int64_t parts_;
 };
 
-// Of the intermediate values of one result, all operands of a variadic reduction together.
+// The size of one result's intermediate values, over all operands of a variadic reduction.
 int64_t AccumulatedBytes(const xla::HloInstruction& reduce, const ReductionShape& shape,
                          const Target& target);
 
