@@ -44,7 +44,10 @@ def describe(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
     tuple of str
         The value, and the advice, which is empty if all is well.
     """
-    advice = "every process builds its kernels again: set NEO_CACHE_DIR to a directory that exists and can be written"
+    advice = (
+        "every process builds its kernels again: set NEO_CACHE_DIR to a directory that exists and "
+        "can be written"
+    )
     if environment.get("NEO_CACHE_PERSISTENT", "1") == "0":
         return "off (NEO_CACHE_PERSISTENT=0)", ""
     path = directory(environment)
@@ -52,8 +55,8 @@ def describe(environment: Mapping[str, str] = os.environ) -> tuple[str, str]:
         return "none: neither NEO_CACHE_DIR, XDG_CACHE_HOME nor HOME is set", advice
     # The driver makes `neo_compiler_cache` and `.cache`, no other directory.
     existing = path
-    if "NEO_CACHE_DIR" not in environment:
-        made = 1 if "XDG_CACHE_HOME" in environment else 2
+    if not environment.get("NEO_CACHE_DIR"):
+        made = 1 if environment.get("XDG_CACHE_HOME") else 2
         for _ in range(made):
             existing = existing if existing.exists() else existing.parent
     if not existing.is_dir():

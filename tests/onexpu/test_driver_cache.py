@@ -26,6 +26,13 @@ def test_what_the_driver_makes_need_not_exist(tmp_path: pathlib.Path) -> None:
     assert not advice
 
 
+def test_empty_variables_are_as_unset(tmp_path: pathlib.Path) -> None:
+    variables = {"HOME": str(tmp_path), "XDG_CACHE_HOME": "", "NEO_CACHE_DIR": ""}
+    value, advice = _driver_cache.describe(variables)
+    assert value == str(tmp_path / ".cache/neo_compiler_cache")
+    assert not advice
+
+
 @pytest.mark.parametrize("variable", ("HOME", "XDG_CACHE_HOME", "NEO_CACHE_DIR"))
 def test_what_it_does_not_make_must(tmp_path: pathlib.Path, variable: str) -> None:
     value, advice = _driver_cache.describe({variable: str(tmp_path / "none")})
