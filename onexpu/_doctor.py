@@ -223,11 +223,20 @@ def _gpu_system() -> list[Finding]:
 
     findings = [Finding("GPU support", *fact) for fact in _native.describe_gpus()]
     value, advice = _driver_cache.describe()
-    has_gpu = any(not device["kind"].startswith("oneAPI CPU") for device in _native.devices())
     findings.append(
-        Finding("GPU support", "cache of the driver", value, advice if has_gpu else "")
+        Finding("GPU support", "cache of the driver", value, advice if _has_gpu() else "")
     )
     return findings
+
+
+def _has_gpu() -> bool:
+    """Whether a device is a GPU. If none can be opened, the devices' section has the error."""
+    from onexpu import _native
+
+    try:
+        return any(not device["kind"].startswith("oneAPI CPU") for device in _native.devices())
+    except Exception:
+        return False
 
 
 def _known_faults() -> list[Finding]:

@@ -93,6 +93,17 @@ def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:
     assert {name: _advice_for(name) for name in programs} == {name: ["reinstall onexpu"] for name in programs}
 
 
+def test_doctor_shows_gpu_support_if_no_device_starts(monkeypatch) -> None:
+    def fail() -> list:
+        raise RuntimeError("no SYCL device found")
+
+    monkeypatch.setattr("onexpu._native.devices", fail)
+    findings = onexpu.doctor().findings
+    assert [f.advice for f in findings if f.section == "Devices"] == ["no SYCL device found"]
+    support = [f.name for f in findings if f.section == "GPU support"]
+    assert {"Level Zero loader", "cache of the driver"} <= set(support)
+
+
 def _advice_for(name: str) -> list[str]:
     return [finding.advice for finding in onexpu.doctor().findings if finding.name == name]
 
