@@ -25,8 +25,9 @@
 namespace onexpu {
 namespace {
 
-// Of OpenCL C and of Level Zero's modules alike. Without it f32 division may err by 2.5 units in
-// the last place, and the square root by 3 (docs/numerics.md).
+// An option of OpenCL C, which Level Zero's modules accept, too. Without it, the error of f32
+// division is at most 2.5 units in the last place, and that of the square root 3
+// (docs/numerics.md).
 constexpr char kExactDivisionOption[] = "-cl-fp32-correctly-rounded-divide-sqrt";
 
 namespace syclex = sycl::ext::oneapi::experimental;

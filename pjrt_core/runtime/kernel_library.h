@@ -55,15 +55,12 @@ class KernelLibrary {
     int shared = 0;      // already there
   };
 
-  // With `exact_division` a GPU's f32 divisions and square roots are correctly rounded; a CPU's are
-  // anyway. `builder` is the path of onexpu-build; without one, the CPU's modules are built in this
-  // process. The cache directory is kept within `cache_limits`.
-  static std::shared_ptr<KernelLibrary> Create(const sycl::device& device,
-                                               const sycl::context& context,
-                                               const std::string& cache_directory,
-                                               std::string builder,
-                                               const CacheLimits& cache_limits = {},
-                                               bool exact_division = false);
+  // With `exact_division`, f32 divisions and square roots are correctly rounded on GPUs; on a CPU
+  // they always are. `builder` is the path of onexpu-build; without one, the CPU's modules are
+  // built in this process. The cache directory is kept within `cache_limits`.
+  static std::shared_ptr<KernelLibrary> Create(
+      const sycl::device& device, const sycl::context& context, const std::string& cache_directory,
+      std::string builder, const CacheLimits& cache_limits = {}, bool exact_division = false);
 
   // The one that a client of this process has for the device in this context, or none.
   static std::shared_ptr<KernelLibrary> Find(const sycl::device& device,

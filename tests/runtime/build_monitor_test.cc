@@ -1,4 +1,4 @@
-// How many builds run at once, and what is said about slow ones.
+// Tests the limit on parallel builds, and the reports of slow ones.
 #include "pjrt_core/runtime/build_monitor.h"
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Why a GPU of the machine is not used.
+// Tests the explanations of unused GPUs.
 #include "pjrt_core/runtime/discovery/gpu_nodes.h"
 
 #include <filesystem>

@@ -41,7 +41,7 @@ TEST(MemoryLimit, TakesTheFractionOfTheUser) {
   EXPECT_EQ(limit.bytes, 25 * kGiB);
   EXPECT_EQ(limit.source, "25 % of the device's memory (SHARE)");
   EXPECT_EQ(limit.remedy, "raise SHARE");
-  // What others hold is not to be had at any fraction.
+  // No fraction includes memory that other processes hold.
   EXPECT_THAT(LimitOf(gpu, {.fraction = MemoryFraction{1.0, "SHARE"}}).source,
               HasSubstr("free at start-up"));
   const MemoryFacts host{.total = 100 * kGiB, .is_of_host = true, .host = 50 * kGiB};

@@ -1,4 +1,4 @@
-// What is said about waits that take long.
+// Tests the reports of long waits.
 #include "pjrt_core/runtime/wait_watch.h"
 
 #include <atomic>

@@ -27,8 +27,8 @@ int64_t Product(const std::vector<int64_t>& extents) {
   return product;
 }
 
-// Whether the order of atomic updates of one element may change the result: that of floats, and of
-// updates that replace each other. False only for integers that are certain.
+// Whether the order of atomic updates of one element may change the result. True for floats, and
+// for updates that overwrite each other.
 bool DependsOnOrder(const HloScatterInstruction& scatter) {
   return !xla::ShapeUtil::ElementIsIntegral(scatter.scatter_operands()[0]->shape()) ||
          !ScatterKernel::HasIdentity(scatter);
