@@ -377,11 +377,12 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
   // Host tasks of a light Program are sooner waited for here than on another thread.
   const bool goes_inline =
       !blocking_ && (!thunks_.waits_for_library() || (weight_.is_light() && rendezvous == nullptr));
-  SubmitOptions submit_options{.blocking = !goes_inline,
-                               .estimated_nanoseconds = weight_.nanoseconds(),
-                               .weight = &weight_,
-                               .label = {"program", program().name()->c_str()},
-                               .keep_alive = shared_from_this()};
+  SubmitOptions submit_options{
+      .blocking = !goes_inline,
+      .estimated_nanoseconds = weight_.nanoseconds(),
+      .weight = &weight_,
+      .label = {"program", program().name()->c_str(), goes_inline ? nullptr : &current_op_},
+      .keep_alive = shared_from_this()};
   if (rendezvous != nullptr) {
     submit_options.on_submitted = [rendezvous, this](const absl::Status& status) {
       rendezvous->Leave(participant_, status);
@@ -412,10 +413,13 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .ffi_user_data = user_data,
                                      .run_id = run_id,
                                      .throttle = goes_inline ? nullptr : &throttle,
+                                     .current_op = goes_inline ? nullptr : &current_op_,
                                      .rendezvous = rendezvous.get(),
                                      .trace = trace.has_value() ? &*trace : nullptr,
                                      .only_command = thunks_.is_one_command() ? last : nullptr};
-        return thunks_.Execute(context);
+        absl::Status status = thunks_.Execute(context);
+        if (context.current_op != nullptr) context.current_op->store(nullptr);
+        return status;
       });
   ExecuteResult result;
   result.results = MakeResults(execution, definition);

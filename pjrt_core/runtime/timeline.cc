@@ -361,8 +361,17 @@ std::string Timeline::DescribeWait(uint64_t ticket) {
     if (label.name != nullptr) {
       what = what.empty() ? label.name : absl::StrCat(what, " '", label.name, "'");
     }
-    return absl::StrCat(what, " on ", health_->device(), " (queue ", name_,
-                        IsCommitted(candidate.ticket) ? "" : ", it is being submitted", ")");
+    std::string where = absl::StrCat("queue ", name_);
+    if (!IsCommitted(candidate.ticket)) {
+      const char* const op = label.op == nullptr ? nullptr : label.op->load();
+      absl::StrAppend(&where, ", submitted up to ", op == nullptr ? "its beginning" : "op '",
+                      op == nullptr ? "" : op, op == nullptr ? "" : "'");
+    }
+    return absl::StrCat(what, " on ", health_->device(), " (", where, ")",
+                        queue_.get_device().is_cpu()
+                            ? ""
+                            : ". If the wait does not end, look for a GPU hang or reset in the "
+                              "kernel's log (dmesg)");
   }
   return "";
 }

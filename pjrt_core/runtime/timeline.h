@@ -99,6 +99,8 @@ class Timeline final : public EventSource, public WaitSubject {
   struct Label {
     const char* kind = "work";
     const char* name = nullptr;
+    // The op that the launcher is submitting; null for work that is submitted inline.
+    const std::atomic<const char*>* op = nullptr;
   };
   Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight, Label label);
   Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr) {

@@ -88,8 +88,7 @@ class Watcher {
     const std::string what = subject->DescribeWait(number);
     if (slot.waits.load(std::memory_order_acquire) != waits || what.empty()) return;
     const std::string line = absl::StrCat(
-        "onexpu: waiting for ", absl::ToInt64Seconds(now - slot.since), " s for ", what,
-        ". If the wait does not end, look for a GPU hang or reset in the kernel's log (dmesg).\n");
+        "onexpu: waiting for ", absl::ToInt64Seconds(now - slot.since), " s for ", what, ".\n");
     std::fputs(line.c_str(), stderr);
     subject->ProbeWait(number);
   }

@@ -61,6 +61,9 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
 
 absl::Status ThunkSequence::Execute(const ExecuteContext& context) const {
   for (const std::unique_ptr<Thunk>& thunk : thunks_) {
+    if (context.current_op != nullptr) {
+      context.current_op->store(thunk->op_name().c_str(), std::memory_order_relaxed);
+    }
     absl::Status status = CatchLibraryErrors([&] {
       absl::Status executed = ABSL_PREDICT_TRUE(context.trace == nullptr)
                                   ? thunk->Execute(context)

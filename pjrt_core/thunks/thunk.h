@@ -6,6 +6,7 @@
 #ifndef PJRT_CORE_THUNKS_THUNK_H_
 #define PJRT_CORE_THUNKS_THUNK_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -61,8 +62,10 @@ struct ExecuteContext {
   const FfiUserData* ffi_user_data = nullptr;
   int64_t run_id = 0;
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
-  Rendezvous* rendezvous = nullptr;     // null for a device that runs alone
-  RunTrace* trace = nullptr;            // null unless somebody profiles
+  // Where the op that is being submitted is noted, for waits that take long. As the throttle.
+  std::atomic<const char*>* current_op = nullptr;
+  Rendezvous* rendezvous = nullptr;  // null for a device that runs alone
+  RunTrace* trace = nullptr;         // null unless somebody profiles
   // Takes the event of the one command that the run is, or of the last one of its one handler; null
   // for other runs.
   std::optional<sycl::event>* only_command = nullptr;

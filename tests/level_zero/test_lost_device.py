@@ -66,6 +66,24 @@ def test_a_long_wait_says_for_what(lab: Lab, device: str) -> None:
     )
 
 
+_HANGS_IN_A_LOOP = """
+import os, threading, time, jax, jax.numpy as jnp, numpy as np
+def search(x):
+    return jax.lax.while_loop(lambda c: c.sum() < 1e9, lambda c: c @ c, x)
+x = jax.device_put(np.ones((512, 512), np.float32))
+threading.Thread(target=lambda: jax.jit(search)(x).block_until_ready(), daemon=True).start()
+time.sleep(4)
+os._exit(0)
+"""
+
+
+def test_a_long_wait_inside_a_program_says_for_which_op(lab: Lab) -> None:
+    environment = {"ONEXPU_SHIM_HANGS_AT_LAUNCH": "0", "ONEXPU_WAIT_REPORT_SECONDS": "1"}
+    stderr = lab.run("dg2", _HANGS_IN_A_LOOP, env=environment).check().stderr
+    program = r"onexpu: waiting for \d s for program 'jit_search' on xpu:0 .* "
+    assert re.search(program + r"\(queue compute, submitted up to op '\S+'\)\.", stderr), stderr
+
+
 def test_an_ordinary_wait_says_nothing(lab: Lab) -> None:
     program = "import jax.numpy as jnp, time\n(jnp.ones(9) + 1).block_until_ready(); time.sleep(1)"
     environment = {"ONEXPU_WAIT_REPORT_SECONDS": "0.1"}

@@ -33,7 +33,7 @@ TEST(WaitWatch, NamesALongWaitOnceInAnInterval) {
   }
   absl::SleepFor(absl::Milliseconds(300));
   const std::string lines = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(lines, testing::StartsWith("onexpu: waiting for 0 s for work 7. "));
+  EXPECT_THAT(lines, testing::StartsWith("onexpu: waiting for 0 s for work 7.\n"));
   EXPECT_GE(subject->probes, 1);
   EXPECT_LE(subject->probes, 3);
 }
@@ -59,7 +59,7 @@ TEST(WaitWatch, GoesOnWithTheOuterWait) {
     }
     absl::SleepFor(absl::Milliseconds(400));
   }).join();
-  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("for work 1. "));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("for work 1.\n"));
 }
 
 }  // namespace
