@@ -1,4 +1,4 @@
-"""``python -m onexpu``: the doctor's report; ``cache``; and what builds kernels in C++."""
+"""``python -m onexpu``: the doctor's report; ``--report``; ``cache``; and what builds kernels in C++."""
 
 from __future__ import annotations
 
@@ -18,6 +18,20 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--include-dir", action="store_true", help="print that of onexpu/custom_kernel.h"
     )
+    parser.add_argument(
+        "--report",
+        nargs="?",
+        const="onexpu-report.txt",
+        metavar="FILE",
+        help="write a report for a bug tracker, with a self-test: to onexpu-report.txt by default, "
+        "- prints it",
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="with --report: more types and sizes, and long runs"
+    )
+    parser.add_argument(
+        "--seconds", type=float, help="with --report: the time limit of each check of the self-test"
+    )
     commands = parser.add_subparsers(dest="command")
     embed = commands.add_parser(
         "embed", help="compile the kernels of a SYCL source to SPIR-V, as a C++ header"
@@ -35,7 +49,10 @@ def _parse() -> argparse.Namespace:
         help="remove what is beyond ONEXPU_CACHE_LIMIT and ONEXPU_CACHE_DAYS now",
     )
     removal.add_argument("--clear", action="store_true", help="remove everything")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    if arguments.report is None and (arguments.full or arguments.seconds is not None):
+        parser.error("--full and --seconds need --report")
+    return arguments
 
 
 def _embed(arguments: argparse.Namespace) -> int:
@@ -78,6 +95,19 @@ def _doctor() -> int:
     return 0 if report.ok else 1
 
 
+def _report(arguments: argparse.Namespace) -> int:
+    from onexpu._report import report
+
+    try:
+        return report.write(arguments.report, full=arguments.full, seconds=arguments.seconds)
+    except OSError as error:
+        print(
+            f"onexpu: cannot write the report: {error}. Name another file: --report FILE.",
+            file=sys.stderr,
+        )
+        return 1
+
+
 def main() -> int:
     """Runs the command line; returns the exit status."""
     arguments = _parse()
@@ -85,6 +115,8 @@ def main() -> int:
         return _embed(arguments)
     if arguments.command == "cache":
         return _cache(arguments)
+    if arguments.report is not None:
+        return _report(arguments)
     if arguments.cmake_dir:
         print(onexpu.cmake_directory())
     if arguments.include_dir:

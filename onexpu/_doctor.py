@@ -291,6 +291,31 @@ def _disk_cache() -> Finding:
     return Finding("Environment", "cache", value)
 
 
+SECTIONS: dict[str, Callable[[], list[Finding]]] = {
+    "Versions": _versions,
+    "Libraries": _libraries,
+    "Devices": _devices,
+    "GPU support": _gpu_system,
+    "Environment": _environment,
+    "Known faults": _known_faults,
+}
+
+
+def look(section: str) -> list[Finding]:
+    """Returns a section's findings. It never raises.
+
+    Parameters
+    ----------
+    section : str
+        One of `SECTIONS`.
+    """
+    try:
+        return SECTIONS[section]()
+    except Exception as error:
+        text = str(error)
+        return [Finding(section, "error", type(error).__name__, text or repr(error))]
+
+
 def doctor() -> Report:
     """Looks at versions, libraries, devices and environment, and lists known faults of libraries.
 
@@ -306,19 +331,4 @@ def doctor() -> Report:
     >>> sorted({finding.section for finding in report.findings})
     ['Devices', 'Environment', 'GPU support', 'Known faults', 'Libraries', 'Versions']
     """
-    findings: list[Finding] = []
-    sections: dict[str, Callable[[], list[Finding]]] = {
-        "Versions": _versions,
-        "Libraries": _libraries,
-        "Devices": _devices,
-        "GPU support": _gpu_system,
-        "Environment": _environment,
-        "Known faults": _known_faults,
-    }
-    for section, look in sections.items():
-        try:
-            findings += look()
-        except Exception as error:
-            text = str(error)
-            findings.append(Finding(section, "error", type(error).__name__, text or repr(error)))
-    return Report(tuple(findings))
+    return Report(tuple(finding for section in SECTIONS for finding in look(section)))
