@@ -88,7 +88,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   SyclDevice& device_;
   const uint32_t participant_;
   Weight weight_;
-  std::atomic<const char*> current_op_{nullptr};  // that the launcher is submitting
+  std::atomic<const char*> current_op_{nullptr};  // the op that the launcher is submitting
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;
   bool blocking_ = false;

@@ -364,8 +364,8 @@ std::string Timeline::DescribeWait(uint64_t ticket) {
     std::string where = absl::StrCat("queue ", name_);
     if (!IsCommitted(candidate.ticket)) {
       const char* const op = label.op == nullptr ? nullptr : label.op->load();
-      absl::StrAppend(&where, ", submitted up to ", op == nullptr ? "its beginning" : "op '",
-                      op == nullptr ? "" : op, op == nullptr ? "" : "'");
+      absl::StrAppend(&where, op == nullptr ? ", being submitted"
+                                            : absl::StrCat(", submitted up to op '", op, "'"));
     }
     return absl::StrCat(what, " on ", health_->device(), " (", where, ")",
                         queue_.get_device().is_cpu()

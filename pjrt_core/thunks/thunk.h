@@ -62,7 +62,8 @@ struct ExecuteContext {
   const FfiUserData* ffi_user_data = nullptr;
   int64_t run_id = 0;
   CommandThrottle* throttle = nullptr;  // null for Programs that must not wait
-  // Where the op that is being submitted is noted, for waits that take long. As the throttle.
+  // Receives the name of the op that is being submitted, for reports of long waits. Null if the
+  // throttle is.
   std::atomic<const char*>* current_op = nullptr;
   Rendezvous* rendezvous = nullptr;  // null for a device that runs alone
   RunTrace* trace = nullptr;         // null unless somebody profiles
