@@ -24,12 +24,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # units.
 DEVICES = {
     "pvc": "8x8x8",
-    "dg2": "8x4x8",
+    "dg2": "8x4x16",
     "bmg": "5x4x8",
     "lnl": "2x4x8",
     "ptl": "2x6x8",
-    "mtl": "2x4x8",
-    "arl": "2x4x8",
+    "mtl": "2x4x16",
+    "arl": "2x4x16",
     "tgllp": "1x6x16",
 }
 # The version of SYCL's Level Zero adapter that a device has by default (SYCL 2026.1).
