@@ -169,9 +169,15 @@ ze_result_t zeMemAllocDevice(ze_context_handle_t context,
 ze_result_t zeMemAllocHost(ze_context_handle_t context, const ze_host_mem_alloc_desc_t* description,
                            size_t size, size_t alignment, void** memory) {
   const ze_result_t result = real_zeMemAllocHost(context, description, size, alignment, memory);
-  // No kernel writes the sizes that TensorFlow reads from it: zeros are valid ones. Not all of
-  // large memory, which would be touched for nothing.
-  if (result == ZE_RESULT_SUCCESS) std::memset(*memory, 0, std::min<size_t>(size, 64 << 20));
+  // Not all of large memory, which would be touched for nothing.
+  constexpr size_t kNumbers = sizeof TheOptions().host_numbers;
+  if (result == ZE_RESULT_SUCCESS) {
+    const size_t filled = std::min<size_t>(size, 64 << 20);
+    for (size_t at = 0; at < filled; at += kNumbers) {
+      std::memcpy(static_cast<char*>(*memory) + at, TheOptions().host_numbers,
+                  std::min(kNumbers, filled - at));
+    }
+  }
   Record(
       R"({"call": "allocate", "kind": "host", "size": %zu, "alignment": %zu, "relaxed": %s, "context": "%p", "result": %u})",
       size, alignment, IsRelaxed(description->pNext) ? "true" : "false",
@@ -281,7 +287,7 @@ ze_result_t zeCommandListAppendMemoryCopy(ze_command_list_handle_t list, void* t
   if (!IsLost()) {
     result = real_zeCommandListAppendMemoryCopy(list, to, from, size, event, waits, waited);
   }
-  if (TheOptions().peers > 1) TheCopies().Copy(to, from, size);
+  if (TheOptions().copies) TheCopies().Copy(to, from, size);
   Record(R"({"call": "copy", "to": "%p", "from": "%p", "size": %zu, "event": %s, "result": %u})",
          to, from, size, event != nullptr ? "true" : "false", result);
   return result;

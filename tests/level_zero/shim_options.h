@@ -15,6 +15,12 @@ struct Options {
   const char* free_memory = std::getenv("ONEXPU_SHIM_FREE_MEMORY");
   // Devices can access each other's memory; with 2, small copies take place.
   int peers = Number("ONEXPU_SHIM_PEERS", 0);
+  // Small copies between the host and a device take place, so constants are read back as written.
+  bool copies = peers > 1 || std::getenv("ONEXPU_SHIM_COPIES") != nullptr;
+  // The 64-bit integers that new host memory holds, in turn. No kernel writes the sizes that
+  // TensorFlow reads from it: zeros are valid ones.
+  long long host_numbers[2] = {Number("ONEXPU_SHIM_HOST_EVEN", 0),
+                               Number("ONEXPU_SHIM_HOST_ODD", 0)};
   // The launch of a kernel with this number, and whatever is asked after it, reports that the
   // device is lost.
   int lost_at = Number("ONEXPU_SHIM_LOST_AT_LAUNCH", -1);

@@ -10,6 +10,7 @@
 #include "tensorflow/core/framework/variant_op_registry.h"
 #include "tensorflow/core/kernels/sparse/sparse_matrix.h"
 #include "tensorflow/core/tfrt/common/async_value_tensor.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
 #include "tf_plugin/kernels/registration.h"
@@ -205,6 +206,7 @@ absl::StatusOr<std::vector<OwnedBuffer>> BuffersOf(const OpKernelContext& contex
 absl::StatusOr<CsrMatrix> MatrixOf(OpKernelContext* context, DataType type,
                                    absl::Span<const int64_t> shape, absl::Span<OwnedBuffer> arrays,
                                    int64_t capacity, absl::Span<const int64_t> batch_sizes) {
+  TF_RETURN_IF_ERROR(CheckCounts(*context, batch_sizes, capacity));
   CsrMatrix matrix;
   matrix.shape.assign(shape.begin(), shape.end());
   int64_t elements = 0;

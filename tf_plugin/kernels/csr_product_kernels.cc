@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/csr_kernel.h"
 #include "tf_plugin/kernels/csr_matrix.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/host_read.h"
 #include "tf_plugin/kernels/launch.h"
@@ -248,6 +249,8 @@ class SparseMatMulKernel final : public tensorflow::AsyncOpKernel {
       done();
       return;
     }
+    OP_REQUIRES_OK_ASYNC(context, CheckCount(*context, terms, std::numeric_limits<int64_t>::max()),
+                         done);
     const absl::StatusOr<int64_t> capacity = Capacity(factors->shape, terms);
     OP_REQUIRES_OK_ASYNC(context, capacity.status(), done);
     absl::StatusOr<std::vector<OwnedBuffer>> launched =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
@@ -63,7 +64,9 @@ class DynamicPartitionKernel final : public DynamicShapeKernel {
                                                      "] (of all in a row) is not in [0, ",
                                                      num_outputs(), ")"));
     }
-    return OutputPartitions(context, results[0].get(), numbers.first(num_outputs()));
+    const absl::Span<const int64_t> counts = numbers.first(num_outputs());
+    TF_RETURN_IF_ERROR(CheckCounts(*context, counts, context->input(1).NumElements()));
+    return OutputPartitions(context, results[0].get(), counts);
   }
 
   // `order`: as partition.h has it; null where there are no rows.

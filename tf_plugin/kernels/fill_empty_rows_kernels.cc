@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
@@ -119,9 +120,10 @@ class FillEmptyRowsKernel final : public DynamicShapeKernel {
                                                      outside, is_ragged_ ? "" : ", 0",
                                                      ") is invalid: not in [0, ", rows, ")"));
     }
+    const int64_t elements = context->input(1).NumElements();
+    TF_RETURN_IF_ERROR(CheckCount(*context, count, elements + rows));
     const TensorShape shape =
         is_ragged_ ? TensorShape({count}) : TensorShape({count, rank(context)});
-    const int64_t elements = context->input(1).NumElements();
     TF_ASSIGN_OR_RETURN(OwnedBuffer coordinates, ViewOf(results[0].get(), shape));
     TF_ASSIGN_OR_RETURN(OwnedBuffer values, ViewOf(results[1].get(), TensorShape({count})));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, shape, std::move(coordinates)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
@@ -111,6 +112,7 @@ class NonMaxSuppressionKernel final : public DynamicShapeKernel {
 
   absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
                       absl::Span<const int64_t> numbers) override {
+    TF_RETURN_IF_ERROR(CheckCount(*context, numbers[0], context->input(0).dim_size(0)));
     const TensorShape shape({numbers[0]});
     TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(results[0].get(), shape));
     return SetOutput(context, 0, shape, std::move(view));

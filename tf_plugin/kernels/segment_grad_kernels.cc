@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
 #include "tf_plugin/kernels/launch.h"
@@ -104,6 +105,7 @@ class SegmentGradKernel final : public DynamicShapeKernel {
                                                      "), or a segment id is out of range [0, ",
                                                      context->input(0).dim_size(0), ")"));
     }
+    TF_RETURN_IF_ERROR(CheckCount(*context, numbers[0], context->input(1).NumElements()));
     const TensorShape shape = ShapeOf(context, numbers[0]);
     TF_ASSIGN_OR_RETURN(OwnedBuffer slopes, ViewOf(results[0].get(), shape));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, shape, std::move(slopes)));

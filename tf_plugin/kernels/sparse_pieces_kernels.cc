@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
@@ -84,6 +85,7 @@ class SparseSliceKernel final : public DynamicShapeKernel {
 
   absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
                       absl::Span<const int64_t> numbers) override {
+    TF_RETURN_IF_ERROR(CheckCount(*context, numbers[0], context->input(1).NumElements()));
     const TensorShape shapes[] = {{numbers[0], context->input(0).dim_size(1)}, {numbers[0]}};
     for (int i = 0; i < 2; ++i) {
       TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOf(results[i].get(), shapes[i]));
@@ -221,6 +223,7 @@ class SparseSplitKernel final : public DynamicShapeKernel {
                       absl::Span<const int64_t> numbers) override {
     const Tensor& indices = context->input(1);
     const Tensor& values = context->input(2);
+    TF_RETURN_IF_ERROR(CheckCounts(*context, numbers, values.NumElements()));
     TF_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
                         HostVector(context->input(3), "Input shape"));
     const int64_t dimension = Dimension(context, static_cast<int64_t>(shape.size()));

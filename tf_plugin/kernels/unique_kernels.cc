@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
@@ -66,6 +67,7 @@ class UniqueKernel final : public DynamicShapeKernel {
   // `results`: elements and counts, of which the beginning is filled, around the indices.
   absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
                       absl::Span<const int64_t> numbers) override {
+    TF_RETURN_IF_ERROR(CheckCount(*context, numbers[0], context->input(0).NumElements()));
     const TensorShape distinct({numbers[0]});
     TF_ASSIGN_OR_RETURN(OwnedBuffer elements, ViewOf(results[0].get(), distinct));
     TF_RETURN_IF_ERROR(SetOutput(context, 0, distinct, std::move(elements)));

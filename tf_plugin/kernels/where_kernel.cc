@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "tf_plugin/kernels/device_count.h"
 #include "tf_plugin/kernels/device_types.h"
 #include "tf_plugin/kernels/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/ffi_attributes.h"
@@ -42,6 +43,7 @@ class WhereKernel final : public DynamicShapeKernel {
   absl::Status Finish(OpKernelContext* context, std::vector<OwnedBuffer>& results,
                       absl::Span<const int64_t> numbers) override {
     const int64_t count = numbers[0];
+    TF_RETURN_IF_ERROR(CheckCount(*context, count, context->input(0).NumElements()));
     const int rank = context->input(0).dims();
     if (count == 0 || rank == 0) return OutputEmpty(context, count, rank);
     const TensorShape shape({count, rank});
