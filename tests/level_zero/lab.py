@@ -113,6 +113,7 @@ class Lab:
         tiles: int = 1,
         seconds: float = _SECONDS,
         record: bool = True,
+        shown: Sequence[pathlib.Path] = (),
     ) -> Run:
         """Runs a Python program of the project's environment.
 
@@ -132,6 +133,8 @@ class Lab:
             The time limit.
         record : bool
             Whether calls of the driver are recorded.
+        shown : sequence of pathlib.Path
+            Directories that the program can read, besides the project and its Python.
         """
         with tempfile.TemporaryDirectory(dir=self._work()) as directory:
             work = pathlib.Path(directory)
@@ -163,7 +166,7 @@ class Lab:
             program = [sys.executable, f"{inside}/program.py", *arguments]
             try:
                 done = subprocess.run(
-                    self._enter(variables, program),
+                    self._enter(variables, program, shown),
                     capture_output=True,
                     text=True,
                     errors="replace",
@@ -181,7 +184,12 @@ class Lab:
             (self._directory / name).mkdir(exist_ok=True)
         return self._directory / "work"
 
-    def _enter(self, variables: Mapping[str, str], program: Sequence[str]) -> list[str]:
+    def _enter(
+        self,
+        variables: Mapping[str, str],
+        program: Sequence[str],
+        shown: Sequence[pathlib.Path],
+    ) -> list[str]:
         """Returns the command that runs a program in the lab.
 
         The mounts are those of a mount namespace, so they end with the program.
@@ -189,8 +197,8 @@ class Lab:
         root = self._root
         script = ["set -e"]
         # The project and the Python of its environment, at the same paths, read only.
-        shown = [ROOT, pathlib.Path(sys.base_prefix).resolve(), pathlib.Path(sys.prefix).resolve()]
-        for path in dict.fromkeys(shown):
+        prefixes = [pathlib.Path(sys.base_prefix).resolve(), pathlib.Path(sys.prefix).resolve()]
+        for path in dict.fromkeys([ROOT, *prefixes, *shown]):
             script.append(f"mkdir -p '{root}{path}'; mount --bind -o ro '{path}' '{root}{path}'")
         for path in ("/proc", "/dev", "/sys"):
             script.append(f"mkdir -p '{root}{path}'; mount --rbind {path} '{root}{path}'")
