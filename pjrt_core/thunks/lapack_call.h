@@ -45,12 +45,13 @@ class LapackQueue {
   sycl::queue queue_;
 };
 
-// As part of the queue's order. The elements are contiguous.
+// As part of the queue's order. The elements are contiguous. Bits that are all set are a NaN.
+// `sycl::queue::fill` would crash on Level Zero: it launches a kernel that only a SYCL compiler
+// builds.
 template <typename T>
 void FillWithNan(sycl::queue& queue, T* elements, int64_t count) {
-  using Real = RealOf<T>;
-  queue.fill(reinterpret_cast<Real*>(elements), std::numeric_limits<Real>::quiet_NaN(),
-             count * (sizeof(T) / sizeof(Real)));
+  static_assert(std::numeric_limits<RealOf<T>>::is_iec559);
+  queue.memset(elements, 0xff, count * sizeof(T));
 }
 
 // The compiler lets the routine's result lie where its operand is, when nobody else reads that.

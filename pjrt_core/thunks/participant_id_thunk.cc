@@ -1,5 +1,7 @@
 #include "pjrt_core/thunks/participant_id_thunk.h"
 
+#include <cstring>
+
 namespace onexpu {
 
 absl::StatusOr<std::unique_ptr<Thunk>> ParticipantIdThunk::Create(
@@ -12,7 +14,15 @@ absl::StatusOr<std::unique_ptr<Thunk>> ParticipantIdThunk::Create(
 }
 
 absl::Status ParticipantIdThunk::Execute(const ExecuteContext& context) {
-  context.queue.fill(static_cast<uint32_t*>(context.allocations.Resolve(destination_)), number_, 1);
+  auto* const destination = static_cast<uint8_t*>(context.allocations.Resolve(destination_));
+  uint8_t bytes[sizeof number_];
+  std::memcpy(bytes, &number_, sizeof bytes);
+  // Not `fill`: on Level Zero it launches a kernel that only a SYCL compiler builds, and crashes
+  // without it.
+  for (size_t begin = 0, end = 0; begin < sizeof bytes; begin = end) {
+    while (end < sizeof bytes && bytes[end] == bytes[begin]) ++end;
+    context.queue.memset(destination + begin, bytes[begin], end - begin);
+  }
   return absl::OkStatus();
 }
 

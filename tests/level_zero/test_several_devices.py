@@ -43,6 +43,7 @@ def run(f, out=P("d")):
         program(x).block_until_ready()
 
 ring = [(i, (i + 1) % n) for i in range(n)]
+run(lambda v: v + jax.lax.axis_index("d"))
 run(lambda v: jax.lax.psum(v, "d"), P())
 run(lambda v: jax.lax.all_gather(v, "d", tiled=True), P())
 run(lambda v: jax.lax.psum_scatter(v, "d", tiled=True))
