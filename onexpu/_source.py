@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -51,10 +52,25 @@ def compile_source(
             preamble + _native.kernel_preamble(name) + text, list(options), list(instances)
         )
     except ValueError as error:
-        raise SyclCompileError(name.removesuffix(".cpp"), str(error)) from None
+        raise SyclCompileError(name.removesuffix(".cpp"), _with_advice(str(error))) from None
     if os.environ.get("ONEXPU_VERIFY_SPIRV") == "1":
         _native.validate_spirv(spirv)
     return spirv, entry_points
+
+
+# The run-time compiler brings SYCL's headers, which include those of the C++ standard library.
+_MISSING_LIBRARY = re.compile(
+    r"^/sycl-jit-toolchain/.*: fatal error: '.*' file not found", re.MULTILINE
+)
+
+
+def _with_advice(log: str) -> str:
+    if _MISSING_LIBRARY.search(log) is None:
+        return log
+    return (
+        f"{log}\nonexpu: the headers of the C++ standard library are not installed. "
+        "Install g++ (Debian, Ubuntu) or libstdc++-devel (Fedora)."
+    )
 
 
 def instance(name: str, arguments: Sequence[Argument]) -> str:
