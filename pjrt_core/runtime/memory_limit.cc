@@ -54,9 +54,11 @@ MemoryLimit LimitOf(const MemoryFacts& facts, const MemoryChoice& choice) {
     absl::StrAppend(&limit.source, " (", choice.fraction->variable, ")");
     limit.remedy = absl::StrCat("raise ", choice.fraction->variable);
   }
-  if (facts.free.has_value() && Share(*facts.free, kShareOfGpu) < limit.bytes) {
-    limit = {.bytes = Share(*facts.free, kShareOfGpu),
-             .source = absl::StrCat(Percent(kShareOfGpu), " of the ", *facts.free, " of ",
+  // A user who asks for more than the default share gets it of free memory, too.
+  const double share_of_free = std::max(share, kShareOfGpu);
+  if (facts.free.has_value() && Share(*facts.free, share_of_free) < limit.bytes) {
+    limit = {.bytes = Share(*facts.free, share_of_free),
+             .source = absl::StrCat(Percent(share_of_free), " of the ", *facts.free, " of ",
                                     facts.total, " bytes that were free at start-up"),
              .remedy = "end other processes that use the device"};
   }

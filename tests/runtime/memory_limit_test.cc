@@ -44,6 +44,9 @@ TEST(MemoryLimit, TakesTheFractionOfTheUser) {
   // No fraction includes memory that other processes hold.
   EXPECT_THAT(LimitOf(gpu, {.fraction = MemoryFraction{1.0, "SHARE"}}).source,
               HasSubstr("free at start-up"));
+  // On an idle device it is the device's memory.
+  const MemoryFacts idle{.total = 100 * kGiB, .free = 100 * kGiB};
+  EXPECT_EQ(LimitOf(idle, {.fraction = MemoryFraction{0.97, "SHARE"}}).bytes, 97 * kGiB);
   const MemoryFacts host{.total = 100 * kGiB, .is_of_host = true, .host = 50 * kGiB};
   EXPECT_EQ(LimitOf(host, {.fraction = MemoryFraction{0.5, "SHARE"}}).bytes, 25 * kGiB);
 }
