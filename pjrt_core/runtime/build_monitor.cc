@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -36,8 +37,11 @@ BuildMonitor::Build::Build(BuildMonitor& monitor, bool limited)
   absl::MutexLock lock(&monitor_.mutex_);
   // Loads from caches do not start the thread. Compared to a build its cost is negligible.
   if (!monitor_.reports_ && monitor_.interval_ != absl::InfiniteDuration()) {
-    monitor_.reports_ = true;
-    std::thread([&monitor] { monitor.Report(); }).detach();
+    try {
+      std::thread([&monitor] { monitor.Report(); }).detach();
+      monitor_.reports_ = true;
+    } catch (const std::system_error&) {  // no thread to be had: the build goes on without reports
+    }
   }
   if (!limited_) return;
   const auto has_slot = [&monitor]() ABSL_SHARED_LOCKS_REQUIRED(monitor.mutex_) {
