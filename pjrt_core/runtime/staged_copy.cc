@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "pjrt_core/opencl/unobserved_command.h"
 #include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/runtime/event_status.h"
+#include "pjrt_core/runtime/other_device.h"
 #include "pjrt_core/runtime/submission.h"
 #include "pjrt_core/runtime/sycl_device.h"
 
@@ -57,20 +58,20 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyFromStaging(const ArrayShape& 
   submission.Use(std::move(staging));
   // On the launcher, because the host has to wait for events of another context.
   SubmitOptions options{.blocking = true, .estimated_nanoseconds = EstimateNanoseconds(bytes)};
-  Definition definition = submission.Submit(
-      std::move(options),
-      [source, destination = copy->address(), bytes, staged = std::move(staged),
-       chunks = std::move(chunks)](sycl::queue& queue) -> absl::Status {
-        staged.ticket.timeline->WaitUntilCommitted(staged.ticket.ticket);
-        ONEXPU_RETURN_IF_ERROR(staged.poison());
-        for (size_t i = 0; i < chunks->size(); ++i) {
-          WaitUntilComplete((*chunks)[i]);
-          const size_t offset = i * kStagingChunkBytes;
-          sycl::ext::oneapi::experimental::memcpy(queue, destination + offset, source + offset,
-                                                  std::min(kStagingChunkBytes, bytes - offset));
-        }
-        return staged.poison();
-      });
+  Definition definition =
+      submission.Submit(std::move(options),
+                        [source, destination = copy->address(), bytes, staged = std::move(staged),
+                         chunks = std::move(chunks)](sycl::queue& queue) -> absl::Status {
+                          staged.ticket.timeline->WaitUntilCommitted(staged.ticket.ticket);
+                          ONEXPU_RETURN_IF_ERROR(staged.poison());
+                          for (size_t i = 0; i < chunks->size(); ++i) {
+                            ONEXPU_RETURN_IF_ERROR(WaitForAnotherDevice((*chunks)[i]));
+                            const size_t offset = i * kStagingChunkBytes;
+                            CopyUnobserved(queue, destination + offset, source + offset,
+                                           std::min(kStagingChunkBytes, bytes - offset));
+                          }
+                          return staged.poison();
+                        });
   return std::make_shared<DeviceBuffer>(
       shape, memory, DeviceBuffer::Contents{std::move(copy), 0, std::move(definition)});
 }

@@ -104,7 +104,11 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
 void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
                       std::shared_ptr<const void> keep_alive) {
   // Before the failure becomes visible, because later work must not reach a lost device.
-  if (ABSL_PREDICT_FALSE(!status.ok()) && IsDeviceLost(status)) health_->MarkLost(status);
+  if (ABSL_PREDICT_FALSE(!status.ok()) && IsDeviceLost(status)) {
+    health_->MarkLost(status);
+    // Work of other devices that depends on this must not mark them as lost.
+    status = health_->status();
+  }
   std::shared_ptr<Event> failed;
   {
     absl::MutexLock lock(&mutex_);

@@ -7,7 +7,7 @@
 #include "pjrt_core/opencl/unobserved_command.h"
 #include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/runtime/device.h"
-#include "pjrt_core/runtime/event_status.h"
+#include "pjrt_core/runtime/other_device.h"
 
 namespace onexpu {
 namespace {
@@ -28,20 +28,21 @@ void WaitOnQueue(sycl::queue& queue, absl::Span<const Rendezvous::Message> messa
 
 // Copies a part of a sender's data. If it comes through staging memory, the host waits for the
 // chunks: the events are of another context.
-void CopyPart(sycl::queue& queue, char* destination, const Rendezvous::Message& sender,
-              size_t offset, size_t bytes) {
+absl::Status CopyPart(sycl::queue& queue, char* destination, const Rendezvous::Message& sender,
+                      size_t offset, size_t bytes) {
   const size_t end = offset + bytes;
   while (offset < end) {
     size_t size = end - offset;
     if (!sender.chunks.empty()) {
       const size_t chunk = offset / kStagingChunkBytes;
-      WaitUntilComplete(sender.chunks[chunk]);
+      ONEXPU_RETURN_IF_ERROR(WaitForAnotherDevice(sender.chunks[chunk]));
       size = std::min(size, (chunk + 1) * kStagingChunkBytes - offset);
     }
-    sycl::ext::oneapi::experimental::memcpy(queue, destination, sender.address + offset, size);
+    CopyUnobserved(queue, destination, sender.address + offset, size);
     destination += size;
     offset += size;
   }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -102,43 +103,38 @@ absl::StatusOr<Rendezvous::Message> CollectiveThunk::Send(const ExecuteContext& 
   return message;
 }
 
-void CollectiveThunk::Receive(sycl::queue& queue, char* destination,
-                              absl::Span<const Rendezvous::Message> senders) const {
+absl::Status CollectiveThunk::Receive(sycl::queue& queue, char* destination,
+                                      absl::Span<const Rendezvous::Message> senders) const {
   const size_t bytes = source_.size();
   switch (kind_) {
     case program::CollectiveKind::AllGather:
       for (size_t i = 0; i < senders.size(); ++i) {
-        CopyPart(queue, destination + i * bytes, senders[i], 0, bytes);
+        ONEXPU_RETURN_IF_ERROR(CopyPart(queue, destination + i * bytes, senders[i], 0, bytes));
       }
-      return;
+      return absl::OkStatus();
     case program::CollectiveKind::AllToAll: {
       const size_t part = bytes / senders.size();
       for (size_t i = 0; i < senders.size(); ++i) {
-        CopyPart(queue, destination + i * part, senders[i], place_ * part, part);
+        ONEXPU_RETURN_IF_ERROR(
+            CopyPart(queue, destination + i * part, senders[i], place_ * part, part));
       }
-      return;
+      return absl::OkStatus();
     }
     case program::CollectiveKind::Broadcast:
-      CopyPart(queue, destination, senders.front(), 0, bytes);
-      return;
+      return CopyPart(queue, destination, senders.front(), 0, bytes);
     case program::CollectiveKind::Permute:
-      if (sender_ >= 0) {
-        CopyPart(queue, destination, senders[sender_], 0, bytes);
-      } else {
-        SetUnobserved(queue, destination, 0, bytes);
-      }
-      return;
+      if (sender_ >= 0) return CopyPart(queue, destination, senders[sender_], 0, bytes);
+      SetUnobserved(queue, destination, 0, bytes);
+      return absl::OkStatus();
   }
+  return absl::InternalError("onexpu: an unknown kind of collective");
 }
 
 absl::Status CollectiveThunk::Execute(const ExecuteContext& context) {
   if (destination_.size() == 0) return absl::OkStatus();
   sycl::queue& queue = context.queue;
   char* const destination = static_cast<char*>(context.allocations.Resolve(destination_));
-  if (group_.empty()) {
-    Receive(queue, destination, {});
-    return absl::OkStatus();
-  }
+  if (group_.empty()) return Receive(queue, destination, {});
   if (context.rendezvous == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
         "onexpu: this program must be run on all of its ", group_.size(), " devices at once"));
@@ -163,8 +159,7 @@ absl::Status CollectiveThunk::Execute(const ExecuteContext& context) {
   // whatever happens.
   const absl::Status received = CatchLibraryErrors([&] {
     if (directly) WaitOnQueue(queue, sent, place_);
-    Receive(queue, destination, sent);
-    return absl::OkStatus();
+    return Receive(queue, destination, sent);
   });
   ONEXPU_ASSIGN_OR_RETURN(
       const std::vector<Rendezvous::Message> done,

@@ -38,8 +38,8 @@ class CollectiveThunk final : public Thunk {
 
   absl::StatusOr<Rendezvous::Message> Send(const ExecuteContext& context, const char* source) const;
   // Copies what this participant receives.
-  void Receive(sycl::queue& queue, char* destination,
-               absl::Span<const Rendezvous::Message> senders) const;
+  absl::Status Receive(sycl::queue& queue, char* destination,
+                       absl::Span<const Rendezvous::Message> senders) const;
 
   const void* const key_;  // the Program's table: the same for all participants
   const program::CollectiveKind kind_;

@@ -15,6 +15,8 @@ namespace onexpu {
 namespace {
 
 constexpr absl::string_view kDeviceLost = "device lost: ";
+// Of errors that are known already.
+constexpr absl::string_view kKnownLost = "device is lost: ";
 
 // A runtime error's code says little; the text of the Unified Runtime's result says which it was.
 absl::Status FromRuntimeText(absl::string_view message) {
@@ -78,7 +80,13 @@ absl::Status FromDnnl(const dnnl::error& error) {
 }  // namespace
 
 bool IsDeviceLost(const absl::Status& status) {
-  return absl::IsAborted(status) && absl::StrContains(status.message(), kDeviceLost);
+  return absl::IsAborted(status) && absl::StrContains(status.message(), kDeviceLost) &&
+         !absl::StrContains(status.message(), kKnownLost);
+}
+
+absl::Status ErrorOfAnotherDevice(const absl::Status& status) {
+  if (!IsDeviceLost(status)) return status;
+  return absl::AbortedError(absl::StrCat("onexpu: another ", kKnownLost, status.message()));
 }
 
 absl::Status CurrentLibraryError() {

@@ -14,8 +14,12 @@ namespace onexpu {
 // Call inside a catch block only.
 absl::Status CurrentLibraryError();
 
-// Whether the error, or one that was made from it, says that the device is lost.
+// Whether a library reported a lost device just now. False for errors that work inherits from other
+// work, on this device or another: their text is that of DeviceHealth or ErrorOfAnotherDevice.
 bool IsDeviceLost(const absl::Status& status);
+
+// What work on one device reports if a device that it waits for failed.
+absl::Status ErrorOfAnotherDevice(const absl::Status& status);
 
 // Runs `body`, which returns a Status and may throw.
 template <typename F>

@@ -33,7 +33,8 @@ SmallCopies& TheCopies() {
 }
 
 std::atomic<int> launches{0};
-bool IsLost() { return TheOptions().lost_at >= 0 && launches > TheOptions().lost_at; }
+bool AnyIsLost() { return TheOptions().lost_at >= 0 && launches > TheOptions().lost_at; }
+bool IsLost() { return AnyIsLost() && TheOptions().lost_device < 0; }
 bool Hangs() { return TheOptions().hangs_at >= 0 && launches > TheOptions().hangs_at; }
 
 // ---- Records.
@@ -74,6 +75,8 @@ struct Names {
   std::map<void*, std::string> kernels;
   std::map<void*, std::string> groups;
   std::map<void*, int> devices;
+  std::map<void*, int> devices_of_modules;
+  std::map<void*, int> devices_of_kernels;
 };
 Names& TheNames() {
   static Names* const names = new Names;
@@ -204,6 +207,11 @@ ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t devic
       R"({"call": "module", "device": %d, "native": %s, "size": %zu, "flags": %s, "result": %u})",
       DeviceIndex(device), description->format == ZE_MODULE_FORMAT_NATIVE ? "true" : "false",
       description->inputSize, Quoted(description->pBuildFlags).c_str(), result);
+  if (result == ZE_RESULT_SUCCESS) {
+    const int index = DeviceIndex(device);
+    std::lock_guard<std::mutex> lock(TheNames().mutex);
+    TheNames().devices_of_modules[*module] = index;
+  }
   return result;
 }
 
@@ -213,6 +221,7 @@ ze_result_t zeKernelCreate(ze_module_handle_t module, const ze_kernel_desc_t* de
   if (result == ZE_RESULT_SUCCESS) {
     std::lock_guard<std::mutex> lock(TheNames().mutex);
     TheNames().kernels[*kernel] = Quoted(description->pKernelName);
+    TheNames().devices_of_kernels[*kernel] = TheNames().devices_of_modules[module];
   }
   Record(R"({"call": "kernel", "name": %s, "result": %u})",
          Quoted(description->pKernelName).c_str(), result);
@@ -244,13 +253,19 @@ ze_result_t RecordLaunch(ze_kernel_handle_t kernel, const ze_group_count_t& coun
   return result;
 }
 
+bool IsLostFor(ze_kernel_handle_t kernel) {
+  if (!AnyIsLost() || TheOptions().lost_device < 0) return IsLost();
+  std::lock_guard<std::mutex> lock(TheNames().mutex);
+  return TheNames().devices_of_kernels[kernel] == TheOptions().lost_device;
+}
+
 ze_result_t zeCommandListAppendLaunchKernel(ze_command_list_handle_t list,
                                             ze_kernel_handle_t kernel,
                                             const ze_group_count_t* count, ze_event_handle_t event,
                                             uint32_t waits, ze_event_handle_t* waited) {
   ++launches;
   ze_result_t result = ZE_RESULT_ERROR_DEVICE_LOST;
-  if (!IsLost()) {
+  if (!IsLostFor(kernel)) {
     result = real_zeCommandListAppendLaunchKernel(list, kernel, count, event, waits, waited);
   }
   return RecordLaunch(kernel, *count, "", event != nullptr, result);
@@ -271,7 +286,7 @@ ze_result_t LaunchKernelWithArguments(ze_command_list_handle_t list, ze_kernel_h
                                       ze_event_handle_t* waited) {
   ++launches;
   ze_result_t result = ZE_RESULT_ERROR_DEVICE_LOST;
-  if (!IsLost()) {
+  if (!IsLostFor(kernel)) {
     result = real_launch_with_arguments(list, kernel, count, size, arguments, next, event, waits,
                                         waited);
   }

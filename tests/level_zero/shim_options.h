@@ -24,6 +24,8 @@ struct Options {
   // The launch of a kernel with this number, and whatever is asked after it, reports that the
   // device is lost.
   int lost_at = Number("ONEXPU_SHIM_LOST_AT_LAUNCH", -1);
+  // Only launches on the device with this index report it, and other devices go on; -1 for all.
+  int lost_device = Number("ONEXPU_SHIM_LOST_DEVICE", -1);
   // From the launch with this number on, no event and no queue is ever ready.
   int hangs_at = Number("ONEXPU_SHIM_HANGS_AT_LAUNCH", -1);
 

@@ -39,6 +39,38 @@ def test_a_submission_that_finds_the_device_lost_marks_it(lab: Lab, device: str)
     assert len(run.of("launch")) - len(run.of("launch", result=0)) == 1
 
 
+_LOSES_ONE = """
+import jax, jax.numpy as jnp
+first, second = jax.devices()
+x, y = jax.device_put(jnp.ones(100), first), jax.device_put(jnp.ones(100), second)
+step = jax.jit(lambda x: x * 2 + 1)
+for _ in range(3):
+    jax.block_until_ready([step(x), step(y)])
+failed = None
+for _ in range(8):
+    try:
+        failed = step(x)
+        jax.block_until_ready(jax.device_put(failed, second))
+    except jax.errors.JaxRuntimeError as error:
+        print("failed:", error)
+        break
+try:
+    jax.block_until_ready(step(jax.device_put(failed, second)))
+except jax.errors.JaxRuntimeError as error:
+    print("dependent:", error)
+jax.block_until_ready(step(y))
+print("the other device works")
+"""
+
+
+@pytest.mark.parametrize("device", ("dg2", "bmg"))
+def test_a_lost_device_does_not_take_others_with_it(lab: Lab, device: str) -> None:
+    env = {"ONEXPU_SHIM_LOST_AT_LAUNCH": "10", "ONEXPU_SHIM_LOST_DEVICE": "0"}
+    run = lab.run(device, _LOSES_ONE, env=env, roots=2).check()
+    assert re.search("failed: ABORTED: onexpu: .*device is lost: ", run.stdout), run.stdout
+    assert "the other device works" in run.stdout
+
+
 _HANGS = """
 import os, threading, time, jax, jax.numpy as jnp
 x = jnp.ones(100)
