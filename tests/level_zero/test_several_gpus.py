@@ -19,7 +19,7 @@ _SMALLER = {"ONEXPU_SHIM_OTHER_NO_FP64": "1", "ONEXPU_SHIM_OTHER_SUB_GROUP_8": "
 def test_gpus_of_one_kind_are_all_devices(lab: Lab, device: str) -> None:
     run = lab.run(device, _LIST, roots=2).check()
     assert "2 devices" in run.stdout
-    assert "onexpu:" not in run.stderr
+    assert "is not used" not in run.stderr
 
 
 @pytest.mark.parametrize("device", ("dg2", "bmg"))
@@ -42,7 +42,7 @@ def test_the_selector_overrides_the_choice(lab: Lab) -> None:
     env = _SMALLER | {"ONEAPI_DEVICE_SELECTOR": "level_zero:1"}
     run = lab.run("bmg", _LIST, env=env, roots=2).check()
     assert "1 devices" in run.stdout
-    assert "onexpu:" not in run.stderr
+    assert "is not used" not in run.stderr
 
 
 def test_tensorflow_runs_beside_a_gpu_of_another_kind(lab: Lab) -> None:
