@@ -263,7 +263,7 @@ class Files:
 
 # A damaged module is found by who compiles it for the device: in a process of its own, which dies
 # often, and whose words are passed on.
-_OF_THE_DEVICE = ("onexpu: the device's compiler", "onexpu: the SPIR-V module does not build")
+_OF_THE_DEVICE = ("onexpu: a module does not build", "onexpu: the SPIR-V module does not build")
 
 
 def judge(word: str, message: str) -> Finding | None:
