@@ -306,10 +306,9 @@ constexpr Fault kFaults[] = {
      "(runtime/discovery/device_discovery.cc)",
      "tests/jax/test_schedules.py"},
     {kCpuDriver, "sign-of-a-difference", kCpuDriverVersions,
-     "an arithmetic shift by the width less one of 0 - x, or of a 64-bit constant less x",
-     "the shift becomes a comparison that ignores overflow: the sign of -x is wrong for the "
-     "minimum",
-     "such shifts become comparisons (ExpandSignShifts in compiler/codegen/legalizer)",
+     "the sign of 0 - x, or of a 64-bit constant less x, in a shift or a comparison",
+     "the sign becomes a comparison that ignores overflow: that of -x is wrong for the minimum",
+     "the constant is hidden from the driver (HideConstantMinuends in compiler/codegen/legalizer)",
      "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",

@@ -81,16 +81,23 @@ def test_sign_of_differences(xpu, dtype) -> None:
         return (
             jnp.sign(negative), negative >> top, jnp.where(negative < 0, dtype(-1), dtype(0)),
             (hundred - x) >> top, ~(x - hundred) >> top, (seven * x - x) >> top,
-            -((-x).view(f"u{x.dtype.itemsize}") >> top).astype(dtype),
+            -((-x).view(f"u{x.dtype.itemsize}") >> top).astype(dtype), negative // dtype(3),
         )  # fmt: skip
 
     with jax.enable_x64(True), jax.default_device(xpu):
         got = jax.jit(signs)(x)
-    with np.errstate(over="ignore"):
+    with jax.enable_x64(True), np.errstate(over="ignore"):
         negative = -x
         expected = (
             np.sign(negative), negative >> top, np.where(negative < 0, dtype(-1), dtype(0)),
             (hundred - x) >> top, ~(x - hundred) >> top, (seven * x - x) >> top, negative >> top,
+            negative // dtype(3),
         )  # fmt: skip
-    for i, (a, b) in enumerate(zip(got, expected, strict=True)):
+        # Alone, too: other uses of the difference decide what the driver does.
+        alone = [
+            jax.jit(lambda x, i=i: signs(x)[i])(jax.device_put(x, xpu))
+            for i in range(len(expected))
+        ]
+    for i, (a, b, c) in enumerate(zip(got, expected, alone, strict=True)):
         np.testing.assert_array_equal(a, b, f"form {i}")
+        np.testing.assert_array_equal(c, b, f"form {i} alone")

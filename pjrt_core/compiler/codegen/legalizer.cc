@@ -53,7 +53,7 @@ absl::Status LegalizeFunction(llvm::Function& function, const LegalizerOptions& 
   ONEXPU_RETURN_IF_ERROR(legalizer::PromoteIntegers(function));
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandWideIntegers(function));
   // Last, because the other rewrites create such shifts.
-  if (options.expand_sign_shifts) legalizer::ExpandSignShifts(function);
+  if (options.hide_constant_minuends) legalizer::HideConstantMinuends(function);
   return legalizer::CheckFunction(function, options);
 }
 

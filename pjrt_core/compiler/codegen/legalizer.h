@@ -19,9 +19,10 @@ namespace onexpu::compiler {
 // What a target takes beyond core SPIR-V; the names are those of SPIR-V's extensions.
 struct LegalizerOptions {
   bool has_fp64 = true;
-  // Shifts that spread the sign bit become comparisons: the CPU driver (intel-opencl-rt 2026.1.2)
-  // turns that shift of `0 - x` into `x > 0`, which is wrong for the minimum.
-  bool expand_sign_shifts = false;
+  // Constants that a value is subtracted from are hidden if the sign of the difference matters: the
+  // CPU driver (intel-opencl-rt 2026.1.2) turns the sign of `0 - x` into that of a comparison, which
+  // is wrong for the minimum.
+  bool hide_constant_minuends = false;
   std::vector<std::string> spirv_extensions;
 };
 

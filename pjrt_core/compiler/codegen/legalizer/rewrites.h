@@ -34,8 +34,9 @@ void SplitAggregates(llvm::Function& function);
 // Intrinsics that the back end lacks or gets wrong, by plain instructions.
 void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
-// Rewrites arithmetic shifts by the width less one as `x < 0`, sign-extended.
-void ExpandSignShifts(llvm::Function& function);
+// Adds the offset of the global range, which is always zero, to constants that a value is subtracted
+// from if the sign of the difference matters.
+void HideConstantMinuends(llvm::Function& function);
 
 // Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange
 // on whole words.

@@ -9,7 +9,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PassManager.h"
-#include "llvm/IR/PatternMatch.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Scalar/Scalarizer.h"
@@ -88,16 +87,30 @@ void ExpandVectorCasts(llvm::Function& function) {
   }
 }
 
-// `x < 0` in all bits of x. By element, because vectors of booleans are not legal.
-llvm::Value* SpreadSign(llvm::IRBuilder<>& b, llvm::Value* x) {
-  auto* vector_type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
-  if (vector_type == nullptr) return b.CreateSExt(b.CreateIsNeg(x), x->getType());
-  llvm::Value* result = llvm::PoisonValue::get(vector_type);
-  for (unsigned i = 0; i < vector_type->getNumElements(); ++i) {
-    llvm::Value* const element = SpreadSign(b, b.CreateExtractElement(x, i));
-    result = b.CreateInsertElement(result, element, i);
+// A constant less a value, which may overflow.
+bool IsConstantLess(const llvm::Instruction& instruction) {
+  return instruction.getOpcode() == llvm::Instruction::Sub && !instruction.hasNoSignedWrap() &&
+         llvm::isa<llvm::Constant>(instruction.getOperand(0));
+}
+
+// Whether the user of a value asks for its sign, or hands it on to one that may.
+bool MayTestSign(const llvm::User* user) {
+  if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user)) return compare->isSigned();
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+  if (instruction == nullptr) return false;
+  switch (instruction->getOpcode()) {
+    case llvm::Instruction::AShr:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::Freeze:
+    case llvm::Instruction::Trunc:
+    case llvm::Instruction::SExt:
+    case llvm::Instruction::Select:
+    case llvm::Instruction::PHI:
+    case llvm::Instruction::Xor:
+      return true;
+    default:
+      return false;
   }
-  return result;
 }
 
 using Path = llvm::SmallVector<unsigned, 4>;
@@ -264,24 +277,29 @@ void SplitAggregates(llvm::Function& function) {
   FoldExtracts(function);
 }
 
-void ExpandSignShifts(llvm::Function& function) {
-  using llvm::PatternMatch::m_AShr;
-  using llvm::PatternMatch::m_SpecificInt;
-  using llvm::PatternMatch::m_Value;
+void HideConstantMinuends(llvm::Function& function) {
+  std::vector<llvm::Instruction*> differences;
   for (llvm::BasicBlock& block : function) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
-      llvm::Type* const type = instruction.getType();
-      llvm::Value* operand;
-      if (!type->isIntOrIntVectorTy() ||
-          !llvm::PatternMatch::match(
-              &instruction,
-              m_AShr(m_Value(operand), m_SpecificInt(type->getScalarSizeInBits() - 1)))) {
-        continue;
+    for (llvm::Instruction& instruction : block) {
+      if (IsConstantLess(instruction) && llvm::any_of(instruction.users(), MayTestSign)) {
+        differences.push_back(&instruction);
       }
-      llvm::IRBuilder<> b(&instruction);
-      instruction.replaceAllUsesWith(SpreadSign(b, operand));
-      instruction.eraseFromParent();
     }
+  }
+  if (differences.empty()) return;
+  llvm::IRBuilder<> b(&*function.getEntryBlock().getFirstInsertionPt());
+  llvm::FunctionCallee offset = function.getParent()->getOrInsertFunction(
+      "_Z17get_global_offsetj", llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false));
+  llvm::cast<llvm::Function>(offset.getCallee())->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  llvm::CallInst* const zero = b.CreateCall(offset, {b.getInt32(0)});
+  zero->setCallingConv(llvm::CallingConv::SPIR_FUNC);
+  for (llvm::Instruction* difference : differences) {
+    b.SetInsertPoint(difference);
+    llvm::Value* hidden = b.CreateTrunc(zero, difference->getType()->getScalarType());
+    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(difference->getType())) {
+      hidden = b.CreateVectorSplat(vector->getNumElements(), hidden);
+    }
+    difference->setOperand(0, b.CreateAdd(hidden, difference->getOperand(0)));
   }
 }
 
