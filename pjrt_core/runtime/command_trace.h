@@ -1,4 +1,4 @@
-// What a queue's commands were, and when the device ran them, while somebody profiles.
+// What a queue's commands were, and when the device ran them, while a profiler is active.
 //
 // One trace per timeline, which owns it for the life of the process; thread-safe. Nothing of it is
 // in the way of a run that nobody profiles: ExecuteContext::trace is null then.

@@ -69,11 +69,11 @@ class Timeline final : public EventSource, public WaitSubject {
            std::optional<CallerQueue> caller_queue = std::nullopt);
   ~Timeline() override;
 
-  // The queue that work goes to. Another one while somebody profiles: ask for each submission.
+  // The queue that work goes to. Another one while a profiler is active: ask for each submission.
   sycl::queue& queue() { return *queue_in_use_.load(std::memory_order_acquire); }
   bool has_caller_queue() const { return caller_queue_.has_value(); }
-  // Where small work may run at once (caller_queue.h); null for devices without, and while somebody
-  // profiles. One thread at a time.
+  // Where small work may run at once (caller_queue.h); null for devices without, and while a
+  // profiler is active. One thread at a time.
   CallerQueue* caller_queue() {
     return caller_queue_.has_value() && trace() == nullptr ? &*caller_queue_ : nullptr;
   }
@@ -82,7 +82,7 @@ class Timeline final : public EventSource, public WaitSubject {
     if (!caller_queue_.has_value() || &queue != &caller_queue_->queue) return std::nullopt;
     return DirectQueue{caller_queue_->handle, memory_epoch};
   }
-  // Where to note what is submitted; null unless somebody profiles.
+  // Where to note what is submitted; null unless a profiler is active.
   CommandTrace* trace() const { return trace_in_use_.load(std::memory_order_acquire); }
   // Begins and ends that, behind all work that came before. For a timeline whose work does not come
   // through Submit: in a submission of its device. Throws sycl::exception.

@@ -66,7 +66,7 @@ struct ExecuteContext {
   // throttle is.
   std::atomic<const char*>* current_op = nullptr;
   Rendezvous* rendezvous = nullptr;  // null for a device that runs alone
-  RunTrace* trace = nullptr;         // null unless somebody profiles
+  RunTrace* trace = nullptr;         // null unless a profiler is active
   // Takes the event of the one command that the run is, or of the last one of its one handler; null
   // for other runs.
   std::optional<sycl::event>* only_command = nullptr;

@@ -25,6 +25,8 @@ first = np.asarray(add(table, index, update))
 assert all(np.array_equal(first, add(table, index, update)) for _ in range(20))
 want = table.astype(np.float64)
 np.add.at(want, index, update)
+# Each row is a sum of some 560 normal numbers, below 128: errors of at most 4e-6 a step, with
+# random signs, come to 1e-4.
 print(np.abs(first - want).max() < 1e-3, jax.devices()[0].client.platform_version)
 """
 

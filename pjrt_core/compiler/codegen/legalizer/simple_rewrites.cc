@@ -1,4 +1,4 @@
-// Short rewrites of hints, vectors, aggregates and shifts.
+// Short rewrites of hints, vectors, aggregates and differences.
 #include <vector>
 
 #include "absl/algorithm/container.h"
