@@ -81,6 +81,9 @@ _MAGNITUDE = {"normal": 3.5, "small": 4, "positive": 4, "ties": 2, "special": 3.
 # Types whose largest number programs reach.
 _LARGEST = {"f16": 65504.0, "f8e4m3fn": 448.0, "f8e5m2": 57344.0}
 REAL_FLOATS = ("f16", "bf16", "f32", "f64")
+# The largest dividends of remainders: the errors of larger ones come near the divisor, and the
+# remainder of such a dividend is any number (`remainders-of-rounded` in docs/conformance.md).
+LARGEST_DIVIDEND = {"f16": 2.0**6, "bf16": 2.0**3, "f32": 2.0**14, "f64": 2.0**43}
 
 
 class Rejected(Exception):  # noqa: N818  (an everyday answer)

@@ -219,6 +219,7 @@ class Campaign:
         self.unsupported: collections.Counter[str] = collections.Counter()
         self.invalid: collections.Counter[str] = collections.Counter()
         self.findings: list[Finding] = []
+        self.reference_died: set[int] = set()
         self.ops = 0
 
     def run(self, first: int, count: int | None, seconds: float) -> None:
@@ -244,7 +245,8 @@ class Campaign:
                         return
                     known = pathlib.Path(directory) / f"{seed}.json"
                     for name, worker in workers.items():
-                        self._check(worker, seed, name, known)
+                        if seed not in self.reference_died:
+                            self._check(worker, seed, name, known)
                     known.unlink(missing_ok=True)
 
         started: list[Worker] = []
@@ -267,14 +269,7 @@ class Campaign:
         reply = worker.ask(request)
         status = reply["status"]
         if status in ("died", "hang", "memory"):
-            again = worker.ask({"seed": seed})
-            if again["status"] in _QUIET:
-                # Not by this program alone: earlier programs of the process had a part in it.
-                status = f"{status} after others"
-            else:
-                careful = worker.ask({"seed": seed, "careful": True})["status"]
-                if careful in _QUIET or self._reference_dies(worker, {"seed": seed}):
-                    status = "reference died"
+            status = self._explain(worker, seed, status)
         if (
             self._compiler
             and status == "error"
@@ -303,6 +298,19 @@ class Campaign:
             self.findings.append(finding)
             if finding.key not in known_keys or status == "fuzzer":
                 self._tell(finding)
+
+    def _explain(self, worker: Worker, seed: int, status: str) -> str:
+        # First of all, because a reference that hangs would hang in each of the others.
+        if self._reference_dies(worker, {"seed": seed}):
+            status = "reference died"
+        elif worker.ask({"seed": seed})["status"] in _QUIET:
+            # Not by this program alone: earlier programs of the process had a part in it.
+            return f"{status} after others"
+        elif worker.ask({"seed": seed, "careful": True})["status"] in _QUIET:
+            status = "reference died"
+        if status == "reference died":
+            self.reference_died.add(seed)
+        return status
 
     def _reference_dies(self, worker: Worker, request: dict[str, Any]) -> bool:
         request = {**request, "careful": True, "only_reference": True}
@@ -379,6 +387,8 @@ class Campaign:
         ]
         for title, known in (("unsupported", self.unsupported), ("invalid", self.invalid)):
             lines += [f"{times:6} {title}: {text}" for text, times in known.most_common(8)]
+        if self.reference_died:
+            lines.append(f"the reference died: seeds {sorted(self.reference_died)}")
         keys = collections.Counter(one.key for one in self.findings)
         lines += [f"{times:6} {key}" for key, times in keys.most_common()]
         return "\n".join(lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.values.builder import noise_of
+from tests.fuzz.values.builder import LARGEST_DIVIDEND, noise_of
 from tests.fuzz.values.inputs import COMPLEX, FLOATS, INTEGERS
 from tests.fuzz.values.jax_programs.builder import REAL_FLOATS, Builder, Rejected, Value, width
 
@@ -159,9 +159,6 @@ _FLOAT_BINARY = {
     "jnp.heaviside({0}, {1})": ("none", "largest"),
     "jnp.where({0} > {1}, {0}, {1} * 2)": ("none", "sum"),
 }
-# The largest dividends of `fmod`: the errors of larger ones come near the divisor, and the
-# remainder of such a dividend is any number (`remainders-of-rounded` in docs/conformance.md).
-_LARGEST_DIVIDEND = {"f16": 2.0**6, "bf16": 2.0**3, "f32": 2.0**14, "f64": 2.0**43}
 _UNGUARDED_BINARY = (
     "{0} / {1}",
     "jnp.remainder({0}, {1})",
@@ -207,7 +204,7 @@ def binary(b: Builder) -> None:
                noise="approximate", special=True, magnitude=64.0)  # fmt: skip
     else:
         source = b.choice(list(_FLOAT_BINARY))
-        if "fmod" in source and first.magnitude > _LARGEST_DIVIDEND[first.dtype]:
+        if "fmod" in source and first.magnitude > LARGEST_DIVIDEND[first.dtype]:
             raise Rejected
         noise, how = _FLOAT_BINARY[source]
         a, c = first.magnitude, second.magnitude

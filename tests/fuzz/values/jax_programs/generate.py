@@ -41,8 +41,9 @@ def generate(seed: int) -> Program:
     for _ in range(rng.randint(1, 3)):
         b.new_input(shape=b.shape(rng.choice((1, 2, 2, 2, 3, 3, 4))))
     target = min(40, max(5, int(rng.expovariate(1 / 9)) + 4))
-    while b.count < target:  # ops that are rejected leave fewer statements than were asked for
-        grow(b, target - b.count)
+    # Ops that are rejected leave fewer statements than were asked for, perhaps none.
+    while b.count < target or not b.statements:
+        grow(b, max(1, target - b.count))
         b.new_input(shape=b.shape(2, minimum=1))
     return _finish(b, seed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.values.builder import noise_of
+from tests.fuzz.values.builder import LARGEST_DIVIDEND, noise_of
 from tests.fuzz.values.inputs import COMPLEX, INTEGERS, SIGNED, UNSIGNED
 from tests.fuzz.values.tensorflow_programs.builder import REAL_FLOATS, Builder, Rejected, Value
 
@@ -152,6 +152,8 @@ def binary(b: Builder) -> None:
         b.emit(b.choice(_UNGUARDED_BINARY), *operands, op="unguarded_binary", noise="approximate")
     else:
         source = b.choice(list(_FLOAT_BINARY))
+        if "mod(" in source and operands[0].magnitude > LARGEST_DIVIDEND[value.dtype]:
+            raise Rejected
         b.emit(source, *operands, op="binary", noise=_FLOAT_BINARY[source])
 
 
