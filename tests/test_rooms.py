@@ -1,4 +1,4 @@
-"""The rooms keep their doors shut: includes follow the table of docs/architecture.md."""
+"""The rooms keep their doors shut: includes follow the table of docs/developer/architecture.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-TABLE = ROOT / "docs" / "architecture.md"
+TABLE = ROOT / "docs" / "developer" / "architecture.md"
 
 # What an include belongs to, by the first prefix that fits. The names are the table's. None: free
 # for every room (the language, Abseil, and the two plain C interfaces that are the boundaries).
