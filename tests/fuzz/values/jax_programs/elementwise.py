@@ -79,6 +79,7 @@ _ROUNDED_UNARY = {
     "jax.nn.leaky_relu({0})": 1,
     "lax.reduce_precision({0}, 8, 7)": 1,
 }
+_INEXACT_CONSTANTS = ("{0} * 0.3", "{0} / 3", "jax.nn.leaky_relu({0})")
 _INTEGER_UNARY = ("-{0}", "jnp.abs({0})", "jnp.sign({0})", "~{0}", "lax.population_count({0})",
                   "lax.clz({0})", "{0} * 3", "{0} + 7", "{0} // 3", "{0} % 5", "jnp.square({0})",
                   "lax.integer_pow({0}, 3)", "jnp.clip({0}, 1, 9)", "{0} & 15", "{0} >> 1",
@@ -120,7 +121,9 @@ def unary(b: Builder) -> None:
             # `rounded-gradients` in docs/conformance.md.
             raise Rejected
         magnitude = (value.magnitude + 1) ** _ROUNDED_UNARY[source]
-        b.emit(source, value, op="rounded_unary", magnitude=magnitude)
+        # A product with a constant that f16 rounds is exact by chance only.
+        noise = "approximate" if source in _INEXACT_CONSTANTS else "round"
+        b.emit(source, value, op="rounded_unary", noise=noise, magnitude=magnitude)
     else:
         source = b.choice(list(_UNARY))
         if source in _GUARDS:
@@ -170,7 +173,7 @@ _INTEGER_BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "jnp.maximum({0}, {1})
                    "{0} // ({1} | 1)", "{0} % ({1} | 1)",
                    "lax.div(*jnp.broadcast_arrays({0}, {1}))",
                    "lax.rem(*jnp.broadcast_arrays({0}, {1}))", "jnp.power({0}, {1} & 3)",
-                   "jnp.gcd({0}, {1} & 15)")  # fmt: skip
+                   "jnp.gcd({0} >> 1, {1} & 15)")  # fmt: skip
 _SHIFTS = ("lax.shift_left", "lax.shift_right_arithmetic", "lax.shift_right_logical")
 _BOOL_BINARY = ("{0} & {1}", "{0} | {1}", "{0} ^ {1}", "{0} == {1}", "jnp.logical_and({0}, ~{1})",
                 "jnp.maximum({0}, {1})")  # fmt: skip

@@ -12,6 +12,9 @@ def softmax(b: Builder) -> None:
     """A softmax or its logarithm."""
     value = b.floats(where=lambda one: one.rank > 0 and one.size > 0)
     name = b.choice(("softmax", "log_softmax", "standardize"))
+    if name == "standardize" and value.dtype in ("f16", "bf16"):
+        # `variances-of-rounded-squares` in docs/conformance.md.
+        value = b.emit("{0}.astype(f32)", value, op="convert")
     b.emit(f"jax.nn.{name}({{0}}, axis={b.axis(value)})", value, op=name, noise="transform",
            magnitude=value.magnitude + 8)  # fmt: skip
 
