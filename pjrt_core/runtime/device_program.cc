@@ -26,6 +26,12 @@ std::string ShapeText(const ArrayShape& shape) {
                       absl::StrJoin(shape.minor_to_major, ","), "}");
 }
 
+// Memory that another library allocated need not be.
+bool IsAligned(const DeviceBuffer::Contents& contents) {
+  return contents.memory == nullptr ||
+         reinterpret_cast<uintptr_t>(contents.address()) % kDnnlAlignment == 0;
+}
+
 }  // namespace
 
 // One run, from its arguments to its submission. By allocation unless it says otherwise.
@@ -268,8 +274,15 @@ absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& exe
     const uint32_t index = plan_.parameters[i].allocation;
     const ProgramPlan::Allocation& allocation = plan_.allocations[index];
     if (!allocation.is_written) {
-      execution.addresses[index] = submission.Read(argument.contents);
       execution.versions[index] = argument.contents.definition.version;
+      if (plan_.parameters[i].needs_alignment && !IsAligned(argument.contents)) {
+        ONEXPU_ASSIGN_OR_RETURN(const std::shared_ptr<DeviceMemory> copy,
+                                submission.Copy(argument.contents, plan_.parameters[i].bytes,
+                                                argument.buffer->memory()->kind()));
+        execution.addresses[index] = copy->address();
+      } else {
+        execution.addresses[index] = submission.Read(argument.contents);
+      }
       continue;
     }
     const MemoryKind kind = argument.buffer->memory()->kind();

@@ -1,6 +1,9 @@
 #include "pjrt_core/runtime/program_plan.h"
 
 #include <algorithm>
+#include <initializer_list>
+
+#include "absl/functional/function_ref.h"
 
 namespace onexpu {
 namespace {
@@ -74,6 +77,31 @@ int64_t Estimate(const program::Program& program) {
   return static_cast<int64_t>(std::min<double>(nanoseconds, kUnknown));
 }
 
+// Calls `visit` with each array that oneDNN reads or writes, also in loops and branches.
+void ForEachDnnlTensor(const program::ThunkSequence& sequence,
+                       absl::FunctionRef<void(const program::Tensor&)> visit) {
+  const auto visit_all = [&](std::initializer_list<const program::Tensor*> tensors) {
+    for (const program::Tensor* tensor : tensors) {
+      if (tensor != nullptr) visit(*tensor);
+    }
+  };
+  for (const program::Thunk* thunk : *sequence.thunks()) {
+    if (const auto* gemm = thunk->kind_as_GemmThunk()) {
+      visit_all({gemm->lhs(), gemm->rhs(), gemm->result(), gemm->bias(), gemm->addend()});
+    } else if (const auto* convolution = thunk->kind_as_ConvolutionThunk()) {
+      visit_all({convolution->source(), convolution->weights(), convolution->destination(),
+                 convolution->bias(), convolution->addend()});
+    } else if (const auto* loop = thunk->kind_as_WhileThunk()) {
+      if (loop->condition() != nullptr) ForEachDnnlTensor(*loop->condition(), visit);
+      ForEachDnnlTensor(*loop->body(), visit);
+    } else if (const auto* conditional = thunk->kind_as_ConditionalThunk()) {
+      for (const auto* branch : *conditional->branches()) ForEachDnnlTensor(*branch, visit);
+    } else if (const auto* call = thunk->kind_as_CallThunk()) {
+      ForEachDnnlTensor(*call->body(), visit);
+    }
+  }
+}
+
 MemoryKind ToMemoryKind(program::MemoryKind kind) {
   return kind == program::MemoryKind::PinnedHost ? MemoryKind::kPinnedHost : MemoryKind::kDevice;
 }
@@ -128,6 +156,12 @@ ProgramPlan ProgramPlan::Create(const program::Program& program, size_t max_bloc
       allocation.memory_kind = planned.memory_kind;
     }
     plan.results.push_back(std::move(planned));
+  }
+  if (program.target()->schedules() == program::ScheduleSet::Gpu) {
+    ForEachDnnlTensor(*program.thunks(), [&](const program::Tensor& tensor) {
+      const int parameter = plan.allocations[tensor.slice()->allocation()].parameter;
+      if (parameter >= 0) plan.parameters[parameter].needs_alignment = true;
+    });
   }
   plan.estimated_nanoseconds = Estimate(program);
   return plan;

@@ -17,6 +17,9 @@ namespace onexpu {
 
 ArrayShape ToArrayShape(const program::Shape& shape);
 
+// On GPUs oneDNN accepts f16 and bf16 operands at other addresses, and computes wrong numbers.
+inline constexpr size_t kDnnlAlignment = 64;
+
 struct ProgramPlan {
   struct Allocation {
     program::AllocationKind kind;
@@ -31,6 +34,7 @@ struct ProgramPlan {
     ArrayShape shape;
     uint32_t allocation;
     size_t bytes;
+    bool needs_alignment = false;  // its address must be a multiple of kDnnlAlignment
   };
   struct Result {
     ArrayShape shape;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "oneapi/mkl/lapack.hpp"
 #include "pjrt_core/runtime/event_status.h"
 #include "pjrt_core/thunks/library_errors.h"
@@ -16,9 +17,7 @@ absl::StatusOr<LapackFailures> CurrentFailures(int64_t count) {
   try {
     throw;
   } catch (const oneapi::mkl::lapack::batch_error& error) {
-    LapackFailures failures = error.ids();
-    std::sort(failures.begin(), failures.end());
-    return failures;
+    return CheckFailures(error.ids(), count);
   } catch (const oneapi::mkl::lapack::computation_error&) {
     // Of a routine that knows no batches.
     LapackFailures failures(count);
@@ -30,6 +29,23 @@ absl::StatusOr<LapackFailures> CurrentFailures(int64_t count) {
 }
 
 }  // namespace
+
+absl::StatusOr<LapackFailures> CheckFailures(LapackFailures reported, int64_t count) {
+  std::sort(reported.begin(), reported.end());
+  if (reported.empty() && count == 1) return LapackFailures{0};
+  if (reported.empty()) {
+    return absl::InternalError(absl::StrCat(
+        "onexpu: oneMKL reported that a factorisation failed, but not for which of the ", count,
+        " matrices of the batch; factor them one by one to find out"));
+  }
+  for (const int64_t matrix : {reported.front(), reported.back()}) {
+    if (matrix >= 0 && matrix < count) continue;
+    return absl::InternalError(
+        absl::StrCat("onexpu: oneMKL reported that the factorisation of matrix ", matrix,
+                     " failed, but the batch has ", count, " matrices"));
+  }
+  return reported;
+}
 
 absl::StatusOr<LapackFailures> RunLapack(sycl::queue& queue, int64_t count,
                                          absl::FunctionRef<sycl::event()> submit) {

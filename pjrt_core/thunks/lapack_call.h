@@ -24,6 +24,10 @@ namespace onexpu {
 // Numbers of the matrices in their batch, in order.
 using LapackFailures = std::vector<int64_t>;
 
+// The matrices that a batched routine reported, of `count`, in order. INTERNAL if they cannot be
+// told: oneMKL has reported failures without numbers, and nothing bounds the numbers.
+absl::StatusOr<LapackFailures> CheckFailures(LapackFailures reported, int64_t count);
+
 // Submits a routine over `count` matrices and waits for it; before it, for what is in the queue,
 // because some routines on the CPU device look at nothing else. An error for everything but a
 // computation that failed.

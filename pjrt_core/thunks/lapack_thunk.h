@@ -32,6 +32,7 @@ class LapackThunk : public Thunk {
   absl::Status Execute(const ExecuteContext& context) final {
     if (matrices_.is_empty()) return absl::OkStatus();
     CopyUnlessSame(context, operand_, result_);
+    if (clears_scratch_) context.queue.memset(context.scratch, 0, scratch_bytes_);
     ONEXPU_RETURN_IF_ERROR(
         WithMklType(type_, [&]<typename T>() { return derived().template Run<T>(context); }));
     context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
@@ -63,6 +64,9 @@ class LapackThunk : public Thunk {
         });
       }));
     }
+    base.clears_scratch_ =
+        base.scratch_bytes_ > 0 &&
+        load.program.program().target()->schedules() == program::ScheduleSet::Gpu;
     return std::unique_ptr<Thunk>(std::move(thunk));
   }
 
@@ -91,6 +95,8 @@ class LapackThunk : public Thunk {
   program::Slice result_;
   MatrixBatch matrices_;
   size_t scratch_bytes_ = 0;
+  // Routines of oneMKL were reported to read scratch on GPUs that they have not written.
+  bool clears_scratch_ = false;
 };
 
 }  // namespace onexpu
