@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -28,6 +29,12 @@ class DeviceClient {
     return device_count_;
   }
 
+  bool has_fp64() {
+    absl::MutexLock lock(&mutex_);
+    Create();
+    return has_fp64_;
+  }
+
   absl::Status HandOver() {
     absl::MutexLock lock(&mutex_);
     Create();
@@ -49,17 +56,26 @@ class DeviceClient {
     }
     client_ = std::move(*client);
     device_count_ = client_->addressable_device_count();
+    // A client's devices are of one kind.
+    for (const xla::PjRtDevice* device : client_->addressable_devices()) {
+      const auto attribute = device->Attributes().find("has_fp64");
+      has_fp64_ =
+          attribute == device->Attributes().end() || std::get<int64_t>(attribute->second) != 0;
+    }
   }
 
   absl::Mutex mutex_;
   bool created_ ABSL_GUARDED_BY(mutex_) = false;
   int device_count_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_fp64_ ABSL_GUARDED_BY(mutex_) = true;
   std::unique_ptr<xla::PjRtClient> client_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
 int DeviceCount() { return DeviceClient::Get().device_count(); }
+
+bool DevicesHaveFp64() { return DeviceClient::Get().has_fp64(); }
 
 absl::Status HandClientToTensorFlow() { return DeviceClient::Get().HandOver(); }
 

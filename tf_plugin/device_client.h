@@ -14,6 +14,9 @@ namespace onexpu::tf_plugin {
 // with its other devices, and one line in the log says why.
 int DeviceCount();
 
+// Whether they compute with 64-bit floats, emulated ones included; true without devices.
+bool DevicesHaveFp64();
+
 // Makes the client the one that TensorFlow uses for XPU. Later calls do nothing.
 absl::Status HandClientToTensorFlow();
 

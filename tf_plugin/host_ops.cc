@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/core_api.h"
+#include "tf_plugin/missing_fp64.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -117,6 +118,9 @@ bool IsBookkeepingOp(absl::string_view op) {
 }
 
 HostOp FreelyPlaced(const NodeDef& node, const OpDef& op) {
+  if (NeedsMissingFp64(node.op(), node)) {
+    return {.on_host = true, .expected = false, .reason = kMissingFp64};
+  }
   const KernelDef* const kernel = FindXpuKernel(node);
   if (kernel == nullptr) return PlacedOnHost(node, op, /*asked_for=*/false);
   if (!ComputesInHostMemory(*kernel, op)) return {};
@@ -124,6 +128,9 @@ HostOp FreelyPlaced(const NodeDef& node, const OpDef& op) {
 }
 
 HostOp PlacedOnHost(const NodeDef& node, const OpDef& op, bool asked_for) {
+  if (!asked_for && NeedsMissingFp64(node.op(), node)) {
+    return {.on_host = true, .expected = false, .reason = kMissingFp64};
+  }
   if (FindXpuKernel(node) != nullptr) {
     return {.on_host = true,
             .reason = asked_for ? "tf.device asks for the CPU" : "what it works on is on the host"};

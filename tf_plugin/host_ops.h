@@ -2,7 +2,8 @@
 //
 // An op is expected there if tf.device asks for it, if it works on what no device holds (strings,
 // resources and variants of the host), or if it is TensorFlow's arithmetic on the small integers
-// that shapes, indices and counters are. Everything else is what ONEXPU_PLACEMENT=strict refuses.
+// that shapes, indices and counters are. Everything else is what ONEXPU_PLACEMENT=strict refuses,
+// ops of 64-bit floats on devices without them (missing_fp64.h) among it.
 // Thread-safe.
 #ifndef TF_PLUGIN_HOST_OPS_H_
 #define TF_PLUGIN_HOST_OPS_H_

@@ -17,10 +17,12 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/graph/graph.h"
+#include "tensorflow/core/public/session_options.h"
 #include "tensorflow/core/util/device_name_utils.h"
 #include "tf_plugin/core_api.h"
 #include "tf_plugin/host_ops.h"
 #include "tf_plugin/kernels/registration.h"
+#include "tf_plugin/missing_fp64.h"
 #include "tf_plugin/placement_counters.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -175,7 +177,7 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
 };
 
 // Marks what tf.device puts on the CPU, and what is an eager op's, before the placer gives every
-// node a device.
+// node a device. Requests the CPU for ops of 64-bit floats that the devices do not have.
 class RequestPass final : public tensorflow::GraphOptimizationPass {
  public:
   absl::Status Run(const tensorflow::GraphOptimizationPassOptions& options) override {
@@ -184,16 +186,26 @@ class RequestPass final : public tensorflow::GraphOptimizationPass {
     for (Node* node : (*options.graph)->op_nodes()) {
       if (is_eager_op && (node->IsArg() || node->IsRetval())) node->AddAttr(kOfEagerOp, true);
       tensorflow::DeviceNameUtils::ParsedName name;
-      if (node->requested_device().empty() ||
+      if (!node->requested_device().empty() &&
           !tensorflow::DeviceNameUtils::ParseFullName(node->requested_device(), &name)) {
         continue;
       }
-      if (name.has_type && name.type == tensorflow::DEVICE_CPU) node->AddAttr(kAskedForHost, true);
+      if (name.has_type && name.type == tensorflow::DEVICE_CPU) {
+        node->AddAttr(kAskedForHost, true);
+      } else if ((!name.has_type || AllowsSoftPlacement(options)) && !node->IsArg() &&
+                 !node->IsRetval() && NeedsMissingFp64(node->type_string(), node->attrs())) {
+        node->set_requested_device("/device:CPU:0");
+      }
     }
     return absl::OkStatus();
   }
 
  private:
+  static bool AllowsSoftPlacement(const tensorflow::GraphOptimizationPassOptions& options) {
+    return options.session_options != nullptr &&
+           options.session_options->config.allow_soft_placement();
+  }
+
   // One op alone: what calls functions has been replaced by what they do, which is a graph.
   static bool IsEagerOp(const tensorflow::GraphOptimizationPassOptions& options) {
     if (options.function_def == nullptr ||

@@ -80,6 +80,9 @@ void SyclDevice::Describe() {
        static_cast<int64_t>(device_.get_info<sycl::info::device::max_compute_units>())},
       {"memory_bytes",
        static_cast<int64_t>(device_.get_info<sycl::info::device::global_mem_size>())},
+      // A number, because the frameworks' clients reject attributes of type bool.
+      {"has_fp64",
+       int64_t{flatbuffers::GetRoot<program::TargetDescription>(target_.data())->has_fp64()}},
   };
 }
 

@@ -476,9 +476,10 @@ def noise_of(source: str) -> str:
     """Returns the noise of an elementary function, see `program.Statement`.
 
     The terms of Lanczos's formula cancel, and back ends contract its sums differently. The
-    logarithm of a sum near one amplifies the rounding of the sum, which may be left out.
+    logarithm of a sum near one amplifies the rounding of the sum, which may be left out. So does
+    gelu's sum of one and a hyperbolic tangent near minus one.
     """
-    if "log" in source and "+ 0.5)" in source:
+    if ("log" in source and "+ 0.5)" in source) or "gelu" in source:
         return "logarithm"
     return "terms" if "lgamma" in source or "digamma" in source else "approximate"
 
