@@ -1,10 +1,10 @@
-"""Writes docs/ops.md: which of the ops that TensorFlow's CUDA build has on GPUs are on XPU, and how.
+"""Writes docs/ops.md: which GPU ops of TensorFlow's CUDA build XPU supports, and how.
 
 Reads the kernel registry of the TensorFlow that is installed, with the plugin, and the list of
 built-in kernels. `tools/cuda_build_ops.txt` has the names of the CUDA build's ops (TensorFlow 2.21).
 
     .venv/bin/python -m tools.ops_table            # writes docs/ops.md
-    .venv/bin/python -m tools.ops_table --check    # exits with 1 if docs/ops.md is another
+    .venv/bin/python -m tools.ops_table --check    # exits with 1 if docs/ops.md is out of date
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parent.parent
 _TABLE = _ROOT / "docs" / "ops.md"
 
-# Why what the CUDA build has is no target here: the first pattern that fits an op's name.
+# Why an op of the CUDA build is not a target: the first pattern that matches its name.
 _NO_TARGET = {
-    r"CudnnRNN.*": "cuDNN's own; Keras and TensorFlow take LSTMBlockCell, GRUBlockCell and while loops elsewhere",
-    r"CTCLossV2": "cuDNN's own; CTCLoss is what TensorFlow takes elsewhere",
-    r"_?Nccl.*": "NCCL's own",
-    r"Collective.*": "several processes of GPUs, for which NCCL is needed",
+    r"CudnnRNN.*": "specific to cuDNN; on other devices Keras and TensorFlow use LSTMBlockCell, GRUBlockCell and while loops",
+    r"CTCLossV2": "specific to cuDNN; on other devices TensorFlow uses CTCLoss",
+    r"_?Nccl.*": "specific to NCCL",
+    r"Collective.*": "collectives of several processes, which need NCCL",
     r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign|IsVariableInitialized":
         "reference variables of TensorFlow 1; the Resource ops took their place",
     r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)":
@@ -32,23 +32,23 @@ _NO_TARGET = {
     r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*":
         "reference variables of TensorFlow 1",
     r"_?ParallelConcat.*":
-        "written into a tensor that others hold; on XPU a graph pass makes a concatenation of it",
+        "writes into a shared tensor; on XPU a graph pass replaces it by a concatenation",
     r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
-    r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by the third version, and that by TensorList",
-    r"Quantized.*": "the old scheme of quantisation",
+    r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by version 3, which TensorList superseded",
+    r"Quantized.*": "the old quantisation scheme",
     r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned":
         "made by TensorFlow's own graph passes for its CUDA device",
     r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice":
         "for TensorFlow's own tests",
-    r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": "tf.data, which runs on the host; its tensors come to XPU",
+    r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": "tf.data, which runs on the host; its tensors are copied to XPU",
     r"BatchFunction": "TensorFlow Serving's batching",
     r"TopK|TileGrad|QuantizeAndDequantize": "superseded by a newer version before TensorFlow 1",
 }
 
-# Why what is a target is not on XPU.
+# Why a target is not on XPU.
 _MISSING = {
     r"DeserializeSparse|RaggedTensorFromVariant":
-        "the CUDA build's kernel takes and gives host memory, as TensorFlow's CPU kernel does, which runs instead",
+        "the CUDA build's kernel reads and writes host memory; TensorFlow's CPU kernel does the same and runs instead",
 }
 
 
@@ -60,9 +60,9 @@ class Route:
 
 _ROUTES = {
     "sycl": Route("SYCL kernel", "a built-in kernel of `custom_kernels/builtin`"),
-    "program": Route("compiled", "alone a program of one op, together with others a cluster, by the compiler"),
-    "bookkeeping": Route("bookkeeping", "a kernel of `tf_plugin/kernels` that hands buffers on, or runs small programs"),
-    "default": Route("TensorFlow's", "TensorFlow's own kernel for every device, which reads no element"),
+    "program": Route("compiled", "compiled to a program: one op, or a cluster of several"),
+    "bookkeeping": Route("bookkeeping", "a kernel of `tf_plugin/kernels` that forwards buffers or runs small programs"),
+    "default": Route("TensorFlow's", "TensorFlow's own kernel for every device, which does not access elements"),
 }
 
 
@@ -80,7 +80,7 @@ def _own_kernels() -> set[str]:
 
 
 def _routes(ops: list[str]) -> dict[str, str | None]:
-    """How each op gets to XPU; None for what does not."""
+    """Returns the route of each op to XPU, or None if it has none."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     import tensorflow as tf
     from tensorflow.python.framework import kernels
@@ -118,13 +118,14 @@ def table() -> str:
     lines = [
         "# Ops on XPU",
         "",
-        "Made by `python -m tools.ops_table` from TensorFlow's kernel registry; not to be edited.",
+        "This page is for users who want to know whether XPU supports an op of TensorFlow, and how.",
+        "`python -m tools.ops_table` writes it from TensorFlow's kernel registry; do not edit it.",
         "",
-        f"TensorFlow 2.21's CUDA build has GPU kernels for {len(cuda)} ops. {len(cuda) - len(targets)} of them exist only for"
-        f" CUDA or were superseded (below). Of the other {len(targets)}, {len(done)} are on XPU:"
+        f"TensorFlow 2.21's CUDA build has GPU kernels for {len(cuda)} ops. {len(cuda) - len(targets)} of them exist",
+        f"only for CUDA or were superseded (below). Of the other {len(targets)}, XPU supports {len(done)}:"
         f" {100 * len(done) / len(targets):.1f} %.",
         "",
-        "| route | ops | |",
+        "| route | ops | meaning |",
         "|---|---|---|",
     ]
     for key, value in _ROUTES.items():
@@ -134,7 +135,7 @@ def table() -> str:
         sys.exit(f"{', '.join(without)}: not on XPU, and {__file__} has no reason in _MISSING")
     for title, reasons, left_out in (
         ("Not on XPU", _MISSING, missing),
-        ("No target", _NO_TARGET, [op for op in cuda if op not in targets]),
+        ("Not a target", _NO_TARGET, [op for op in cuda if op not in targets]),
     ):
         lines += ["", f"## {title}", "", "| why | ops |", "|---|---|"]
         for reason in dict.fromkeys(reasons.values()):
