@@ -8,7 +8,8 @@ namespace onexpu::tf_plugin {
 namespace {
 
 // In a namespace of its own, not in the user's `__main__`. Context.get_compiler_ir is what
-// tf.function's experimental_get_compiler_ir calls.
+// tf.function's experimental_get_compiler_ir calls. all_local_devices and
+// _make_collective_ops_with_fallbacks decide what `MirroredStrategy()` runs on.
 constexpr char kExtension[] = R"(exec('''
 import functools
 
@@ -27,6 +28,33 @@ def get_compiler_ir(self, device_name, platform_name, *arguments, **named):
     )
 
 context.Context.get_compiler_ir = get_compiler_ir
+
+# MirroredStrategy looks for GPUs only, and would train on the CPU. XPU has no collective ops, so
+# gradients are added on one device.
+from tensorflow.python.distribute import cross_device_ops, mirrored_strategy
+
+local_devices = mirrored_strategy.all_local_devices
+make_cross_device_ops = mirrored_strategy.MirroredExtended._make_collective_ops_with_fallbacks
+
+@functools.wraps(local_devices)
+def all_local_devices(num_gpus=None):
+    if not context.context().list_logical_devices("GPU"):
+        xpus = context.context().list_logical_devices("XPU")
+        if xpus:
+            return [one.name for one in xpus[:num_gpus]]
+    return local_devices(num_gpus)
+
+@functools.wraps(make_cross_device_ops)
+def _make_collective_ops_with_fallbacks(self):
+    made = make_cross_device_ops(self)
+    if any("XPU" in one.upper() for one in self._devices):
+        return cross_device_ops.ReductionToOneDevice()
+    return made
+
+mirrored_strategy.all_local_devices = all_local_devices
+mirrored_strategy.MirroredExtended._make_collective_ops_with_fallbacks = (
+    _make_collective_ops_with_fallbacks
+)
 ''', {}))";
 
 template <typename Function>
@@ -50,7 +78,9 @@ void ExtendPythonFunctions() {
   const bool failed = run(kExtension) != 0;
   release(state);
   if (failed) {
-    LOG(WARNING) << "onexpu: experimental_get_compiler_ir does not know XPU in this process";
+    LOG(WARNING)
+        << "onexpu: experimental_get_compiler_ir and MirroredStrategy() do not know XPU in "
+           "this process";
   }
 }
 

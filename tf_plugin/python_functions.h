@@ -4,9 +4,9 @@
 
 namespace onexpu::tf_plugin {
 
-// Lets them ask the package `onexpu` where the device is XPU. Nothing of it is imported before that
-// happens. Does nothing where TensorFlow is used without Python. Call once, on the thread that
-// imports TensorFlow.
+// `experimental_get_compiler_ir` asks the package `onexpu` where the device is XPU; nothing of it
+// is imported before that happens. `MirroredStrategy()` uses the XPU devices. Does nothing where
+// TensorFlow is used without Python. Call once, on the thread that imports TensorFlow.
 void ExtendPythonFunctions();
 
 }  // namespace onexpu::tf_plugin
