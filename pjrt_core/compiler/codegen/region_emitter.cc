@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/codegen/region_emitter.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,13 @@ class RegionEmitter {
   RegionEmitter(FusionContext& kernel, RegionMemory& memory)
       : kernel_(kernel), memory_(memory), work_(kernel) {}
 
+  // The whole region, or the next `max_steps` steps of a loop.
+  absl::Status EmitRegion(const HloInstruction& instruction, std::optional<int64_t> max_steps) {
+    if (!max_steps.has_value()) return Emit(instruction);
+    return EmitWhile(instruction, max_steps);
+  }
+
+ private:
   absl::Status Emit(const HloInstruction& instruction) {
     if (IsFree(instruction)) return absl::OkStatus();
     switch (instruction.opcode()) {
@@ -51,7 +59,6 @@ class RegionEmitter {
     }
   }
 
- private:
   using Slices = std::vector<RegionMemory::Slice>;
 
   void Synchronize() {
@@ -80,21 +87,31 @@ class RegionEmitter {
   }
 
   // What one step leaves pending meets the next one's beginning, so each step ends with a barrier.
-  absl::Status EmitWhile(const HloInstruction& loop) {
+  absl::Status EmitWhile(const HloInstruction& loop,
+                         std::optional<int64_t> max_steps = std::nullopt) {
     Synchronize();
     IndexMath& math = kernel_.index_math();
+    llvm::IRBuilder<>& b = kernel_.b();
+    llvm::AllocaInst* steps = nullptr;
+    if (max_steps.has_value()) steps = kernel_.Slot(b.getInt64Ty(), b.getInt64(0));
     const auto step = [&]() -> absl::Status {
       TF_RETURN_IF_ERROR(EmitSequence(*loop.while_body()));
       Synchronize();
+      if (steps == nullptr) return absl::OkStatus();
+      b.CreateStore(b.CreateAdd(b.CreateLoad(b.getInt64Ty(), steps), b.getInt64(1)), steps);
       return absl::OkStatus();
     };
-    if (const int64_t trips = KnownTripCount(loop); trips >= 0 && trips < (int64_t{1} << 30)) {
+    const int64_t trips = KnownTripCount(loop);
+    if (steps == nullptr && trips >= 0 && trips < (int64_t{1} << 30)) {
       return kernel_.For(math.Constant(0), math.Constant(trips), math.Constant(1),
                          [&](Value*) { return step(); });
     }
     const auto condition = [&]() -> absl::StatusOr<Value*> {
       TF_RETURN_IF_ERROR(EmitSequence(*loop.while_condition()));
-      return LoadScalar(*loop.while_condition()->root_instruction());
+      TF_ASSIGN_OR_RETURN(Value * goes_on, LoadScalar(*loop.while_condition()->root_instruction()));
+      if (steps == nullptr) return goes_on;
+      Value* taken = b.CreateLoad(b.getInt64Ty(), steps);
+      return b.CreateAnd(goes_on, b.CreateICmpULT(taken, b.getInt64(*max_steps)));
     };
     TF_RETURN_IF_ERROR(kernel_.While(condition, step));
     // What the last condition left pending, and `step` forgot.
@@ -152,8 +169,8 @@ class RegionEmitter {
   PendingAccesses pending_;
 };
 
-absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory,
-                         const Target& target, llvm::Function& function) {
+absl::Status WriteKernel(const HloInstruction& instruction, std::optional<int64_t> max_steps,
+                         RegionMemory& memory, const Target& target, llvm::Function& function) {
   // A CPU's compiler sees neighbours in 64 bits alone: work-items that walk over the elements side
   // by side would each gather theirs (50 times x * x + 1 on 128 x 128: 1060 us, in 64 bits 60).
   const bool is_narrow = target.gpu_schedules && FitsInt32(instruction);
@@ -163,7 +180,7 @@ absl::Status WriteKernel(const HloInstruction& instruction, RegionMemory& memory
   llvm::BasicBlock* body = llvm::BasicBlock::Create(function.getContext(), "body", &function);
   kernel.b().CreateBr(body);
   kernel.b().SetInsertPoint(body);
-  TF_RETURN_IF_ERROR(RegionEmitter(kernel, memory).Emit(instruction));
+  TF_RETURN_IF_ERROR(RegionEmitter(kernel, memory).EmitRegion(instruction, max_steps));
   kernel.b().CreateRetVoid();
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
@@ -199,13 +216,16 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
   function->setDoesNotThrow();
   // The arguments do not overlap, but may not say so: LLVM reads `noalias` as a promise that nobody
   // else writes there either, and would keep what it loaded before a barrier.
-  if (absl::Status status = WriteKernel(instruction, memory, target, *function); !status.ok()) {
+  const std::optional<int64_t> max_steps = MaxStepsPerLaunch(instruction, target);
+  if (absl::Status status = WriteKernel(instruction, max_steps, memory, target, *function);
+      !status.ok()) {
     function->eraseFromParent();
     return status;
   }
   const uint64_t items = RegionWorkItems(target);
   SetWorkGroupSize(*function, {{items}, {items}}, target);
-  return KernelLaunch{/*module=*/0, name, {items}, {items}, memory.Arguments()};
+  return KernelLaunch{/*module=*/0,         name, {items}, {items}, memory.Arguments(),
+                      max_steps.has_value()};
 }
 
 }  // namespace onexpu::compiler

@@ -31,9 +31,14 @@ constexpr double kFactor = 0.1;     // loading an element that many rows of a do
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
 // Those of a dot count once for each row that the code has at a time.
 constexpr int64_t kMostInstructions = 1000;
+// The longest launch on a GPU, by the estimates above: 0.5 s if a GPU's work-group takes ten times
+// as long as the CPU device's. i915 (by a heartbeat) and xe (by job_timeout_ms) kill what runs for
+// seconds.
+constexpr double kLongestLaunch = 50e6;
 
 struct Estimate {
   bool supported = true;
+  bool has_unknown_loop = false;
   int64_t instructions = 0;
   double as_region = 0;
   double as_launches = 0;
@@ -148,6 +153,7 @@ void AddControlFlow(const HloInstruction& instruction, const Target& target, Est
     // A guess that weighs a loop more than what is around it.
     const double trips = known < 0 ? 16 : static_cast<double>(known);
     estimate.supported &= step.supported;
+    estimate.has_unknown_loop |= known < 0 || step.has_unknown_loop;
     estimate.instructions += step.instructions;
     estimate.as_region += trips * step.as_region;
     estimate.as_launches += trips * step.as_launches;
@@ -193,6 +199,23 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
   }
 }
 
+// One step of a loop, with the condition.
+Estimate StepOf(const HloInstruction& loop, const Target& target) {
+  Estimate step;
+  Add(*loop.while_condition(), target, step);
+  Add(*loop.while_body(), target, step);
+  return step;
+}
+
+// Whether a launch, of some steps if it is a loop, ends in time.
+bool EndsInTime(const HloInstruction& instruction, const Estimate& estimate, const Target& target) {
+  if (instruction.opcode() != HloOpcode::kWhile) {
+    return !estimate.has_unknown_loop && estimate.as_region <= kLongestLaunch;
+  }
+  const Estimate step = StepOf(instruction, target);
+  return !step.has_unknown_loop && step.as_region <= kLongestLaunch;
+}
+
 }  // namespace
 
 int64_t RegionWorkItems(const Target& target) {
@@ -205,7 +228,17 @@ bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
   Estimate estimate;
   AddControlFlow(instruction, target, estimate);
   return estimate.supported && estimate.instructions > 0 &&
-         estimate.instructions <= kMostInstructions && estimate.as_region <= estimate.as_launches;
+         estimate.instructions <= kMostInstructions && estimate.as_region <= estimate.as_launches &&
+         (!target.gpu_schedules || EndsInTime(instruction, estimate, target));
+}
+
+std::optional<int64_t> MaxStepsPerLaunch(const HloInstruction& instruction, const Target& target) {
+  if (!target.gpu_schedules || instruction.opcode() != HloOpcode::kWhile) return std::nullopt;
+  const double step = std::max(1.0, StepOf(instruction, target).as_region);
+  const int64_t most = static_cast<int64_t>(kLongestLaunch / step);
+  const int64_t known = KnownTripCount(instruction);
+  if (known >= 0 && known <= most) return std::nullopt;
+  return std::max<int64_t>(1, most);
 }
 
 }  // namespace onexpu::compiler

@@ -144,7 +144,8 @@ absl::Status ThunkEmitter::EmitControlFlow(const HloInstruction& instruction, Se
   if (codegen_.IsSmallRegion(instruction)) {
     ONEXPU_ASSIGN_OR_RETURN(const KernelLaunch launch, codegen_.EmitRegion(instruction));
     AppendLaunch(instruction, launch, sequence);
-    return absl::OkStatus();
+    return launch.is_part_of_loop ? EmitRestOfLoop(instruction, launch, sequence)
+                                  : absl::OkStatus();
   }
   if (instruction.opcode() == HloOpcode::kWhile) return EmitWhile(instruction, sequence);
   if (instruction.opcode() == HloOpcode::kConditional) {
@@ -161,6 +162,19 @@ absl::Status ThunkEmitter::EmitWhile(const HloInstruction& instruction, Sequence
     Append(instruction, std::move(table), sequence);
     return absl::OkStatus();
   }
+  return AppendLoop(instruction, std::move(table), sequence);
+}
+
+absl::Status ThunkEmitter::EmitRestOfLoop(const HloInstruction& instruction,
+                                          const KernelLaunch& launch, Sequence& sequence) {
+  program::WhileThunkT table;
+  table.body = std::make_unique<Sequence>();
+  AppendLaunch(instruction, launch, *table.body);
+  return AppendLoop(instruction, std::move(table), sequence);
+}
+
+absl::Status ThunkEmitter::AppendLoop(const HloInstruction& instruction, program::WhileThunkT table,
+                                      Sequence& sequence) {
   const xla::HloComputation& condition = *instruction.while_condition();
   ONEXPU_ASSIGN_OR_RETURN(table.condition, EmitComputation(condition));
   ONEXPU_ASSIGN_OR_RETURN(const program::Slice predicate,

@@ -40,6 +40,12 @@ class ThunkEmitter {
   absl::Status EmitCopy(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitControlFlow(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitWhile(const xla::HloInstruction& instruction, Sequence& sequence);
+  // After the first launch of a region that takes some steps of a loop at a time.
+  absl::Status EmitRestOfLoop(const xla::HloInstruction& instruction, const KernelLaunch& launch,
+                              Sequence& sequence);
+  // A loop whose condition the host reads before each run of the body, which `table` has.
+  absl::Status AppendLoop(const xla::HloInstruction& instruction, program::WhileThunkT table,
+                          Sequence& sequence);
   absl::Status EmitConditional(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitCall(const xla::HloInstruction& instruction, Sequence& sequence);
   absl::Status EmitCustomCall(const xla::HloInstruction& instruction, Sequence& sequence);

@@ -11,6 +11,7 @@
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
+#include "xla/util.h"
 
 namespace onexpu::compiler {
 namespace {
@@ -50,6 +51,13 @@ class OrderedUpdates {
   absl::Status RunAll() {
     return kernel_.ForEach(meeting_,
                            [&](absl::Span<Value* const> meeting) { return UpdateWindow(meeting); });
+  }
+
+  // The updates of one launch, from `first` on.
+  absl::Status RunSome(Value* first) {
+    Value* end = math_.Minimum(math_.Add(first, plan_.updates_per_launch), plan_.meeting);
+    return kernel_.For(first, end, math_.Constant(1),
+                       [&](Value* number) { return UpdateWindow(Numbered(number).values()); });
   }
 
   // This group's piece of the updates, into an array of its own, which is filled already.
@@ -269,10 +277,55 @@ absl::Status EmitCombinePieces(KernelSequence& sequence, const HloScatterInstruc
   return sequence.End(std::move(kernel), std::move(launch));
 }
 
+// The number of the update that a launch begins with, on the device.
+Array FirstUpdate(FusionContext& kernel, int64_t scratch) {
+  return {xla::ShapeUtil::MakeShape(xla::S64, {1}), kernel.scratch(scratch)};
+}
+
+// Sets that number to zero, or advances it.
+absl::Status EmitFirstUpdate(KernelSequence& sequence, const ScatterPlan& plan, int64_t scratch,
+                             bool advances) {
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
+                      sequence.Begin(advances ? "_advance" : "_begin"));
+  const Index place({kernel->index_math().Constant(0)});
+  const Array first = FirstUpdate(*kernel, scratch);
+  Value* next = kernel->b().getInt64(0);
+  if (advances) {
+    TF_ASSIGN_OR_RETURN(Value * before, kernel->Load(first, place));
+    next = kernel->b().CreateAdd(before, kernel->b().getInt64(plan.updates_per_launch));
+  }
+  TF_RETURN_IF_ERROR(kernel->Store(first, place, next));
+  return sequence.End(std::move(kernel), {{1}, {1}});
+}
+
+absl::Status EmitInManyLaunches(KernelSequence& sequence, const HloScatterInstruction& scatter,
+                                const ScatterDimensions& dimensions, const ScatterPlan& plan,
+                                int64_t scratch) {
+  TF_RETURN_IF_ERROR(EmitFirstUpdate(sequence, plan, scratch, /*advances=*/false));
+  const int64_t first_kernel = sequence.kernels().size();
+  TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
+  {
+    OrderedUpdates updates(*kernel, scatter, dimensions, plan);
+    TF_ASSIGN_OR_RETURN(Value * first, kernel->Load(FirstUpdate(*kernel, scratch),
+                                                    Index({kernel->index_math().Constant(0)})));
+    TF_RETURN_IF_ERROR(updates.RunSome(kernel->index_math().ToIndexType(first)));
+  }
+  const uint64_t local = plan.lanes;
+  TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), {{plan.groups * local}, {local}}));
+  TF_RETURN_IF_ERROR(EmitFirstUpdate(sequence, plan, scratch, /*advances=*/true));
+  const int64_t launches = xla::CeilOfRatio(plan.meeting, plan.updates_per_launch);
+  for (int64_t i = 1; i < launches; ++i) {
+    sequence.LaunchAgain(first_kernel);
+    if (i + 1 < launches) sequence.LaunchAgain(first_kernel + 1);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t AddScatterScratch(KernelSequence& sequence, const HloScatterInstruction& scatter,
                           const ScatterPlan& plan) {
+  if (plan.updates_per_launch > 0) return sequence.AddScratch(sizeof(int64_t));
   if (plan.pieces == 1) return 0;
   const xla::Shape& shape = scatter.operand(0)->shape();
   return sequence.AddScratch((plan.pieces - 1) * xla::ShapeUtil::ElementsIn(shape) *
@@ -282,6 +335,9 @@ int64_t AddScatterScratch(KernelSequence& sequence, const HloScatterInstruction&
 absl::Status EmitScatterInOrder(KernelSequence& sequence, const HloScatterInstruction& scatter,
                                 const ScatterDimensions& dimensions, const ScatterPlan& plan,
                                 int64_t scratch) {
+  if (plan.updates_per_launch > 0) {
+    return EmitInManyLaunches(sequence, scatter, dimensions, plan, scratch);
+  }
   if (plan.pieces > 1)
     TF_RETURN_IF_ERROR(EmitFillPieces(sequence, scatter, dimensions, plan, scratch));
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());

@@ -17,6 +17,10 @@ using xla::HloScatterInstruction;
 
 constexpr int64_t kLanes = kVectorLanes;
 
+// On a GPU each update waits for its index and for the element that it replaces: some microseconds,
+// which have not been measured. A launch must not take seconds, because drivers kill it.
+constexpr int64_t kMostUpdatesOfALaunch = 100'000;
+
 // Bytes from one position of the operand's dimension to the next.
 int64_t StrideBytes(const xla::Shape& shape, int64_t dimension) {
   int64_t stride = StorageBytes(shape.element_type());
@@ -77,6 +81,7 @@ ScatterPlan ChooseScatterPlan(const HloScatterInstruction& scatter,
   plan.block = plan.lanes = std::min(kLanes, plan.apart);
   if (target.gpu_schedules) {
     plan.groups = xla::CeilOfRatio(plan.apart, plan.block);
+    if (plan.meeting > kMostUpdatesOfALaunch) plan.updates_per_launch = kMostUpdatesOfALaunch;
     return plan;
   }
   // Vectors that are not full go through masks, which cost a CPU more than scalars do.

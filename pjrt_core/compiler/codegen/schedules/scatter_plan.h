@@ -26,6 +26,9 @@ struct ScatterPlan {
   // own, to be combined with the result afterwards.
   int64_t pieces = 1;
 
+  // On a GPU, a launch takes that many updates, and further ones go on.
+  int64_t updates_per_launch = 0;  // 0: all of them
+
   // The result is dealt out: `run` positions of the dimension that `component` of the index stands
   // for are one hand's, the next ones the next one's.
   int64_t hands = 1;
