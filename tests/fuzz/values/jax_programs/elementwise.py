@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.fuzz.values.builder import LARGEST_DIVIDEND, noise_of
-from tests.fuzz.values.inputs import COMPLEX, FLOATS, INTEGERS
+from tests.fuzz.values.inputs import COMPLEX, DTYPES, FLOATS, INTEGERS
 from tests.fuzz.values.jax_programs.builder import REAL_FLOATS, Builder, Rejected, Value, width
 
 _ALL_NUMBERS = REAL_FLOATS + INTEGERS
@@ -284,7 +286,9 @@ def bits(b: Builder) -> None:
     if value.is_float:
         target = {2: "u16", 4: b.choice(("s32", "u32")), 8: "s64"}[width(value.dtype)]
         value = b.emit("jnp.floor({0} * 4) * 0.25", value, op="quantise", noise="none")
-        b.emit(f"lax.bitcast_convert_type({{0}}, {target})", value, op="bitcast", noise="none")
+        # By its own name: in the program in float64 the short names are float64.
+        same = f"{{0}}.astype({np.dtype(DTYPES[value.dtype]).name!r})"
+        b.emit(f"lax.bitcast_convert_type({same}, {target})", value, op="bitcast", noise="none")
         return
     target = b.choice(INTEGERS)
     if width(target) > width(value.dtype):
