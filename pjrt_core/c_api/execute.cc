@@ -12,6 +12,7 @@
 #include "pjrt_core/c_api/buffer.h"
 #include "pjrt_core/c_api/client.h"
 #include "pjrt_core/c_api/dynamic_results.h"
+#include "pjrt_core/c_api/empty_arguments.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/event.h"
 #include "pjrt_core/c_api/execute_context.h"
@@ -20,8 +21,6 @@
 
 namespace onexpu::c_api {
 namespace {
-
-using Arguments = absl::InlinedVector<std::shared_ptr<Buffer>, 16>;
 
 absl::StatusOr<ExecuteOptions> ToOptions(const PJRT_ExecuteOptions& options,
                                          const PJRT_Client& client) {
@@ -102,8 +101,16 @@ absl::Status FillRow(const PJRT_LoadedExecutable_Execute_Args& args, size_t row,
 }
 
 absl::Status ExecuteOn(const PJRT_LoadedExecutable_Execute_Args& args, size_t row, Device* device,
-                       const ExecuteOptions& options) {
-  ONEXPU_ASSIGN_OR_RETURN(const Arguments arguments, ArgumentsOf(args, row));
+                       ExecuteOptions options) {
+  ONEXPU_ASSIGN_OR_RETURN(Arguments arguments, ArgumentsOf(args, row));
+  const program::Program& program = args.executable->metadata->program();
+  std::vector<int64_t> non_donatable;
+  if (arguments.size() < program.parameters()->size()) {
+    non_donatable.assign(options.non_donatable_arguments.begin(),
+                         options.non_donatable_arguments.end());
+    ONEXPU_RETURN_IF_ERROR(InsertEmptyArguments(program, *device, arguments, non_donatable));
+    options.non_donatable_arguments = non_donatable;
+  }
   ONEXPU_ASSIGN_OR_RETURN(ExecuteResult result,
                           args.executable->program->Execute(
                               arguments, device, options, args.device_complete_events != nullptr));

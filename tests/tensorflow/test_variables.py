@@ -139,3 +139,33 @@ def test_an_uninitialised_variable_is_a_clear_error() -> None:
         handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="onexpu_test_uninitialised")
         with pytest.raises((tf.errors.FailedPreconditionError, tf.errors.NotFoundError)):
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32", "int64", "complex64"])
+def test_variables_without_elements(dtype: str, shape: tuple[int, ...]) -> None:
+    """TensorFlow has no buffer for an empty array that comes from the host."""
+    empty = np.zeros(shape, tf.as_dtype(dtype).as_numpy_dtype)
+    for value in (empty, tf.constant(empty), tf.zeros(shape, dtype)):
+        variable = tf.Variable(value)
+        variable.assign_sub(value)
+        variable.assign_add(tf.constant(empty))
+        variable.assign(value)
+        assert (variable + value).shape == variable.read_value().shape == shape
+
+        def update(variable: tf.Variable, value: tf.Tensor) -> tf.Tensor:
+            variable.assign_add(value)
+            return variable * value
+
+        for jit_compile in (False, True):
+            function = tf.function(update, jit_compile=jit_compile)
+            assert function(variable, tf.constant(empty)).shape == shape
+
+
+def test_optimizers_of_variables_without_elements() -> None:
+    variables = [tf.Variable(np.zeros((0, 3), np.float32)), tf.Variable(np.ones(4, np.float32))]
+    gradients = [tf.zeros((0, 3)), tf.ones(4)]
+    for optimizer in (tf.keras.optimizers.Adam(0.5), tf.keras.optimizers.SGD(0.5, momentum=0.9)):
+        optimizer.apply_gradients(zip(gradients, variables, strict=True))
+    assert variables[0].shape == (0, 3)
+    assert float(variables[1][0]) < 1
