@@ -308,8 +308,15 @@ constexpr Fault kFaults[] = {
     {kCpuDriver, "sign-of-a-difference", kCpuDriverVersions,
      "the sign of 0 - x, or of a 64-bit constant less x, in a shift or a comparison",
      "the sign becomes a comparison that ignores overflow: that of -x is wrong for the minimum",
-     "the constant is hidden from the driver (HideConstantMinuends in compiler/codegen/legalizer)",
+     "the constant is hidden from the driver (compiler/codegen/legalizer/hide_constants.cc)",
      "tests/jax/test_driver_passes.py"},
+    {kCpuDriver, "shift-by-32-of-a-local-id", kCpuDriverVersions,
+     "an arithmetic shift by 32 of 64 bits that are linear in the local id, such as the conversion "
+     "of local_id / 4 to 32 bits and back",
+     "it is taken for a sign extension, so the quotient is the local id itself: row numbers in "
+     "gathers inside branches and loops",
+     "the 32 is hidden from the driver (compiler/codegen/legalizer/hide_constants.cc)",
+     "tests/jax/test_quotients_of_ids.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
      "the pass sycl-kernel-wg-loop-bound drops the other work-items: wrong results", kDisabledPass,

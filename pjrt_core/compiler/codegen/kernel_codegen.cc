@@ -190,7 +190,7 @@ absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(const Module& own
   if (options_.keep_ir) result.ir_before = ToText(module);
   LegalizerOptions legalizer;
   legalizer.has_fp64 = options_.target.has_fp64;
-  legalizer.hide_constant_minuends = !options_.target.is_gpu;
+  legalizer.is_for_cpu_driver = !options_.target.is_gpu;
   legalizer.spirv_extensions = options_.target.spirv_extensions;
   // Of its own: a TargetMachine fills its tables as it is used.
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,

@@ -53,7 +53,7 @@ absl::Status LegalizeFunction(llvm::Function& function, const LegalizerOptions& 
   ONEXPU_RETURN_IF_ERROR(legalizer::PromoteIntegers(function));
   ONEXPU_RETURN_IF_ERROR(legalizer::ExpandWideIntegers(function));
   // Last, because the other rewrites create such shifts.
-  if (options.hide_constant_minuends) legalizer::HideConstantMinuends(function);
+  if (options.is_for_cpu_driver) legalizer::HideConstantsFromCpuDriver(function);
   return legalizer::CheckFunction(function, options);
 }
 

@@ -34,9 +34,10 @@ void SplitAggregates(llvm::Function& function);
 // Intrinsics that the back end lacks or gets wrong, by plain instructions.
 void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
-// Adds the offset of the global range, which is always zero, to constants that a value is subtracted
-// from if the sign of the difference matters.
-void HideConstantMinuends(llvm::Function& function);
+// Adds the offset of the global range, which is always zero, to constants that the CPU driver must
+// not see: those that a value is subtracted from if the sign of the difference matters, and 32 in
+// arithmetic shifts of what follows from the work-item's number.
+void HideConstantsFromCpuDriver(llvm::Function& function);
 
 // Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange
 // on whole words.

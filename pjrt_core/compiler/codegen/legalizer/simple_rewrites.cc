@@ -1,4 +1,4 @@
-// Short rewrites of hints, vectors, aggregates and differences.
+// Short rewrites of hints, vectors and aggregates.
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -84,32 +84,6 @@ void ExpandVectorCasts(llvm::Function& function) {
       cast->replaceAllUsesWith(vector);
     }
     cast->eraseFromParent();
-  }
-}
-
-// A constant less a value, which may overflow.
-bool IsConstantLess(const llvm::Instruction& instruction) {
-  return instruction.getOpcode() == llvm::Instruction::Sub && !instruction.hasNoSignedWrap() &&
-         llvm::isa<llvm::Constant>(instruction.getOperand(0));
-}
-
-// Whether the user of a value asks for its sign, or hands it on to one that may.
-bool MayTestSign(const llvm::User* user) {
-  if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user)) return compare->isSigned();
-  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-  if (instruction == nullptr) return false;
-  switch (instruction->getOpcode()) {
-    case llvm::Instruction::AShr:
-    case llvm::Instruction::LShr:
-    case llvm::Instruction::Freeze:
-    case llvm::Instruction::Trunc:
-    case llvm::Instruction::SExt:
-    case llvm::Instruction::Select:
-    case llvm::Instruction::PHI:
-    case llvm::Instruction::Xor:
-      return true;
-    default:
-      return false;
   }
 }
 
@@ -275,32 +249,6 @@ void SplitAggregates(llvm::Function& function) {
   if (found.empty()) return;
   for (llvm::Instruction* instruction : found) SplitInstruction(*instruction);
   FoldExtracts(function);
-}
-
-void HideConstantMinuends(llvm::Function& function) {
-  std::vector<llvm::Instruction*> differences;
-  for (llvm::BasicBlock& block : function) {
-    for (llvm::Instruction& instruction : block) {
-      if (IsConstantLess(instruction) && llvm::any_of(instruction.users(), MayTestSign)) {
-        differences.push_back(&instruction);
-      }
-    }
-  }
-  if (differences.empty()) return;
-  llvm::IRBuilder<> b(&*function.getEntryBlock().getFirstInsertionPt());
-  llvm::FunctionCallee offset = function.getParent()->getOrInsertFunction(
-      "_Z17get_global_offsetj", llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false));
-  llvm::cast<llvm::Function>(offset.getCallee())->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  llvm::CallInst* const zero = b.CreateCall(offset, {b.getInt32(0)});
-  zero->setCallingConv(llvm::CallingConv::SPIR_FUNC);
-  for (llvm::Instruction* difference : differences) {
-    b.SetInsertPoint(difference);
-    llvm::Value* hidden = b.CreateTrunc(zero, difference->getType()->getScalarType());
-    if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(difference->getType())) {
-      hidden = b.CreateVectorSplat(vector->getNumElements(), hidden);
-    }
-    difference->setOperand(0, b.CreateAdd(hidden, difference->getOperand(0)));
-  }
 }
 
 }  // namespace onexpu::compiler::legalizer
