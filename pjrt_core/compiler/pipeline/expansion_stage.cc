@@ -5,6 +5,7 @@
 
 #include "pjrt_core/compiler/passes/batch_sum.h"
 #include "pjrt_core/compiler/passes/collective_expander.h"
+#include "pjrt_core/compiler/passes/complex_branches.h"
 #include "pjrt_core/compiler/passes/fft_expander.h"
 #include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
@@ -47,6 +48,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<CollectiveExpander>();
   pipeline.AddPass<xla::CallInliner>();
   pipeline.AddPass<xla::ZeroSizedHloElimination>();
+  pipeline.AddPass<ComplexBranches>();
 
   pipeline.AddPass<LinearAlgebraRewriter>(context.target);
   pipeline.AddPass<xla::CholeskyExpander>();
