@@ -152,39 +152,6 @@ std::string WithType(absl::string_view text, absl::string_view type) {
   return result;
 }
 
-std::string ForCpuDriver(absl::string_view function) {
-  llvm::LLVMContext context;
-  auto module = Parse(function, context);
-  EXPECT_TRUE(LegalizeModule(*module, {.is_for_cpu_driver = true}).ok());
-  return ToText(*module);
-}
-
-TEST(ForCpuDriver, HidesMinuendsIfTheSignMatters) {
-  const auto legalized = [](absl::string_view use) {
-    return ForCpuDriver(absl::StrCat("define i32 @f(i32 %x) {\n %d = sub i32 0, %x\n %s = ", use,
-                                     "\n ret i32 %s\n}"));
-  };
-  EXPECT_NE(legalized("ashr i32 %d, 31").find("get_global_offset"), std::string::npos);
-  EXPECT_EQ(legalized("add i32 %d, 3").find("get_global_offset"), std::string::npos);
-}
-
-TEST(ForCpuDriver, HidesShiftsBy32OfLocalIds) {
-  const auto legalized = [](absl::string_view body) {
-    return ForCpuDriver(absl::StrCat(
-        "declare spir_func i64 @_Z12get_local_idj(i32)\n"
-        "define i64 @f(i64 %x) {\n %i = call spir_func i64 @_Z12get_local_idj(i32 0)\n",
-        body, " ret i64 %r\n}"));
-  };
-  const auto is_hidden = [&](absl::string_view body) {
-    return legalized(body).find("get_global_offset") != std::string::npos;
-  };
-  EXPECT_TRUE(is_hidden(" %a = shl i64 %i, 30\n %r = ashr i64 %a, 32\n"));
-  EXPECT_TRUE(
-      is_hidden(" %a = lshr i64 %i, 2\n %t = trunc i64 %a to i32\n %r = sext i32 %t to i64\n"));
-  EXPECT_FALSE(is_hidden(" %a = shl i64 %x, 30\n %r = ashr i64 %a, 32\n"));
-  EXPECT_FALSE(is_hidden(" %a = shl i64 %i, 30\n %r = ashr i64 %a, 31\n"));
-}
-
 class OddWidth : public testing::TestWithParam<const char*> {};
 
 TEST_P(OddWidth, ArithmeticKeepsItsValues) {
