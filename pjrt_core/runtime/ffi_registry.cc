@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/thunks/ffi_context.h"
 #include "pjrt_core/thunks/ffi_error.h"
 
 namespace onexpu {
@@ -208,7 +207,5 @@ void HandlerRegistry::DeleteObject(int64_t type_id, void* object) const {
   }
   if (deleter != nullptr && object != nullptr) deleter(object);
 }
-
-const XLA_FFI_Api* ProcessFfiApi() { return FfiApi(XLA_FFI_API_MINOR); }
 
 }  // namespace onexpu

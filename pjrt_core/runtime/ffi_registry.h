@@ -73,9 +73,6 @@ class HandlerRegistry {
   int64_t next_type_id_ ABSL_GUARDED_BY(mutex_) = 1 << 20;
 };
 
-// The table that this library's own handlers register themselves and their types with. Constant.
-const XLA_FFI_Api* ProcessFfiApi();
-
 }  // namespace onexpu
 
 #endif  // PJRT_CORE_RUNTIME_FFI_REGISTRY_H_

@@ -12,7 +12,7 @@
 #include "pjrt_core/runtime/device.h"
 #include "pjrt_core/thunks/ffi_error.h"
 #include "pjrt_core/thunks/guarded_call.h"
-#include "pjrt_core/thunks/thunk.h"
+#include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
 namespace {

@@ -286,6 +286,8 @@ const XLA_FFI_Api* FfiApi(int api_minor) {
   return api_minor >= 3 ? &api_0_3 : &api_0_2;
 }
 
+const XLA_FFI_Api* ProcessFfiApi() { return FfiApi(XLA_FFI_API_MINOR); }
+
 }  // namespace onexpu
 
 XLA_FFI_ExecutionContext::~XLA_FFI_ExecutionContext() {

@@ -55,6 +55,9 @@ inline constexpr absl::string_view kCallerQueueType = "onexpu.caller_queue";
 // `type_id` in the arguments of State_Set and State_Get, so one table cannot serve both.
 const XLA_FFI_Api* FfiApi(int api_minor);
 
+// The table that this library's own handlers register themselves and their types with. Constant.
+const XLA_FFI_Api* ProcessFfiApi();
+
 }  // namespace onexpu
 
 struct XLA_FFI_ExecutionContext {

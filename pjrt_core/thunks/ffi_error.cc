@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/thunks/thunk.h"
+#include "pjrt_core/thunks/library_errors.h"
 
 namespace onexpu {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {

@@ -17,8 +17,9 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "pjrt_core/compiler/codegen/ir_index.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
 #include "pjrt_core/compiler/codegen/launch_dimensions.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {

@@ -15,8 +15,8 @@
 #include "llvm/IR/Module.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "pjrt_core/compiler/codegen/kernel_arguments.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "pjrt_core/compiler/codegen/launch_dimensions.h"
+#include "pjrt_core/compiler/target/target.h"
 
 namespace onexpu::compiler {
 

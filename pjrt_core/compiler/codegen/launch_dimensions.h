@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 
 namespace onexpu::compiler {
 

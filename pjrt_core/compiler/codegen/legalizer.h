@@ -9,22 +9,12 @@
 #define PJRT_CORE_COMPILER_CODEGEN_LEGALIZER_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "llvm/IR/Module.h"
+#include "pjrt_core/compiler/codegen/legalizer/options.h"
 
 namespace onexpu::compiler {
-
-// What a target takes beyond core SPIR-V; the names are those of SPIR-V's extensions.
-struct LegalizerOptions {
-  bool has_fp64 = true;
-  // Hides constants that the CPU driver (intel-opencl-rt 2026.1.2) miscompiles: it turns the sign
-  // of `0 - x` into that of a comparison, which is wrong for the minimum, and takes every
-  // arithmetic shift by 32 of a value that is linear in the local id for a sign extension.
-  bool is_for_cpu_driver = false;
-  std::vector<std::string> spirv_extensions;
-};
 
 absl::Status LegalizeModule(llvm::Module& module, const LegalizerOptions& options);
 

@@ -7,7 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "llvm/IR/Module.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/service/buffer_assignment.h"
 

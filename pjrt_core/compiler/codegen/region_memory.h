@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/service/buffer_assignment.h"
 

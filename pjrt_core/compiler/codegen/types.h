@@ -18,7 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "llvm/IR/IRBuilder.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/shape.h"
 #include "xla/xla_data.pb.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "llvm/IR/IRBuilder.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {

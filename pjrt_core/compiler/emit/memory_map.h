@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/writer.h"
 #include "xla/hlo/ir/hlo_module.h"

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
 #include "pjrt_core/compiler/emit/memory_map.h"
 #include "pjrt_core/program/program_generated.h"
 #include "xla/hlo/ir/hlo_computation.h"

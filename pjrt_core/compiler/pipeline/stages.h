@@ -3,7 +3,7 @@
 #ifndef PJRT_CORE_COMPILER_PIPELINE_STAGES_H_
 #define PJRT_CORE_COMPILER_PIPELINE_STAGES_H_
 
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/pass/hlo_pass_pipeline.h"

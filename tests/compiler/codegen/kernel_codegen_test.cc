@@ -13,6 +13,8 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/compiler/codegen/kernel_launch.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/analysis/alias_info.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/ir/hlo_module.h"

@@ -10,7 +10,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instruction.h"
 #include "llvm/IR/Module.h"
-#include "pjrt_core/compiler/codegen/legalizer.h"
+#include "pjrt_core/compiler/codegen/legalizer/options.h"
 
 namespace onexpu::compiler::legalizer {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 
 namespace onexpu::compiler {

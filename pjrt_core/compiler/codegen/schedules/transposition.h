@@ -10,7 +10,7 @@
 #include "llvm/IR/Value.h"
 #include "pjrt_core/compiler/codegen/fusion_context.h"
 #include "pjrt_core/compiler/codegen/ir_index.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 

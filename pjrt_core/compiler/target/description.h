@@ -1,11 +1,11 @@
 // The compile target: the request's FlatBuffer, verified, and code generation's plain copy of it.
 // Pure functions.
-#ifndef PJRT_CORE_COMPILER_TARGET_H_
-#define PJRT_CORE_COMPILER_TARGET_H_
+#ifndef PJRT_CORE_COMPILER_TARGET_DESCRIPTION_H_
+#define PJRT_CORE_COMPILER_TARGET_DESCRIPTION_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "pjrt_core/compiler/codegen/kernel_codegen.h"
+#include "pjrt_core/compiler/target/target.h"
 #include "pjrt_core/program/program_generated.h"
 
 namespace onexpu::compiler {
@@ -17,4 +17,4 @@ Target ToTarget(const program::TargetDescription& description);
 
 }  // namespace onexpu::compiler
 
-#endif  // PJRT_CORE_COMPILER_TARGET_H_
+#endif  // PJRT_CORE_COMPILER_TARGET_DESCRIPTION_H_

@@ -1,4 +1,4 @@
-#include "pjrt_core/compiler/target.h"
+#include "pjrt_core/compiler/target/description.h"
 
 #include <cstdint>
 
