@@ -2,7 +2,7 @@
 
     load("//bazel:onexpu.bzl", "onexpu_cc_library", "onexpu_cc_test", ...)
 
-Includes are written from the root of the repository: #include "pjrt_core/runtime/device.h".
+Includes are written from the root of the repository: #include "pjrt_core/device/device.h".
 Compiler warnings of our own sources are errors in no mode, but keep them at none.
 
 Libraries and XLA's tests get the precompiled header of their kind (//bazel/pch): SYCL's with

@@ -25,7 +25,7 @@
 namespace onexpu {
 namespace {
 
-// Contexts of an execution (pjrt_core/thunks/ffi_context.h): where the event of the last command
+// Contexts of an execution (pjrt_core/ffi/context.h): where the event of the last command
 // goes, or null; and the caller's queue, or null.
 struct LastCommand {
   using Type = std::optional<sycl::event>*;

@@ -448,7 +448,7 @@ class Definition(OperandsDefinition):
         label = f"{self.name}{'<' + ','.join(map(str, arguments)) + '>' if arguments else ''}"
         _native.register_kernel(f"{label}-{digest}", entry_point, spirv, sizes)
         if os.environ.get("ONEXPU_KERNEL_CHECKS") == "1":
-            # The core reports operands by these names (pjrt_core/thunks/ffi_call.cc).
+            # The core reports operands by these names (pjrt_core/ffi/call.cc).
             packed = ["attributes"] if scalar_operands.packed else []
             operands = [*self.inputs, *packed, *scalar_operands.single]
             label += f"({', '.join(operands)} -> {', '.join(self._results)})"

@@ -1,7 +1,12 @@
-"""The rooms keep their doors shut: includes follow the table of docs/developer/architecture.md."""
+"""Includes follow the table of docs/developer/architecture.md, and go one way.
+
+A room is a folder of that table. A unit is a header with its source: `x.h` and `x.cc` are one.
+"""
 
 from __future__ import annotations
 
+import collections
+import itertools
 import pathlib
 import re
 
@@ -146,3 +151,110 @@ def test_a_breach_would_be_seen(tmp_path: pathlib.Path, monkeypatch: pytest.Monk
         "pjrt_core/runtime/bad.cc includes xla/shape.h (XLA)",
         "pjrt_core/runtime/bad.cc includes pjrt_core/compiler/pipeline.h (compiler)",
     ]
+
+
+# Circles of units that are inherent, one tuple each.
+_INHERENT_CIRCLES = {
+    # An operand of a fused instruction is emitted by the context, and an element by the emitter.
+    (
+        "pjrt_core/compiler/codegen/elemental/elemental_emitter",
+        "pjrt_core/compiler/codegen/elemental/fusion_context",
+    ),
+}
+_TOPS = ("pjrt_core", "tf_plugin", "custom_kernels", "onexpu")
+
+
+def _units(root: pathlib.Path) -> dict[str, set[str]]:
+    """Returns, by unit, the units that it includes."""
+    sources = {
+        str(path.relative_to(root))
+        for top in _TOPS
+        for path in (root / top).rglob("*")
+        if path.suffix in _SUFFIXES
+    }
+    units: dict[str, set[str]] = {source.rsplit(".", 1)[0]: set() for source in sources}
+    for source in sources:
+        unit = source.rsplit(".", 1)[0]
+        for include in _INCLUDE.findall((root / source).read_text()):
+            if include in sources:
+                units[unit].add(include.rsplit(".", 1)[0])
+    return {unit: includes - {unit} for unit, includes in units.items()}
+
+
+def _circles(graph: dict[str, set[str]]) -> set[tuple[str, ...]]:
+    """Returns the strongly connected components of more than one node (Kosaraju's algorithm)."""
+    reverse = collections.defaultdict(set)
+    for node, targets in graph.items():
+        for target in targets:
+            reverse[target].add(node)
+
+    def visit(start: str, edges: dict[str, set[str]], seen: set[str]) -> list[str]:
+        order, stack = [], [(start, iter(sorted(edges.get(start, ()))))]
+        seen.add(start)
+        while stack:
+            node, targets = stack[-1]
+            following = next((target for target in targets if target not in seen), None)
+            if following is None:
+                order.append(stack.pop()[0])
+            else:
+                seen.add(following)
+                stack.append((following, iter(sorted(edges.get(following, ())))))
+        return order
+
+    seen: set[str] = set()
+    finished: list[str] = []
+    for node in sorted(graph):
+        if node not in seen:
+            finished += visit(node, graph, seen)
+    seen = set()
+    components = [visit(node, reverse, seen) for node in reversed(finished) if node not in seen]
+    return {tuple(sorted(component)) for component in components if len(component) > 1}
+
+
+def _folder_circles(graph: dict[str, set[str]]) -> set[tuple[str, ...]]:
+    """Returns circles among the sub-folders of one folder, each with all that it contains.
+
+    A folder's own files are free: they are what the sub-folders share, or what puts them together.
+    """
+    folders: dict[str, dict[str, set[str]]] = collections.defaultdict(
+        lambda: collections.defaultdict(set)
+    )
+    for unit, includes in graph.items():
+        for include in includes:
+            parts, other = unit.split("/")[:-1], include.split("/")[:-1]
+            common = len(
+                list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(parts, other)))
+            )
+            if common and common < min(len(parts), len(other)):
+                folders["/".join(parts[:common])]["/".join(parts[: common + 1])].add(
+                    "/".join(other[: common + 1])
+                )
+    return set().union(*(_circles(children) for children in folders.values()))
+
+
+def test_units_include_each_other_one_way() -> None:
+    assert _circles(_units(ROOT)) == _INHERENT_CIRCLES
+
+
+def test_folders_include_each_other_one_way() -> None:
+    assert _folder_circles(_units(ROOT)) == set()
+
+
+def test_circles_would_be_seen(tmp_path: pathlib.Path) -> None:
+    for name, include in (
+        ("pjrt_core/a/x.h", "pjrt_core/b/y.h"),
+        ("pjrt_core/b/y.h", "pjrt_core/b/z.h"),
+        ("pjrt_core/b/y.cc", "pjrt_core/b/y.h"),
+        ("pjrt_core/b/z.h", "string"),
+        ("pjrt_core/b/z.cc", "pjrt_core/a/w.h"),
+        ("pjrt_core/a/w.h", "pjrt_core/root.h"),
+        ("pjrt_core/root.h", "pjrt_core/b/y.h"),
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'#include "{include}"\n')
+    units = _units(tmp_path)
+    assert _circles(units) == {
+        ("pjrt_core/a/w", "pjrt_core/b/y", "pjrt_core/b/z", "pjrt_core/root")
+    }
+    assert _folder_circles(units) == {("pjrt_core/a", "pjrt_core/b")}

@@ -80,7 +80,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "core",
-        "//pjrt_core/runtime/native_build:onexpu-build",
+        "//pjrt_core/runtime/kernel_library/native_build:onexpu-build",
         f"{LIBRARY_DIR}/onexpu-build",
     ),
     Artifact(
@@ -90,7 +90,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "compiler",
-        "//pjrt_core/compiler/codegen/spirv_worker:onexpu-spirv",
+        "//pjrt_core/compiler/codegen/llvm/spirv_worker:onexpu-spirv",
         f"{LIBRARY_DIR}/onexpu-spirv",
     ),
     Artifact("compiler", "//pjrt_core/compiler:onexpu-compile", f"{LIBRARY_DIR}/onexpu-compile"),

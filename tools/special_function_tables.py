@@ -1,14 +1,14 @@
 """Writes the Chebyshev series of special functions that TensorFlow has and XLA has not.
 
 Each series stands for a smooth part of a function on the interval that its variable t maps to
-[-1, 1]; `tf_plugin/translations/special_functions.cc` puts the parts together. Coefficients come from
+[-1, 1]; `tf_plugin/translations/elementwise/special_functions.cc` puts the parts together. Coefficients come from
 values of 30 digits by interpolation at Chebyshev's points (NIST Digital Library of Mathematical
 Functions, 3.11(ii)); the sections below are its, too.
 
 Needs mpmath, which nothing else here does:
 
     pip install mpmath
-    python tools/special_function_tables.py > tf_plugin/translations/special_function_tables.h
+    python tools/special_function_tables.py > tf_plugin/translations/elementwise/special_function_tables.h
 """
 
 from __future__ import annotations

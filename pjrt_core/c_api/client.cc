@@ -8,10 +8,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "pjrt_core/c_api/client_buffers.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/c_api/buffer/client_buffers.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/plugin.h"
-#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::c_api {
 namespace {

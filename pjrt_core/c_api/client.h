@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "pjrt_core/c_api/device.h"
-#include "pjrt_core/c_api/memory.h"
-#include "pjrt_core/c_api/topology.h"
+#include "pjrt_core/c_api/device/device.h"
+#include "pjrt_core/c_api/device/memory.h"
+#include "pjrt_core/c_api/topology/topology.h"
+#include "pjrt_core/device/statistics.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/statistics.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 struct PJRT_Client {

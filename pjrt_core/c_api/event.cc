@@ -2,9 +2,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/error.h"
-#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::c_api {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-#include "pjrt_core/runtime/event.h"
+#include "pjrt_core/device/event.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 struct PJRT_Event {

@@ -12,10 +12,11 @@
 #include "absl/types/span.h"
 #include "custom_kernels/builtin_kernels.h"
 #include "custom_kernels/spirv_module.h"
+#include "pjrt_core/c_api/device/named_value.h"
 #include "pjrt_core/c_api/entry.h"
-#include "pjrt_core/c_api/named_value.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/kernel_library.h"
+#include "pjrt_core/ffi/context.h"
+#include "pjrt_core/ffi/registry.h"
+#include "pjrt_core/runtime/kernel_library/kernel_library.h"
 
 #ifndef ONEXPU_VERSION
 #define ONEXPU_VERSION "0.1.0"

@@ -1,7 +1,7 @@
 #include "pjrt_core/c_api/wire_format.h"
 
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
 
 namespace onexpu::c_api {
 

@@ -14,7 +14,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
 
 extern char** environ;
 

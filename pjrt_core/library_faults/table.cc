@@ -172,14 +172,15 @@ constexpr char kCpuDriver[] = "OpenCL CPU driver";
 constexpr char kCpuDriverVersions[] = "intel-opencl-rt 2026.1.2";
 constexpr char kDisabledPass[] =
     "-opt-disable in CL_CONFIG_LLVM_OPTIONS (kDisabledPasses in "
-    "runtime/discovery/device_discovery.cc)";
+    "runtime/sycl_device/discovery/device_discovery.cc)";
 constexpr char kSycl[] = "SYCL runtime";
 constexpr char kSyclVersions[] = "intel-sycl-rt 2026.1.2";
 constexpr char kLlvm[] = "LLVM";
 constexpr char kLlvmVersions[] = "22.1.8";
 
-constexpr char kNextImplementation[] = "oneDNN's next implementation (thunks/convolution_thunk.cc)";
-constexpr char kNextProduct[] = "oneDNN's next implementation (thunks/gemm_thunk.cc)";
+constexpr char kNextImplementation[] =
+    "oneDNN's next implementation (thunks/onednn/convolution_thunk.cc)";
+constexpr char kNextProduct[] = "oneDNN's next implementation (thunks/onednn/gemm_thunk.cc)";
 constexpr char kSweep[] = "tests/convolutions/test_sweep.py";
 constexpr char kLibraryCalls[] = "tests/jax/test_library_calls.py";
 constexpr char kLinearAlgebra[] = "tests/jax/test_linear_algebra.py";
@@ -227,7 +228,8 @@ constexpr Fault kFaults[] = {
     {kOneDnn, "convolution-s8-inexact", kOneDnnVersions,
      "s8 without VNNI (also ONEDNN_MAX_CPU_ISA=AVX2 and AVX512_CORE)",
      "sums of two products saturate in 16 bits, or weights are halved",
-     "convolutions and products of s8 are compiled without oneDNN (thunks/dnnl_isa.h); otherwise "
+     "convolutions and products of s8 are compiled without oneDNN (thunks/onednn/dnnl_isa.h); "
+     "otherwise "
      "oneDNN's next implementation",
      kSweep, IsInexactS8},
     {kOneDnn, "weight-gradient-padding-only-tap", kOneDnnVersions,
@@ -238,12 +240,12 @@ constexpr Fault kFaults[] = {
     {kOneDnn, "weight-gradient-bf16", kOneDnnVersions,
      "bf16 gradient of weights, few output columns or several groups: jit_bf16",
      "wrong results; uninitialised memory is read",
-     "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
+     "computed in f32 (compiler/passes/onednn/convolution_rewriter.cc)", kLibraryCalls,
      HasWrongBf16WeightGradient},
     {kOneDnn, "data-gradient-bf16-1x1", kOneDnnVersions,
      "bf16 gradient of data, channels that do not fill vectors of 16: jit_bf16_1x1",
      "the gradient is multiplied by itself",
-     "computed in f32 (compiler/passes/convolution_rewriter.cc)", kLibraryCalls,
+     "computed in f32 (compiler/passes/onednn/convolution_rewriter.cc)", kLibraryCalls,
      HasWrongBf16DataGradient},
     {kOneDnn, "data-gradient-bf16-amx-3d", kOneDnnVersions,
      "bf16 gradient of data, three spatial dimensions, a depth that no window reads: "
@@ -255,13 +257,15 @@ constexpr Fault kFaults[] = {
      "the reference",
      "NaN beside an infinite element of the source, which is read as the pair of a channel and "
      "multiplied by zero",
-     "a channel of zeros; with groups, computed in f32 (compiler/passes/convolution_rewriter.cc)",
+     "a channel of zeros; with groups, computed in f32 "
+     "(compiler/passes/onednn/convolution_rewriter.cc)",
      kSweep},
     {kOneDnn, "weight-gradient-of-samples", kOneDnnVersions,
      "f32 gradient of 1x1 weights with strides, channels that do not fill vectors of 8: "
      "jit_1x1:avx2",
-     "wrong results", "the source is sampled first (compiler/passes/convolution_rewriter.cc)",
-     kLibraryCalls, HasWrongSampledGradient},
+     "wrong results",
+     "the source is sampled first (compiler/passes/onednn/convolution_rewriter.cc)", kLibraryCalls,
+     HasWrongSampledGradient},
     {kOneDnn, "convolution-scratchpad-of-terabytes", kOneDnnVersions,
      "kernels of a thousand rows with AVX-512", "a scratchpad of terabytes", kNextImplementation,
      kLibraryCalls},
@@ -272,50 +276,51 @@ constexpr Fault kFaults[] = {
     {kOneDnn, "matmul-strides-of-one-element", kOneDnnVersions,
      "a matmul with a dimension of one element",
      "the format is guessed from a stride that is never used: wrong results",
-     "row-major strides for such dimensions (thunks/gemm_thunk.cc)", kLibraryCalls},
+     "row-major strides for such dimensions (thunks/onednn/gemm_thunk.cc)", kLibraryCalls},
     {kOneDnn, "activation-of-not-finite", kOneDnnVersions,
      "relu and clip of NaN, GELU with erf of infinity, ELU near zero",
      "0 for NaN, NaN for infinity, no digits of f32",
-     "elu with alpha 0 for relu; otherwise kernels (thunks/dnnl_context.cc)", kLibraryCalls},
+     "elu with alpha 0 for relu; otherwise kernels (thunks/onednn/dnnl_context.cc)", kLibraryCalls},
     {kOneMkl, "lapack-ignores-queue", kOneMklVersions,
      "potrf, syevd and their like of one matrix, on a CPU",
      "work that is pending in the queue is not waited for",
-     "the thunks wait for the queue first (thunks/lapack_call.h)", kLinearAlgebra},
+     "the thunks wait for the queue first (thunks/onemkl/lapack_call.h)", kLinearAlgebra},
     {kOneMkl, "gesvd-reports-late", kOneMklVersions, "gesvd that does not converge, on a CPU",
      "the error reaches the queue's asynchronous handler, as a lost device would",
-     "a separate queue (thunks/svd_thunk.cc)", kLinearAlgebra},
+     "a separate queue (thunks/onemkl/svd_thunk.cc)", kLinearAlgebra},
     {kOneMkl, "syevd-single-nan", kOneMklVersions,
      "syevd and heevd in single precision, on a CPU, of blocks of zeros whose couplings are 1e-20 "
      "to "
      "1e-25",
      "NaN among the eigenvalues and vectors, and no error",
      "matrices are scaled, and what is negligible off the diagonal becomes zero "
-     "(compiler/passes/matrix_scaling.cc)",
+     "(compiler/passes/linear_algebra/matrix_scaling.cc)",
      "tests/jax/test_degenerate_matrices.py"},
     {kLlvm, "crc-search-never-ends", kLlvmVersions,
      "Threefry's rounds inside a loop, such as a reduction that draws its operand",
      "HashRecognize visits a shared operand once for each path to it: compiling never finishes, "
      "neither in LLVM nor in the OpenCL CPU driver",
-     "DisableLIRP::HashRecognize (compiler/codegen/llvm_optimizer.cc), and "
-     "-disable-loop-idiom-hashrecognize for the driver (runtime/discovery/device_discovery.cc)",
+     "DisableLIRP::HashRecognize (compiler/codegen/llvm/llvm_optimizer.cc), and "
+     "-disable-loop-idiom-hashrecognize for the driver "
+     "(runtime/sycl_device/discovery/device_discovery.cc)",
      "tests/jax/test_compilation.py"},
     {kCpuDriver, "loop-vectoriser-aborts", kCpuDriverVersions,
      "reductions that one work-item runs, such as sums of selected values",
      "the pass vplan-vec aborts the process",
      "-disable-auto-vec-dir-insert in CL_CONFIG_LLVM_OPTIONS "
-     "(runtime/discovery/device_discovery.cc)",
+     "(runtime/sycl_device/discovery/device_discovery.cc)",
      "tests/jax/test_schedules.py"},
     {kCpuDriver, "sign-of-a-difference", kCpuDriverVersions,
      "the sign of 0 - x, or of a 64-bit constant less x, in a shift or a comparison",
      "the sign becomes a comparison that ignores overflow: that of -x is wrong for the minimum",
-     "the constant is hidden from the driver (compiler/codegen/legalizer/hide_constants.cc)",
+     "the constant is hidden from the driver (compiler/codegen/llvm/legalizer/hide_constants.cc)",
      "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "shift-by-32-of-a-local-id", kCpuDriverVersions,
      "an arithmetic shift by 32 of 64 bits that are linear in the local id, such as the conversion "
      "of local_id / 4 to 32 bits and back",
      "it is taken for a sign extension, so the quotient is the local id itself: row numbers in "
      "gathers inside branches and loops",
-     "the 32 is hidden from the driver (compiler/codegen/legalizer/hide_constants.cc)",
+     "the 32 is hidden from the driver (compiler/codegen/llvm/legalizer/hide_constants.cc)",
      "tests/jax/test_quotients_of_ids.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
@@ -332,7 +337,7 @@ constexpr Fault kFaults[] = {
      kDisabledPass, "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "sine-and-cosine-merged", kCpuDriverVersions, "a sine and a cosine of one operand",
      "the compiler may abort the process",
-     "cosines take the operand's magnitude (compiler/codegen/trigonometry.cc)",
+     "cosines take the operand's magnitude (compiler/codegen/math/trigonometry.cc)",
      "tests/jax/test_transformations.py"},
     {kCpuDriver, "out-of-order-queues-deadlock", kCpuDriverVersions,
      "waits of several threads for queues that are not in order", "a deadlock",
@@ -340,22 +345,23 @@ constexpr Fault kFaults[] = {
     {kSycl, "event-complete-too-early", kSyclVersions,
      "a command that SYCL holds back behind a host task",
      "it is reported complete while SYCL submits it",
-     "the status is read twice (runtime/event_status.h); nothing follows a host task before it "
+     "the status is read twice (device/event_status.h); nothing follows a host task before it "
      "is done (thunks/library_order.h)",
      "tests/runtime/event_status_test.cc"},
     {kSycl, "host-task-threads-deadlock", kSyclVersions,
      "host tasks of several CPU devices on fewer threads", "a deadlock",
-     "one thread per device (runtime/discovery/device_discovery.cc)",
+     "one thread per device (runtime/sycl_device/discovery/device_discovery.cc)",
      "tests/runtime/devices_test.cc"},
     {kLlvm, "nested-selects-lose-nan", kLlvmVersions,
      "a floating-point select over another select that shares an operand, different for NaN",
      "InstCombine (foldSPFofSPF) folds the pair as nested minima or maxima: NaN instead of the "
      "outer select's operand",
-     "the pairs are merged first (compiler/codegen/nested_selects.cc)",
+     "the pairs are merged first (compiler/codegen/llvm/nested_selects.cc)",
      "tests/compiler/codegen/nested_selects_test.cc"},
     {kLlvm, "truncation-after-strength-reduction", kLlvmVersions,
      "integer truncations after loop strength reduction, in the SPIR-V back end",
-     "operands of the wrong width", "--disable-lsr (compiler/codegen/spirv_worker/emit_spirv.cc)",
+     "operands of the wrong width",
+     "--disable-lsr (compiler/codegen/llvm/spirv_worker/emit_spirv.cc)",
      "tests/compiler/codegen/kernel_codegen_test.cc"},
 };
 

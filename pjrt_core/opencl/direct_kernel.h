@@ -1,7 +1,7 @@
 // A kernel of one call site, launched by OpenCL itself.
 //
 // SYCL sets all arguments for every launch, and makes an event and a handler of its own: 3.5 us for
-// a kernel of eight arguments on the caller's queue (runtime/caller_queue.h), where OpenCL
+// a kernel of eight arguments on the caller's queue (runtime/queue/caller_queue.h), where OpenCL
 // takes 2.4 and, with the arguments that it has from the last launch, 1.5 (measured). The kernel is
 // a clone: nobody else sets its arguments.
 //

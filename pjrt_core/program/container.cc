@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "flatbuffers/flatbuffers.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/header.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/program/verifier.h"
 
 namespace onexpu::program {

@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/program/verify_memory.h"
 #include "pjrt_core/program/verify_thunks.h"
 

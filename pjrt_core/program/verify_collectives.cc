@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/verify_memory.h"
 
 namespace onexpu::program {

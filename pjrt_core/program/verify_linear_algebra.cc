@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/program/status_macros.h"
 #include "pjrt_core/program/verify_memory.h"
 
 namespace onexpu::program {

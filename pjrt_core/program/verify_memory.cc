@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::program {
 namespace {

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/header.h"
-#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::program {
 namespace {

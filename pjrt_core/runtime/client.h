@@ -14,8 +14,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "pjrt_core/runtime/device.h"
-#include "pjrt_core/runtime/statistics.h"
+#include "pjrt_core/device/device.h"
+#include "pjrt_core/device/statistics.h"
 
 namespace onexpu {
 

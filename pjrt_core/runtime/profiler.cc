@@ -3,11 +3,11 @@
 #include <array>
 #include <utility>
 
-#include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/runtime/submission.h"
-#include "pjrt_core/runtime/sycl_device.h"
-#include "pjrt_core/runtime/timeline.h"
-#include "pjrt_core/thunks/library_errors.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/device/library_errors.h"
+#include "pjrt_core/runtime/buffer/submission.h"
+#include "pjrt_core/runtime/queue/timeline.h"
+#include "pjrt_core/runtime/sycl_device/sycl_device.h"
 
 namespace onexpu {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "pjrt_core/runtime/command_trace.h"
+#include "pjrt_core/device/command_trace.h"
 
 namespace onexpu {
 

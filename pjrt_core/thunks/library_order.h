@@ -2,7 +2,7 @@
 //
 // On the CPU device oneDNN's primitives and oneMKL's routines are SYCL host tasks. SYCL holds back
 // the commands that come after one, and while a thread of its own hands them to the driver it takes
-// them for complete (runtime/event_status.h): a second host task behind such a command runs before
+// them for complete (device/event_status.h): a second host task behind such a command runs before
 // it, and wrong numbers come of that, once in some two thousand training steps on a busy machine
 // (SYCL 2026.1; measured). So nothing may follow a host task before it is done: whoever submits one
 // waits for it: on the launcher's thread, unless the Program is light. What has another way goes
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "pjrt_core/runtime/event_status.h"
+#include "pjrt_core/device/event_status.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {

@@ -6,7 +6,7 @@
 #include "absl/base/optimization.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/thunks/command_throttle.h"
 
 namespace onexpu {

@@ -18,12 +18,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/device/command_trace.h"
+#include "pjrt_core/device/library_errors.h"
+#include "pjrt_core/device/statistics.h"
+#include "pjrt_core/ffi/registry.h"
 #include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/program/container.h"
-#include "pjrt_core/runtime/command_trace.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/statistics.h"
-#include "pjrt_core/thunks/library_errors.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {

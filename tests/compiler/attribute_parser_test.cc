@@ -1,5 +1,5 @@
 // MLIR's dictionary text as the Program's attributes, and what is no such text.
-#include "pjrt_core/compiler/emit/attribute_parser.h"
+#include "pjrt_core/compiler/attributes/attribute_parser.h"
 
 #include <cstdint>
 #include <cstring>

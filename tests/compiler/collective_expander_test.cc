@@ -1,5 +1,5 @@
 // Which exchanges a collective becomes, among whom.
-#include "pjrt_core/compiler/passes/collective_expander.h"
+#include "pjrt_core/compiler/passes/collectives/collective_expander.h"
 
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/compiler/passes/collective_call.h"
+#include "pjrt_core/compiler/passes/collectives/collective_call.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 

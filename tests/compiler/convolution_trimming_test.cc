@@ -1,6 +1,6 @@
 // Trimmed convolutions compute what the original ones do, by XLA's evaluator, which leaves padding
 // out of the sums: with an infinite weight, a zero that stands for padding would give NaN.
-#include "pjrt_core/compiler/passes/convolution_trimming.h"
+#include "pjrt_core/compiler/passes/onednn/convolution_trimming.h"
 
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/compiler/passes/convolution_forms.h"
+#include "pjrt_core/compiler/passes/onednn/convolution_forms.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/array3d.h"
 #include "xla/hlo/ir/hlo_opcode.h"

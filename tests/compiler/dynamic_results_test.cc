@@ -1,7 +1,7 @@
 // Results of bounded dynamic size become static ones, whose elements are packed, and their sizes
 // another result. What the packed arrays hold is tested where programs run
 // (tests/c_api/test_dynamic_results.py).
-#include "pjrt_core/compiler/passes/dynamic_results.h"
+#include "pjrt_core/compiler/passes/dynamic_shapes/dynamic_results.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 // The order of a program around its first library call.
-#include "pjrt_core/compiler/passes/early_library_call.h"
+#include "pjrt_core/compiler/passes/onednn/early_library_call.h"
 
 #include <memory>
 #include <string>

@@ -5,7 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/substitute.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/onednn/library_call.h"
 #include "tests/compiler/library_passes_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 

@@ -1,5 +1,5 @@
 // Expanded transforms against the evaluator's own.
-#include "pjrt_core/compiler/passes/fft_expander.h"
+#include "pjrt_core/compiler/passes/fourier/fft_expander.h"
 
 #include <complex>
 #include <cstdint>

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/compiler/passes/library_call.h"
+#include "pjrt_core/compiler/passes/onednn/library_call.h"
 #include "tests/compiler/library_passes_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 

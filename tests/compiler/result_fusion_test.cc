@@ -1,5 +1,5 @@
 // Which kernels are merged into the one that reads their result.
-#include "pjrt_core/compiler/passes/result_fusion.h"
+#include "pjrt_core/compiler/passes/fusion/result_fusion.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // Buffers from and to the host, views, deletion, memory of others, the table of live addresses.
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 
 #include <cstdint>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {

@@ -1,5 +1,5 @@
 // Tests the limit on parallel builds, and the reports of slow ones.
-#include "pjrt_core/runtime/build_monitor.h"
+#include "pjrt_core/runtime/kernel_library/build_monitor.h"
 
 #include <atomic>
 #include <string>

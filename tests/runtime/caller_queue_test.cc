@@ -1,5 +1,5 @@
 // Small work on the thread that calls it: order, memory, errors, and what must not go there.
-#include "pjrt_core/runtime/caller_queue.h"
+#include "pjrt_core/runtime/queue/caller_queue.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,14 +12,14 @@
 #include "absl/synchronization/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/ffi/registry.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
+#include "pjrt_core/runtime/buffer/submission.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/launch.h"
-#include "pjrt_core/runtime/loaded_program.h"
-#include "pjrt_core/runtime/submission.h"
-#include "pjrt_core/runtime/sycl_device.h"
-#include "pjrt_core/runtime/weight.h"
+#include "pjrt_core/runtime/program/launch.h"
+#include "pjrt_core/runtime/program/loaded_program.h"
+#include "pjrt_core/runtime/queue/weight.h"
+#include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 #include "tests/thunks/ffi_fixture.h"
 

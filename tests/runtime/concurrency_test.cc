@@ -9,10 +9,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/c_api/extensions/launch.h"
-#include "pjrt_core/runtime/buffer.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/loaded_program.h"
+#include "pjrt_core/ffi/registry.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/profiler.h"
+#include "pjrt_core/runtime/program/loaded_program.h"
 #include "tests/runtime/test_program.h"
 #include "xla/ffi/api/c_api.h"
 

@@ -13,11 +13,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/base/environment.h"
+#include "pjrt_core/ffi/registry.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/environment.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/launch.h"
+#include "pjrt_core/runtime/program/launch.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {

@@ -1,12 +1,12 @@
 // That a command behind a host task is not taken for complete before it is.
-#include "pjrt_core/runtime/event_status.h"
+#include "pjrt_core/device/event_status.h"
 
 #include <atomic>
 #include <optional>
 #include <thread>
 
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/discovery/device_discovery.h"
+#include "pjrt_core/runtime/sycl_device/discovery/device_discovery.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {

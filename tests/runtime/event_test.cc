@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/event.h"
+#include "pjrt_core/device/event.h"
 
 #include <thread>
 

@@ -10,9 +10,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/buffer.h"
-#include "pjrt_core/runtime/loaded_program.h"
-#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
+#include "pjrt_core/runtime/program/loaded_program.h"
+#include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {

@@ -1,5 +1,5 @@
 // Tests the explanations of unused GPUs.
-#include "pjrt_core/runtime/discovery/gpu_nodes.h"
+#include "pjrt_core/runtime/sycl_device/discovery/gpu_nodes.h"
 
 #include <filesystem>
 #include <fstream>

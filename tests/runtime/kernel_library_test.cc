@@ -1,5 +1,5 @@
 // Building modules once, the disk cache, damaged entries, modules that do not build.
-#include "pjrt_core/runtime/kernel_library.h"
+#include "pjrt_core/runtime/kernel_library/kernel_library.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/binary_cache.h"
+#include "pjrt_core/runtime/kernel_library/binary_cache.h"
 #include "tests/runtime/test_kernels.h"
 
 namespace onexpu {

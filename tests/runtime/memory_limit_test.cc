@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/memory_limit.h"
+#include "pjrt_core/runtime/memory/memory_limit.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

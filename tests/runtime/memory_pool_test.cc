@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/memory_pool.h"
+#include "pjrt_core/runtime/memory/memory_pool.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/timeline.h"
+#include "pjrt_core/runtime/queue/timeline.h"
 #include "tests/runtime/test_program.h"
 
 namespace onexpu {

@@ -10,9 +10,9 @@
 #include "absl/types/span.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/writer.h"
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/loaded_program.h"
+#include "pjrt_core/runtime/program/loaded_program.h"
 #include "xla/ffi/api/c_api.h"
 
 namespace onexpu {

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/timeline.h"
+#include "pjrt_core/runtime/queue/timeline.h"
 
 #include <atomic>
 #include <chrono>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/launcher.h"
+#include "pjrt_core/runtime/queue/launcher.h"
 
 namespace onexpu {
 namespace {

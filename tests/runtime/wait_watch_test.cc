@@ -1,5 +1,5 @@
 // Tests the reports of long waits.
-#include "pjrt_core/runtime/wait_watch.h"
+#include "pjrt_core/runtime/queue/wait_watch.h"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/weight.h"
+#include "pjrt_core/runtime/queue/weight.h"
 
 #include "gtest/gtest.h"
 

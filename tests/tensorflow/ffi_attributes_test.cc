@@ -1,4 +1,4 @@
-#include "tf_plugin/kernels/ffi_attributes.h"
+#include "tf_plugin/kernels/support/ffi_attributes.h"
 
 #include <cstring>
 

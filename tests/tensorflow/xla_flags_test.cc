@@ -1,4 +1,4 @@
-#include "tf_plugin/xla_flags.h"
+#include "tf_plugin/core/xla_flags.h"
 
 #include <cstdlib>
 

@@ -8,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/ffi/context.h"
+#include "pjrt_core/ffi/registry.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/launch.h"
-#include "pjrt_core/thunks/ffi_context.h"
+#include "pjrt_core/runtime/program/launch.h"
 #include "sycl/sycl.hpp"
 #include "tests/thunks/ffi_fixture.h"
 #include "xla/ffi/api/ffi.h"

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/ffi/registry.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/ffi_registry.h"
-#include "pjrt_core/runtime/launch.h"
+#include "pjrt_core/runtime/program/launch.h"
 #include "sycl/sycl.hpp"
 #include "xla/ffi/api/ffi.h"
 

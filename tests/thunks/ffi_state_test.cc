@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pjrt_core/runtime/launch.h"
+#include "pjrt_core/runtime/program/launch.h"
 #include "sycl/sycl.hpp"
 #include "tests/thunks/ffi_fixture.h"
 #include "xla/ffi/api/ffi.h"

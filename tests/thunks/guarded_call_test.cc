@@ -1,6 +1,6 @@
 // ONEXPU_KERNEL_CHECKS: what a handler does outside of its operands and results is an error that
 // names it.
-#include "pjrt_core/thunks/guarded_call.h"
+#include "pjrt_core/ffi/guarded_call.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "pjrt_core/runtime/buffer.h"
+#include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/launch.h"
-#include "pjrt_core/runtime/sycl_device.h"
+#include "pjrt_core/runtime/program/launch.h"
+#include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "sycl/sycl.hpp"
 #include "tests/thunks/ffi_fixture.h"
 #include "xla/ffi/api/ffi.h"

@@ -1,5 +1,5 @@
 // Failures that a batched routine of oneMKL reports.
-#include "pjrt_core/thunks/lapack_call.h"
+#include "pjrt_core/thunks/onemkl/lapack_call.h"
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"

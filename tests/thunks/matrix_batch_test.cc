@@ -1,5 +1,5 @@
 // Strides of the Program's tensors as BLAS and LAPACK take them.
-#include "pjrt_core/thunks/matrix_batch.h"
+#include "pjrt_core/thunks/onemkl/matrix_batch.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "pjrt_core/thunks/rendezvous.h"
+#include "pjrt_core/thunks/collective/rendezvous.h"
 
 #include <chrono>
 #include <cstdint>

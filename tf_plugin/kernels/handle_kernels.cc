@@ -9,10 +9,10 @@
 #include "tensorflow/core/kernels/identity_op.h"
 #include "tensorflow/core/kernels/queue_op.h"
 #include "tensorflow/core/kernels/resource_variable_ops.h"
-#include "tf_plugin/kernels/device_types.h"
-#include "tf_plugin/kernels/narrow_types.h"
-#include "tf_plugin/kernels/registration.h"
-#include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/kernels/support/device_types.h"
+#include "tf_plugin/kernels/support/narrow_types.h"
+#include "tf_plugin/kernels/support/registration.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
 
 namespace onexpu::tf_plugin {
 namespace {

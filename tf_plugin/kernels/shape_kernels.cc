@@ -9,10 +9,10 @@
 #include "absl/types/span.h"
 #include "tensorflow/core/kernels/reshape_op.h"
 #include "tensorflow/core/kernels/shape_ops.h"
-#include "tf_plugin/kernels/device_types.h"
-#include "tf_plugin/kernels/narrow_types.h"
-#include "tf_plugin/kernels/registration.h"
-#include "tf_plugin/kernels/tensor_buffers.h"
+#include "tf_plugin/kernels/support/device_types.h"
+#include "tf_plugin/kernels/support/narrow_types.h"
+#include "tf_plugin/kernels/support/registration.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {

@@ -1,6 +1,6 @@
 #include "tf_plugin/translations/registration.h"
 
-#include "tf_plugin/dynamic_sizes/translations.h"
+#include "tf_plugin/translations/dynamic_sizes/translations.h"
 #include "tf_plugin/translations/translations.h"
 
 namespace onexpu::tf_plugin {

@@ -15,7 +15,7 @@
 #include "tensorflow/compiler/jit/flags.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op_kernel.h"
-#include "tf_plugin/core_api.h"
+#include "tf_plugin/core/core_api.h"
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"

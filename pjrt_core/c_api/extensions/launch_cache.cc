@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "pjrt_core/base/environment.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/disk_cache/disk_cache.h"
-#include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/runtime/environment.h"
 
 namespace onexpu::c_api {
 namespace {

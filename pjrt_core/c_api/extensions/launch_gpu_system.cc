@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "pjrt_core/runtime/discovery/gpu_system.h"
+#include "pjrt_core/runtime/sycl_device/discovery/gpu_system.h"
 
 namespace onexpu::c_api {
 

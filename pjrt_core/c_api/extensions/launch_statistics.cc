@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "custom_kernels/builtin_kernels.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/device/statistics.h"
 #include "pjrt_core/runtime/client.h"
-#include "pjrt_core/runtime/statistics.h"
 
 namespace onexpu::c_api {
 namespace {

@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "pjrt_core/c_api/buffer.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/c_api/buffer/buffer.h"
+#include "pjrt_core/c_api/buffer/layout.h"
+#include "pjrt_core/c_api/buffer/memory_layout.h"
 #include "pjrt_core/c_api/entry.h"
-#include "pjrt_core/c_api/executable.h"
+#include "pjrt_core/c_api/executable/executable.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
-#include "pjrt_core/c_api/extensions/memory_layout.h"
-#include "pjrt_core/c_api/layout.h"
-#include "pjrt_core/program/status_macros.h"
 #include "xla/pjrt/c/pjrt_c_api_layouts_extension.h"
 
 struct PJRT_Layouts_SerializedLayout {

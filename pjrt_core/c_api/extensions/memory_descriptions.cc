@@ -1,10 +1,10 @@
 // The memory descriptions extension: which memories a device has, without having the device.
 
 #include "absl/status/status.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/c_api/device/memory.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
-#include "pjrt_core/c_api/memory.h"
-#include "pjrt_core/program/status_macros.h"
 #include "xla/pjrt/c/pjrt_c_api_memory_descriptions_extension.h"
 
 namespace onexpu::c_api {

@@ -7,15 +7,15 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "pjrt_core/c_api/buffer.h"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/c_api/buffer/buffer.h"
+#include "pjrt_core/c_api/buffer/layout.h"
+#include "pjrt_core/c_api/buffer/offered_buffers.h"
 #include "pjrt_core/c_api/client.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
-#include "pjrt_core/c_api/layout.h"
-#include "pjrt_core/c_api/offered_buffers.h"
-#include "pjrt_core/program/status_macros.h"
-#include "pjrt_core/runtime/foreign_queue.h"
-#include "pjrt_core/runtime/host_layout.h"
+#include "pjrt_core/runtime/buffer/foreign_queue.h"
+#include "pjrt_core/runtime/buffer/host_layout.h"
 
 namespace onexpu::c_api {
 namespace {

@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/child/stream.h"
-#include "pjrt_core/program/status_macros.h"
 
 extern char** environ;
 

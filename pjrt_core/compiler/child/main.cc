@@ -30,10 +30,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "flatbuffers/flatbuffers.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/child/stream.h"
 #include "pjrt_core/compiler/compiler.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/program/status_macros.h"
 
 namespace onexpu::compiler {
 namespace {

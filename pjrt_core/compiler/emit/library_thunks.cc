@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/emit/strides.h"
-#include "pjrt_core/compiler/passes/library_call.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/compiler/passes/onednn/library_call.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 

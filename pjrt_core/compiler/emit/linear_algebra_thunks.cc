@@ -6,10 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/emit/strides.h"
-#include "pjrt_core/compiler/passes/call_settings.h"
-#include "pjrt_core/compiler/passes/mkl_call.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/compiler/passes/linear_algebra/mkl_call.h"
+#include "pjrt_core/compiler/passes/support/call_settings.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"
 #include "xla/shape_util.h"

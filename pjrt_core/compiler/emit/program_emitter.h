@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
-#include "pjrt_core/compiler/passes/dynamic_results.h"
+#include "pjrt_core/compiler/passes/dynamic_shapes/dynamic_results.h"
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/program/program_generated.h"
 #include "xla/hlo/ir/hlo_module.h"

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
-#include "pjrt_core/program/status_macros.h"
+#include "pjrt_core/base/status_macros.h"
 #include "xla/xla.pb.h"
 
 namespace onexpu::compiler {
@@ -105,8 +105,7 @@ absl::StatusOr<xla::CompileOptionsProto> ParseCompileOptions(absl::string_view b
       return absl::InvalidArgumentError(
           absl::StrCat("onexpu: No such compile option: '", name, "'"));
     }
-    xla::DebugOptions& debug =
-        *options.mutable_executable_build_options()->mutable_debug_options();
+    xla::DebugOptions& debug = *options.mutable_executable_build_options()->mutable_debug_options();
     ONEXPU_RETURN_IF_ERROR(SetField(name, value, *field, debug));
   }
   return options;

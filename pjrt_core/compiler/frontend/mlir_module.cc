@@ -10,9 +10,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/frontend/bytecode_types.h"
 #include "pjrt_core/compiler/frontend/call_graph.h"
-#include "pjrt_core/program/status_macros.h"
 #include "xla/hlo/builder/xla_computation.h"
 #include "xla/pjrt/layout_mode.h"
 

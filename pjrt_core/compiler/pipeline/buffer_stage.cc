@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "pjrt_core/compiler/passes/early_library_call.h"
+#include "pjrt_core/compiler/passes/onednn/early_library_call.h"
 #include "pjrt_core/compiler/pipeline/pipeline.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "pjrt_core/program/container.h"

@@ -24,7 +24,7 @@
 // | DynamicIndexSplitter | concerns scalars |
 // | DynamicDimensionSimplifier | simplifies arithmetic on sizes for the padder |
 
-#include "pjrt_core/compiler/passes/dynamic_operand_rewriter.h"
+#include "pjrt_core/compiler/passes/dynamic_shapes/dynamic_operand_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/expanders/dynamic_index_splitter.h"
 #include "xla/hlo/transforms/expanders/rng_expander.h"

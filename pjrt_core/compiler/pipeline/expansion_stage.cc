@@ -3,11 +3,11 @@
 // instructions; dots have one contracting dimension; gather, scatter, sort and reduce-window stay
 // whole, because code generation has schedules for them. All shapes are static.
 
-#include "pjrt_core/compiler/passes/batch_sum.h"
-#include "pjrt_core/compiler/passes/collective_expander.h"
-#include "pjrt_core/compiler/passes/complex_branches.h"
-#include "pjrt_core/compiler/passes/fft_expander.h"
-#include "pjrt_core/compiler/passes/linear_algebra_rewriter.h"
+#include "pjrt_core/compiler/passes/collectives/collective_expander.h"
+#include "pjrt_core/compiler/passes/fourier/fft_expander.h"
+#include "pjrt_core/compiler/passes/linear_algebra/linear_algebra_rewriter.h"
+#include "pjrt_core/compiler/passes/numerics/batch_sum.h"
+#include "pjrt_core/compiler/passes/numerics/complex_branches.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/ir/hlo_instruction.h"

@@ -1,10 +1,10 @@
 // Gives every array a layout, and makes of layout changes what is cheapest: nothing (a bitcast) or
 // a copy.
 
-#include "pjrt_core/compiler/passes/epilogue_fusion.h"
-#include "pjrt_core/compiler/passes/layout_assignment.h"
-#include "pjrt_core/compiler/passes/linear_algebra_layouts.h"
-#include "pjrt_core/compiler/passes/matmul_layouts.h"
+#include "pjrt_core/compiler/passes/layout/layout_assignment.h"
+#include "pjrt_core/compiler/passes/layout/linear_algebra_layouts.h"
+#include "pjrt_core/compiler/passes/layout/matmul_layouts.h"
+#include "pjrt_core/compiler/passes/onednn/epilogue_fusion.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"

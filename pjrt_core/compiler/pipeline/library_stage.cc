@@ -1,12 +1,12 @@
 // Hands to oneDNN what it does better than a kernel of our own: custom calls that emit/ turns into
 // thunks.
 
-#include "pjrt_core/compiler/passes/attention_fusion.h"
-#include "pjrt_core/compiler/passes/complex_dot_splitter.h"
-#include "pjrt_core/compiler/passes/convolution_rewriter.h"
-#include "pjrt_core/compiler/passes/epilogue_fusion.h"
-#include "pjrt_core/compiler/passes/inner_product_rewriter.h"
-#include "pjrt_core/compiler/passes/matmul_rewriter.h"
+#include "pjrt_core/compiler/passes/fusion/attention_fusion.h"
+#include "pjrt_core/compiler/passes/onednn/complex_dot_splitter.h"
+#include "pjrt_core/compiler/passes/onednn/convolution_rewriter.h"
+#include "pjrt_core/compiler/passes/onednn/epilogue_fusion.h"
+#include "pjrt_core/compiler/passes/onednn/inner_product_rewriter.h"
+#include "pjrt_core/compiler/passes/onednn/matmul_rewriter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/service/while_loop_invariant_code_motion.h"

@@ -3,8 +3,8 @@
 // propagated, by Shardy where the frontend uses it, and every instruction becomes one on shards,
 // with collectives between them. A module of one partition only loses its annotations of placement.
 
-#include "pjrt_core/compiler/passes/host_callback_partitioner.h"
-#include "pjrt_core/compiler/passes/placement_annotations.h"
+#include "pjrt_core/compiler/passes/partitioning/host_callback_partitioner.h"
+#include "pjrt_core/compiler/passes/partitioning/placement_annotations.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"

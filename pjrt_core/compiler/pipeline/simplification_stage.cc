@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "pjrt_core/compiler/passes/reducer_widening.h"
-#include "pjrt_core/compiler/passes/scan_rewriter.h"
+#include "pjrt_core/compiler/passes/numerics/reducer_widening.h"
+#include "pjrt_core/compiler/passes/numerics/scan_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"

@@ -1,5 +1,5 @@
 // Which reductions may combine their elements in which order.
-#include "pjrt_core/compiler/codegen/combine_order.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
 
 #include <memory>
 #include <string>

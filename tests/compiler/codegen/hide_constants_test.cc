@@ -9,10 +9,10 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
-#include "pjrt_core/compiler/codegen/legalizer.h"
-#include "pjrt_core/compiler/codegen/llvm_optimizer.h"
-#include "pjrt_core/compiler/codegen/module_to_spirv.h"
-#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/llvm/legalizer/legalizer.h"
+#include "pjrt_core/compiler/codegen/llvm/llvm_optimizer.h"
+#include "pjrt_core/compiler/codegen/llvm/module_to_spirv.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
 
 namespace onexpu::compiler {
 namespace {

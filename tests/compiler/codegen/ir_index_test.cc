@@ -1,6 +1,6 @@
 // Positions in arrays: LLVM folds the generated arithmetic on constants, so that every position is
 // seen without a device.
-#include "pjrt_core/compiler/codegen/ir_index.h"
+#include "pjrt_core/compiler/codegen/elemental/ir_index.h"
 
 #include <cstdint>
 #include <vector>
@@ -134,9 +134,9 @@ TEST_P(IndexMathTest, DividesTheSameValueInTwoRanges) {
 // LLVM has one object for equal constants, so keys of different questions may have equal operands.
 TEST_P(IndexMathTest, DelinearizesConstantsByManyExtents) {
   llvm::Module module("m", context_);
-  llvm::Function* function = llvm::Function::Create(
-      llvm::FunctionType::get(builder_.getVoidTy(), /*isVarArg=*/false),
-      llvm::Function::ExternalLinkage, "f", module);
+  llvm::Function* function =
+      llvm::Function::Create(llvm::FunctionType::get(builder_.getVoidTy(), /*isVarArg=*/false),
+                             llvm::Function::ExternalLinkage, "f", module);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
   IndexMath math = Math();
   for (int64_t number = 0; number < 60; ++number) {

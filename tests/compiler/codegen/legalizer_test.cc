@@ -1,7 +1,7 @@
 // The legaliser must change no value. Each function below is evaluated on samples twice, by LLVM's
 // constant folding: as written, and after legalisation. The results must be equal bit by bit, and
 // nothing illegal may be left.
-#include "pjrt_core/compiler/codegen/legalizer.h"
+#include "pjrt_core/compiler/codegen/llvm/legalizer/legalizer.h"
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/SourceMgr.h"
-#include "pjrt_core/compiler/codegen/llvm_optimizer.h"
-#include "pjrt_core/compiler/codegen/module_to_spirv.h"
-#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/llvm/llvm_optimizer.h"
+#include "pjrt_core/compiler/codegen/llvm/module_to_spirv.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
 
 namespace onexpu::compiler {
 namespace {

@@ -1,6 +1,6 @@
 // Conversions of narrow floats, for every pattern of bits: LLVM folds the generated arithmetic on
 // constants, so that what the kernels compute is seen without a device.
-#include "pjrt_core/compiler/codegen/narrow_float.h"
+#include "pjrt_core/compiler/codegen/math/narrow_float.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Nested selects on floating-point comparisons keep their values, NaN and signed zeros included,
 // through the whole optimiser. Every function is evaluated by LLVM's constant folding, as written
 // and after optimisation.
-#include "pjrt_core/compiler/codegen/nested_selects.h"
+#include "pjrt_core/compiler/codegen/llvm/nested_selects.h"
 
 #include <gtest/gtest.h>
 
@@ -20,8 +20,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "pjrt_core/compiler/codegen/llvm_optimizer.h"
-#include "pjrt_core/compiler/codegen/spirv_target.h"
+#include "pjrt_core/compiler/codegen/llvm/llvm_optimizer.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
 
 namespace onexpu::compiler {
 namespace {

@@ -1,5 +1,5 @@
 // The worker and its client: right answers from many threads at once, and errors instead of deaths.
-#include "pjrt_core/compiler/codegen/spirv_worker/spirv_client.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_worker/spirv_client.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -21,8 +21,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
-#include "pjrt_core/compiler/codegen/spirv_target.h"
-#include "pjrt_core/compiler/codegen/spirv_validation.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
+#include "pjrt_core/compiler/codegen/llvm/spirv_validation.h"
 
 namespace onexpu::compiler {
 namespace {

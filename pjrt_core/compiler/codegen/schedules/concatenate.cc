@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"

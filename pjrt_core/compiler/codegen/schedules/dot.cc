@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "pjrt_core/compiler/codegen/dot_block.h"
-#include "pjrt_core/compiler/codegen/dot_queries.h"
+#include "pjrt_core/compiler/analysis/dot_queries.h"
+#include "pjrt_core/compiler/codegen/elemental/dot_block.h"
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"

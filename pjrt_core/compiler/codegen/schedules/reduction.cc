@@ -1,6 +1,6 @@
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
 
-#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/analysis/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"

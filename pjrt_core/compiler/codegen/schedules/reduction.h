@@ -4,7 +4,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_H_
 
 #include "absl/status/status.h"
-#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "pjrt_core/compiler/codegen/kernel/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction_kernel.h"
 
 namespace onexpu::compiler {

@@ -4,11 +4,11 @@
 // that may not reorder reducers.)
 #include <algorithm>
 
-#include "pjrt_core/compiler/codegen/accumulators.h"
-#include "pjrt_core/compiler/codegen/launch_dimensions.h"
+#include "pjrt_core/compiler/analysis/launch_dimensions.h"
+#include "pjrt_core/compiler/codegen/elemental/accumulators.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
-#include "pjrt_core/compiler/codegen/types.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 #include "xla/util.h"

@@ -2,8 +2,8 @@
 // combine what they have in local memory.
 #include <algorithm>
 
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/schedules/reduction.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 #include "xla/util.h"

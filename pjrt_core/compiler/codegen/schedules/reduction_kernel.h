@@ -11,10 +11,10 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/compiler/codegen/accumulators.h"
-#include "pjrt_core/compiler/codegen/combine_order.h"
-#include "pjrt_core/compiler/codegen/fusion_context.h"
-#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
+#include "pjrt_core/compiler/codegen/elemental/accumulators.h"
+#include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
+#include "pjrt_core/compiler/codegen/kernel/kernel_sequence.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {

@@ -3,7 +3,7 @@
 // in order (scatter_in_order.cc).
 #include <algorithm>
 
-#include "pjrt_core/compiler/codegen/hlo_queries.h"
+#include "pjrt_core/compiler/analysis/hlo_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_in_order.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"

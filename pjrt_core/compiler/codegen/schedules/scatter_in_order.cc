@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "pjrt_core/compiler/codegen/types.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"

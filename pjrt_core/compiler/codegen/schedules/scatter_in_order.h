@@ -4,7 +4,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_SCATTER_IN_ORDER_H_
 
 #include "absl/status/status.h"
-#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "pjrt_core/compiler/codegen/kernel/kernel_sequence.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_plan.h"
 #include "xla/hlo/ir/hlo_instructions.h"

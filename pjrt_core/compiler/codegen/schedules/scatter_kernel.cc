@@ -2,8 +2,8 @@
 
 #include "absl/algorithm/container.h"
 #include "llvm/Support/ErrorHandling.h"
-#include "pjrt_core/compiler/codegen/atomic_word.h"
-#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
+#include "pjrt_core/compiler/codegen/llvm/atomic_word.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/primitive_util.h"

@@ -5,8 +5,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/numeric/bits.h"
-#include "pjrt_core/compiler/codegen/launch_dimensions.h"
-#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/analysis/launch_dimensions.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
 #include "xla/shape_util.h"
 #include "xla/util.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/compiler/codegen/kernel_sequence.h"
+#include "pjrt_core/compiler/codegen/kernel/kernel_sequence.h"
 
 namespace onexpu::compiler {
 

@@ -1,11 +1,11 @@
 // kSort: rows that one work-group sorts in one launch, or long rows in a launch per merge.
 #include <algorithm>
 
-#include "pjrt_core/compiler/codegen/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "pjrt_core/compiler/codegen/schedules/sort_kernel.h"
-#include "pjrt_core/compiler/codegen/types.h"
-#include "pjrt_core/compiler/codegen/work_group.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/shape_util.h"

@@ -1,6 +1,6 @@
 #include "pjrt_core/compiler/codegen/schedules/sort_kernel.h"
 
-#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 
 namespace onexpu::compiler {

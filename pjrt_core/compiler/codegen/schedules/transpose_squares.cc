@@ -5,7 +5,7 @@
 
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/IRBuilder.h"
-#include "pjrt_core/compiler/codegen/types.h"
+#include "pjrt_core/compiler/codegen/elemental/types.h"
 
 namespace onexpu::compiler {
 namespace {

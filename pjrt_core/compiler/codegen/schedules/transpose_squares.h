@@ -3,7 +3,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_TRANSPOSE_SQUARES_H_
 
 #include "absl/status/status.h"
-#include "pjrt_core/compiler/codegen/fusion_context.h"
+#include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
 #include "pjrt_core/compiler/codegen/schedules/transposition.h"
 #include "xla/xla_data.pb.h"
 

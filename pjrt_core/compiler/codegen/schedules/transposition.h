@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "llvm/IR/Value.h"
-#include "pjrt_core/compiler/codegen/fusion_context.h"
-#include "pjrt_core/compiler/codegen/ir_index.h"
+#include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
+#include "pjrt_core/compiler/codegen/elemental/ir_index.h"
 #include "pjrt_core/compiler/target/target.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/shape.h"

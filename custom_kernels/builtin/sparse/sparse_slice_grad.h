@@ -1,0 +1,20 @@
+// XLA FFI handler of the gradient of a sparse tensor's slice. Thread-safe.
+#ifndef CUSTOM_KERNELS_BUILTIN_SPARSE_SPARSE_SLICE_GRAD_H_
+#define CUSTOM_KERNELS_BUILTIN_SPARSE_SPARSE_SLICE_GRAD_H_
+
+#include "xla/ffi/api/c_api.h"
+
+namespace onexpu {
+
+// Operands: the gradient of the slice's values [m] of any type, coordinates s64[n, rank] of the
+// whole, the slice's start s64[rank], coordinates s64[m, rank] of the slice, m <= n. Result [n]:
+// the gradient of the element that each of the whole became, 0 for those that are not in the slice.
+//
+// The slice has its elements in the order of the whole. In row-major order, as sparse tensors
+// mostly are, each is searched; in another, or where coordinates repeat, one work-item walks over
+// both.
+XLA_FFI_Error* SparseSliceGradHandler(XLA_FFI_CallFrame* frame);
+
+}  // namespace onexpu
+
+#endif  // CUSTOM_KERNELS_BUILTIN_SPARSE_SPARSE_SLICE_GRAD_H_

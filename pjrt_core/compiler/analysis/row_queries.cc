@@ -1,0 +1,175 @@
+#include "pjrt_core/compiler/analysis/row_queries.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
+#include "pjrt_core/compiler/analysis/hlo_queries.h"
+#include "pjrt_core/compiler/analysis/launch_dimensions.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/layout_util.h"
+#include "xla/shape_util.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+bool HasRows(const xla::Shape& shape, const Rows& rows) {
+  return shape.IsArray() && xla::ShapeUtil::SameDimensions(shape, rows.shape);
+}
+
+bool LiesLike(const xla::Shape& shape, const Rows& rows) {
+  return HasRows(shape, rows) && shape.has_layout() &&
+         xla::LayoutUtil::Equal(shape.layout(), rows.shape.layout());
+}
+
+// The dimensions that number the rows, ascending.
+std::vector<int64_t> RowNumbers(const Rows& rows) {
+  std::vector<int64_t> numbers;
+  for (int64_t d = 0; d < static_cast<int64_t>(rows.shape.dimensions().size()); ++d) {
+    if (!absl::c_linear_search(rows.dimensions, d)) numbers.push_back(d);
+  }
+  return numbers;
+}
+
+std::vector<int64_t> WithoutDegenerate(absl::Span<const int64_t> dimensions,
+                                       const xla::Shape& shape) {
+  std::vector<int64_t> result;
+  absl::c_copy_if(dimensions, std::back_inserter(result),
+                  [&](int64_t d) { return shape.dimensions(d) != 1; });
+  return result;
+}
+
+// Whether `bitcast` leaves the elements in their order, as a reshape does.
+bool KeepsOrder(const HloInstruction& bitcast) {
+  return bitcast.opcode() == HloOpcode::kBitcast &&
+         xla::ShapeUtil::ReshapeIsBitcast(bitcast.operand(0)->shape(), bitcast.shape());
+}
+
+}  // namespace
+
+bool AreTheSame(const Rows& a, const Rows& b) {
+  return a.dimensions == b.dimensions && LiesLike(a.shape, b);
+}
+
+bool GivesRows(const HloInstruction& fusion, const Rows& rows) {
+  return absl::c_all_of(ResultsOf(fusion), [&](const HloInstruction* result) {
+    return LiesLike(result->shape(), rows) && result->IsElementwise();
+  });
+}
+
+std::optional<Rows> RowsOf(const HloInstruction& reduce) {
+  if (reduce.opcode() != HloOpcode::kReduce || reduce.operand_count() != 2) return std::nullopt;
+  // The lanes of a row take interleaved elements.
+  if (!IsSymmetricReducer(*reduce.to_apply())) return std::nullopt;
+  const xla::Shape& shape = reduce.operand(0)->shape();
+  if (!shape.has_layout() || reduce.dimensions().empty()) return std::nullopt;
+  Rows rows{shape, {reduce.dimensions().begin(), reduce.dimensions().end()}, 1, 1};
+  absl::c_sort(rows.dimensions);
+  const int64_t fastest = rows.dimensions.size();
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.dimensions().size()); ++i) {
+    const int64_t dimension = shape.layout().minor_to_major(i);
+    if (absl::c_linear_search(rows.dimensions, dimension) != (i < fastest)) return std::nullopt;
+    (i < fastest ? rows.length : rows.count) *= shape.dimensions(dimension);
+  }
+  return rows;
+}
+
+bool AreWorthAGroup(const Rows& rows, const HloInstruction& fusion, const Target& target) {
+  constexpr int64_t kShortest = 64;    // each work-item should have some elements
+  constexpr int64_t kLongest = 32768;  // beyond it the row leaves the fast caches between its uses
+  // In a loop, below this many elements, the launches that are saved are worth less than a region
+  // that takes in all of it.
+  constexpr int64_t kFewestInLoop = 32768;
+  const int64_t threads =
+      target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
+  if (!target.gpu_schedules && !HasVectorSubGroups(target)) return false;
+  return rows.length >= kShortest && rows.length <= kLongest &&
+         rows.count >= 4 * std::max<int64_t>(threads, 1) &&
+         (rows.count * rows.length >= kFewestInLoop || !IsInLoop(*fusion.parent()));
+}
+
+int64_t RowBytesToKeep(const Target& target) {
+  // A CPU has room for a few lanes' numbers; its first cache holds the row itself, too.
+  constexpr int64_t kMostOnCpu = 16 << 10;
+  constexpr int64_t kNumbers = kMostRowReductions * kMostRowLanes * int64_t{sizeof(double[2])};
+  const auto local = static_cast<int64_t>(target.local_memory_bytes);
+  if (!target.gpu_schedules) return std::min(local / 2, kMostOnCpu);
+  // Half, so that two groups run at once.
+  return std::clamp<int64_t>(local - kNumbers, 0, local / 2);
+}
+
+int64_t RowBytes(xla::PrimitiveType type, const Rows& rows) {
+  return rows.length * static_cast<int64_t>(type == xla::F64 ? sizeof(double) : sizeof(float));
+}
+
+bool StaysInItsRow(const HloInstruction& value, const Rows& rows) {
+  absl::flat_hash_set<const HloInstruction*> seen = {&value};
+  std::vector<std::pair<const HloInstruction*, bool>> open = {
+      {&value, HasRows(value.shape(), rows)}};
+  while (!open.empty()) {
+    const auto [current, has_rows] = open.back();
+    open.pop_back();
+    // One number for each row is no result.
+    if (!has_rows && current->parent()->root_instruction() == current) return false;
+    for (const HloInstruction* user : current->users()) {
+      bool user_has_rows = has_rows;
+      if (user->opcode() == HloOpcode::kTuple) {
+        if (!has_rows) return false;
+        continue;
+      }
+      if (user->opcode() == HloOpcode::kReduce) {
+        const std::optional<Rows> reduced = RowsOf(*user);
+        if (!has_rows || user->operand(1) == current || !reduced || !AreTheSame(*reduced, rows)) {
+          return false;
+        }
+        continue;
+      }
+      if (user->opcode() == HloOpcode::kBroadcast) {
+        const bool along = !has_rows && HasRows(user->shape(), rows) &&
+                           WithoutDegenerate(user->dimensions(), rows.shape) ==
+                               WithoutDegenerate(RowNumbers(rows), rows.shape);
+        if (!along) return false;
+        user_has_rows = true;
+      } else if (!has_rows && KeepsOrder(*user)) {
+        // Still one number for each row, in the same order.
+      } else if (!user->IsElementwise() ||
+                 !xla::ShapeUtil::SameDimensions(user->shape(), current->shape())) {
+        return false;
+      }
+      if (seen.insert(user).second) open.push_back({user, user_has_rows});
+    }
+  }
+  return true;
+}
+
+std::vector<const HloInstruction*> RowReductions(const HloInstruction& fusion) {
+  if (fusion.opcode() != HloOpcode::kFusion) return {};
+  const auto is_reduction = [](const HloInstruction* instruction) {
+    return instruction->opcode() == HloOpcode::kReduce;
+  };
+  // Nearly every fusion has none.
+  if (!absl::c_any_of(fusion.fused_instructions(), is_reduction)) return {};
+  std::vector<const HloInstruction*> reductions;
+  for (const HloInstruction* instruction :
+       fusion.fused_instructions_computation()->MakeInstructionPostOrder()) {
+    if (instruction->opcode() == HloOpcode::kDot) return {};
+    if (is_reduction(instruction)) reductions.push_back(instruction);
+  }
+  if (static_cast<int64_t>(reductions.size()) > kMostRowReductions) return {};
+  const std::optional<Rows> rows = RowsOf(*reductions[0]);
+  if (!rows || !GivesRows(fusion, *rows)) return {};
+  for (const HloInstruction* reduce : reductions) {
+    const std::optional<Rows> reduced = RowsOf(*reduce);
+    if (!reduced || !AreTheSame(*reduced, *rows) || !StaysInItsRow(*reduce, *rows)) return {};
+  }
+  return reductions;
+}
+
+}  // namespace onexpu::compiler

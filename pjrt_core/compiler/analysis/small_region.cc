@@ -1,0 +1,244 @@
+#include "pjrt_core/compiler/analysis/small_region.h"
+
+#include <algorithm>
+
+#include "pjrt_core/compiler/analysis/dot_queries.h"
+#include "pjrt_core/compiler/analysis/hlo_queries.h"
+#include "pjrt_core/compiler/analysis/row_queries.h"
+#include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/xla_data.pb.h"
+
+namespace onexpu::compiler {
+namespace {
+
+using xla::HloComputation;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+// Nanoseconds, measured on the CPU device (launches: facts of a GPU's runtime are of the same
+// order).
+constexpr double kLaunch = 2500;
+constexpr double kLaunchAndWait =
+    10000;  // a loop condition or a selector that the host has to read
+constexpr double kBarrier = 100;
+constexpr double kSimple = 0.05;  // one operation on one element, side by side with others
+constexpr double kTranscendental = 0.3;
+constexpr double kSerial = 1.0;     // one step of a sum that no other work-item shares
+constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
+constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
+// More than that is no small kernel: the device's compiler takes its time for each instruction.
+// Those of a dot count once for each row that the code has at a time.
+constexpr int64_t kMostInstructions = 1000;
+// The longest launch on a GPU, by the estimates above: 0.5 s if a GPU's work-group takes ten times
+// as long as the CPU device's. i915 (by a heartbeat) and xe (by job_timeout_ms) kill what runs for
+// seconds.
+constexpr double kLongestLaunch = 50e6;
+
+struct Estimate {
+  bool supported = true;
+  bool has_unknown_loop = false;
+  int64_t instructions = 0;
+  double as_region = 0;
+  double as_launches = 0;
+};
+
+double Elements(const xla::Shape& shape) {
+  double count = 0;
+  xla::ShapeUtil::ForEachSubshape(shape, [&](const xla::Shape& leaf, const xla::ShapeIndex&) {
+    if (leaf.IsArray())
+      count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
+  });
+  return count;
+}
+
+// How many times the elements of `instruction` are computed by loops in each of its elements.
+double SerialSteps(const HloInstruction& instruction) {
+  const double results = std::max(1.0, Elements(instruction.shape()));
+  switch (instruction.opcode()) {
+    case HloOpcode::kReduce:
+      return Elements(instruction.operand(0)->shape()) / results;
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kConvolution: {
+      double steps = 1;
+      for (const auto& dimension : instruction.window().dimensions()) steps *= dimension.size();
+      return instruction.opcode() == HloOpcode::kConvolution
+                 ? steps * instruction.operand(1)->shape().dimensions(
+                               instruction.convolution_dimension_numbers()
+                                   .kernel_input_feature_dimension())
+                 : steps;
+    }
+    default:
+      return 1;
+  }
+}
+
+double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
+  // An update is made in place.
+  const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
+  const double results = Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
+  if (instruction.opcode() == HloOpcode::kDot) {
+    const double factors = std::max(Elements(instruction.operand(0)->shape()),
+                                    Elements(instruction.operand(1)->shape()));
+    return std::max(Products(instruction) * kProduct, factors * kFactor);
+  }
+  const double steps = SerialSteps(instruction);
+  if (steps > 1) {
+    const double rounds = std::max(1.0, results / work_items);
+    return std::max(rounds * steps * kSerial, results * steps * kSimple);
+  }
+  return results * (IsTranscendental(instruction.opcode()) ? kTranscendental : kSimple);
+}
+
+bool IsSupported(const HloInstruction& instruction) {
+  switch (instruction.opcode()) {
+    case HloOpcode::kFusion:
+      return !instruction.IsCustomFusion() &&
+             OneResultOf(instruction).opcode() != HloOpcode::kFft &&
+             RowReductions(instruction).empty();
+    case HloOpcode::kReduce:
+      return true;
+    case HloOpcode::kBroadcast:
+    case HloOpcode::kConcatenate:
+    case HloOpcode::kDot:
+    case HloOpcode::kDynamicSlice:
+    case HloOpcode::kDynamicUpdateSlice:
+    case HloOpcode::kGather:
+    case HloOpcode::kIota:
+    case HloOpcode::kPad:
+    case HloOpcode::kReduceWindow:
+    case HloOpcode::kReshape:
+    case HloOpcode::kReverse:
+    case HloOpcode::kSlice:
+    case HloOpcode::kTranspose:
+      return instruction.shape().IsArray();
+    default:
+      return instruction.shape().IsArray() && instruction.IsElementwise() &&
+             !instruction.HasSideEffect();
+  }
+}
+
+// How many times the code of a kernel with the dot is written out, and of what is done with its
+// elements: for each row of a block, and for each of those that fill none.
+int64_t RowsWrittenOut(const HloInstruction& dot, const Target& target) {
+  if (target.gpu_schedules || dot.shape().dimensions().empty()) return 1;
+  const int64_t columns = dot.shape().dimensions().back();
+  if (columns < kFewestColumns || !ColumnsOf(dot).has_value()) return 1;  // no blocks
+  const int64_t rows = xla::ShapeUtil::ElementsIn(dot.shape()) / columns;
+  return rows < kDotRows ? std::max<int64_t>(1, rows) : kDotRows + rows % kDotRows;
+}
+
+int64_t CodeOf(const HloInstruction& instruction, const Target& target) {
+  if (instruction.opcode() == HloOpcode::kDot) return RowsWrittenOut(instruction, target);
+  if (instruction.opcode() != HloOpcode::kFusion) return 1;
+  int64_t rows = 1;
+  for (const HloInstruction* inner : instruction.fused_instructions()) {
+    if (inner->opcode() == HloOpcode::kDot) rows = std::max(rows, RowsWrittenOut(*inner, target));
+  }
+  return rows * instruction.fused_instruction_count();
+}
+
+void Add(const HloComputation& computation, const Target& target, Estimate& estimate);
+
+void AddControlFlow(const HloInstruction& instruction, const Target& target, Estimate& estimate) {
+  if (instruction.opcode() == HloOpcode::kWhile) {
+    const int64_t known = KnownTripCount(instruction);
+    Estimate step;
+    Add(*instruction.while_body(), target, step);
+    if (known < 0) {
+      Add(*instruction.while_condition(), target, step);
+      step.as_launches += kLaunchAndWait;
+    }
+    // A guess that weighs a loop more than what is around it.
+    const double trips = known < 0 ? 16 : static_cast<double>(known);
+    estimate.supported &= step.supported;
+    estimate.has_unknown_loop |= known < 0 || step.has_unknown_loop;
+    estimate.instructions += step.instructions;
+    estimate.as_region += trips * step.as_region;
+    estimate.as_launches += trips * step.as_launches;
+    return;
+  }
+  if (instruction.opcode() == HloOpcode::kConditional) estimate.as_launches += kLaunchAndWait;
+  for (const HloComputation* called : instruction.called_computations())
+    Add(*called, target, estimate);
+}
+
+void Add(const HloComputation& computation, const Target& target, Estimate& estimate) {
+  const int64_t work_items = RegionWorkItems(target);
+  for (const HloInstruction* instruction : computation.instructions()) {
+    if (!estimate.supported) return;
+    if (IsFree(*instruction)) continue;
+    switch (instruction->opcode()) {
+      case HloOpcode::kWhile:
+      case HloOpcode::kConditional:
+      case HloOpcode::kCall:
+        AddControlFlow(*instruction, target, estimate);
+        continue;
+      default:
+        break;
+    }
+    if (!IsSupported(*instruction)) {
+      estimate.supported = false;
+      return;
+    }
+    double cost = 0;
+    estimate.instructions += CodeOf(*instruction, target);
+    if (instruction->opcode() == HloOpcode::kFusion) {
+      for (const HloInstruction* inner : instruction->fused_instructions()) {
+        // Nothing beyond the result's elements is computed of what no loop asks for.
+        if (inner->opcode() != HloOpcode::kParameter && inner->opcode() != HloOpcode::kConstant) {
+          cost += CostOfOperation(*inner, work_items);
+        }
+      }
+    } else {
+      cost = CostOfOperation(*instruction, work_items);
+    }
+    estimate.as_region += kBarrier + cost;
+    estimate.as_launches += kLaunch + cost / std::max<uint32_t>(1, target.compute_units);
+  }
+}
+
+// One step of a loop, with the condition.
+Estimate StepOf(const HloInstruction& loop, const Target& target) {
+  Estimate step;
+  Add(*loop.while_condition(), target, step);
+  Add(*loop.while_body(), target, step);
+  return step;
+}
+
+// Whether a launch, of some steps if it is a loop, ends in time.
+bool EndsInTime(const HloInstruction& instruction, const Estimate& estimate, const Target& target) {
+  if (instruction.opcode() != HloOpcode::kWhile) {
+    return !estimate.has_unknown_loop && estimate.as_region <= kLongestLaunch;
+  }
+  const Estimate step = StepOf(instruction, target);
+  return !step.has_unknown_loop && step.as_region <= kLongestLaunch;
+}
+
+}  // namespace
+
+int64_t RegionWorkItems(const Target& target) {
+  // A CPU's are one vector, or two: of more, those that a short row leaves idle are masked out, and
+  // a masked dot takes twice as long.
+  return std::min<int64_t>(target.gpu_schedules ? 256 : 16, target.max_work_group_size);
+}
+
+bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
+  Estimate estimate;
+  AddControlFlow(instruction, target, estimate);
+  return estimate.supported && estimate.instructions > 0 &&
+         estimate.instructions <= kMostInstructions && estimate.as_region <= estimate.as_launches &&
+         (!target.gpu_schedules || EndsInTime(instruction, estimate, target));
+}
+
+std::optional<int64_t> MaxStepsPerLaunch(const HloInstruction& instruction, const Target& target) {
+  if (!target.gpu_schedules || instruction.opcode() != HloOpcode::kWhile) return std::nullopt;
+  const double step = std::max(1.0, StepOf(instruction, target).as_region);
+  const int64_t most = static_cast<int64_t>(kLongestLaunch / step);
+  const int64_t known = KnownTripCount(instruction);
+  if (known >= 0 && known <= most) return std::nullopt;
+  return std::max<int64_t>(1, most);
+}
+
+}  // namespace onexpu::compiler

@@ -1,0 +1,153 @@
+#include "pjrt_core/compiler/codegen/region/region_work.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "pjrt_core/compiler/analysis/small_region.h"
+#include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/kernel/work_group.h"
+#include "xla/hlo/ir/hlo_opcode.h"
+#include "xla/shape_util.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::compiler {
+
+using llvm::Value;
+using xla::HloInstruction;
+using xla::HloOpcode;
+
+RegionWork::RegionWork(FusionContext& kernel)
+    : kernel_(kernel),
+      work_items_(RegionWorkItems(kernel.target())),
+      item_(kernel.index_math().ToIndexType(LocalId(kernel))) {}
+
+absl::Status RegionWork::ForEachItem(int64_t count, absl::FunctionRef<absl::Status(Value*)> body) {
+  IndexMath& math = kernel_.index_math();
+  const int64_t rounds = count / work_items_;
+  const int64_t rest = count % work_items_;
+  const auto round = [&](Value* number) {
+    return body(math.Add(math.Mul(number, work_items_), item_));
+  };
+  if (rounds == 1)
+    TF_RETURN_IF_ERROR(kernel_.If(kernel_.b().getTrue(), [&] { return body(item_); }));
+  if (rounds > 1)
+    TF_RETURN_IF_ERROR(
+        kernel_.For(math.Constant(0), math.Constant(rounds), math.Constant(1), round));
+  if (rest == 0) return absl::OkStatus();
+  Value* takes_part = kernel_.b().CreateICmpSLT(item_, math.Constant(rest));
+  return kernel_.If(takes_part, [&] { return body(math.Add(item_, rounds * work_items_)); });
+}
+
+absl::Status RegionWork::ForEachElement(const xla::Shape& shape,
+                                        absl::FunctionRef<absl::Status(const Index&)> body) {
+  IndexMath& math = kernel_.index_math();
+  const int64_t count = xla::ShapeUtil::ElementsIn(shape);
+  const int64_t columns =
+      shape.dimensions().empty() ? count : shape.dimensions(shape.layout().minor_to_major(0));
+  if (columns == count || columns % work_items_ != 0) {
+    return ForEachItem(count, [&](Value* number) { return body(math.Delinearize(number, shape)); });
+  }
+  // All work-items are in one row: what belongs to rows is loaded once for a vector of them.
+  const int64_t rounds_per_row = columns / work_items_;
+  return kernel_.For(
+      math.Constant(0), math.Constant(count / work_items_), math.Constant(1), [&](Value* round) {
+        Value* column = math.Add(math.Mul(math.Rem(round, rounds_per_row), work_items_), item_);
+        return body(math.InRow(math.Div(round, rounds_per_row), column, shape));
+      });
+}
+
+std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root,
+                                                      const std::vector<Array>& results) {
+  std::vector<Output> outputs;
+  const auto add = [&](const HloInstruction& instruction) {
+    int64_t leaf = 0;
+    xla::ShapeUtil::ForEachSubshape(
+        instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
+          if (!shape.IsTuple()) outputs.push_back({&instruction, leaf++, results[outputs.size()]});
+        });
+  };
+  if (root.opcode() == HloOpcode::kTuple) {
+    for (const HloInstruction* operand : root.operands()) add(*operand);
+  } else {
+    add(root);
+  }
+  return outputs;
+}
+
+absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Array>& results) {
+  std::vector<Output> outputs = OutputsOf(root, results);
+  outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
+                               [](const Output& output) {
+                                 return !output.array.shape.IsArray() ||
+                                        xla::ShapeUtil::IsZeroElementArray(output.array.shape);
+                               }),
+                outputs.end());
+  // Outputs of the same dimensions are computed together.
+  while (!outputs.empty()) {
+    if (UpdatesInPlace(outputs[0])) {
+      TF_RETURN_IF_ERROR(EmitUpdate(outputs[0]));
+      outputs.erase(outputs.begin());
+      continue;
+    }
+    const xla::Shape& shape = outputs[0].array.shape;
+    const auto rest = std::partition(outputs.begin(), outputs.end(), [&](const Output& output) {
+      return !UpdatesInPlace(output) && xla::ShapeUtil::SameDimensions(output.array.shape, shape);
+    });
+    const std::vector<Output> together(outputs.begin(), rest);
+    const std::vector<const HloInstruction*> dots = BlockedDots(together);
+    TF_RETURN_IF_ERROR(dots.empty() ? EmitElements(together) : EmitBlockedDots(together, dots));
+    outputs.erase(outputs.begin(), rest);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegionWork::StoreElements(const std::vector<Output>& outputs, const Index& index) {
+  // Everything is read before anything is written: a result may be an operand's memory.
+  std::vector<Value*> values;
+  for (const Output& output : outputs) {
+    TF_ASSIGN_OR_RETURN(std::vector<Value*> leaves, kernel_.Elements(*output.instruction, index));
+    values.push_back(leaves[output.leaf]);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TF_RETURN_IF_ERROR(kernel_.Store(outputs[i].array, index, values[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RegionWork::EmitElements(const std::vector<Output>& outputs) {
+  return ForEachElement(outputs[0].array.shape,
+                        [&](const Index& index) { return StoreElements(outputs, index); });
+}
+
+bool RegionWork::UpdatesInPlace(const Output& output) const {
+  if (output.instruction->opcode() != HloOpcode::kDynamicUpdateSlice) return false;
+  const Array* operand = kernel_.FindArray(*output.instruction->operand(0));
+  if (operand == nullptr) return false;
+  // Addresses are made anew for each array: compare what they are made of.
+  const auto same_address = [](Value* a, Value* b) {
+    if (a == b) return true;
+    auto* x = llvm::dyn_cast<llvm::GetElementPtrInst>(a);
+    auto* y = llvm::dyn_cast<llvm::GetElementPtrInst>(b);
+    return x != nullptr && y != nullptr && x->isIdenticalTo(y);
+  };
+  return same_address(operand->pointer, output.array.pointer);
+}
+
+absl::Status RegionWork::EmitUpdate(const Output& output) {
+  const HloInstruction& slice = *output.instruction;
+  const HloInstruction& update = *slice.operand(1);
+  if (xla::ShapeUtil::IsZeroElementArray(update.shape())) return absl::OkStatus();
+  return ForEachItem(
+      xla::ShapeUtil::ElementsIn(update.shape()), [&](Value* number) -> absl::Status {
+        const Index index = kernel_.index_math().Delinearize(number, update.shape());
+        TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
+                            EmitClampedStarts(kernel_, slice, 2, slice.shape(), update.shape()));
+        TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(update, index));
+        for (int64_t i = 0; i < index.size(); ++i)
+          position[i] = kernel_.index_math().Add(position[i], index[i]);
+        return kernel_.Store(output.array, Index(std::move(position)), value);
+      });
+}
+
+}  // namespace onexpu::compiler

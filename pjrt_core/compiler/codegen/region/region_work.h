@@ -1,0 +1,61 @@
+// One operation or fusion, shared by the work-items of one work-group. Part of the region emitter;
+// thread-compatible.
+#ifndef PJRT_CORE_COMPILER_CODEGEN_REGION_REGION_WORK_H_
+#define PJRT_CORE_COMPILER_CODEGEN_REGION_REGION_WORK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
+#include "xla/hlo/ir/hlo_instruction.h"
+
+namespace onexpu::compiler {
+
+class RegionWork {
+ public:
+  explicit RegionWork(FusionContext& kernel);
+
+  // Computes `root`, whose leaves are bound to arrays, and stores its values to `results`, one per
+  // leaf of its shape.
+  absl::Status Emit(const xla::HloInstruction& root, const std::vector<Array>& results);
+
+ private:
+  struct Output {
+    const xla::HloInstruction* instruction;
+    int64_t leaf;  // of the instruction's shape
+    Array array;
+  };
+
+  static std::vector<Output> OutputsOf(const xla::HloInstruction& root,
+                                       const std::vector<Array>& results);
+  bool UpdatesInPlace(const Output& output) const;
+
+  // `body` for every number below `count`, each in one work-item. Trip counts are the same for all
+  // work-items: a loop that ends at different times in them is slow on a CPU and wrong around
+  // barriers.
+  absl::Status ForEachItem(int64_t count,
+                           absl::FunctionRef<absl::Status(llvm::Value* number)> body);
+
+  // The same for every element of `shape`.
+  absl::Status ForEachElement(const xla::Shape& shape,
+                              absl::FunctionRef<absl::Status(const Index&)> body);
+
+  absl::Status EmitElements(const std::vector<Output>& outputs);
+  absl::Status EmitUpdate(const Output& output);
+  absl::Status StoreElements(const std::vector<Output>& outputs, const Index& index);
+
+  // The dots that all of `outputs` are elementwise work on, for EmitBlockedDots; else none.
+  std::vector<const xla::HloInstruction*> BlockedDots(const std::vector<Output>& outputs) const;
+  absl::Status EmitBlockedDots(const std::vector<Output>& outputs,
+                               const std::vector<const xla::HloInstruction*>& dots);
+
+  FusionContext& kernel_;
+  int64_t work_items_;
+  llvm::Value* item_;  // this work-item's number, of the index type
+};
+
+}  // namespace onexpu::compiler
+
+#endif  // PJRT_CORE_COMPILER_CODEGEN_REGION_REGION_WORK_H_

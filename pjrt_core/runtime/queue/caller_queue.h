@@ -1,0 +1,32 @@
+// A queue whose commands run on the thread that submits them, and are complete when it returns.
+//
+// Intel's OpenCL driver for CPUs has such queues (cl_intel_exec_by_local_thread). A command costs
+// 2 to 3 us instead of 5 to 15, and nobody has to be woken (measured: one kernel of 64 work-items,
+// submission and wait, 13 us instead of 25 after a pause; eight that follow one another 20 instead
+// of 41). It uses one processor: for small work.
+//
+// To SYCL the queue is not in order, as it was made by OpenCL; what order there is comes from
+// commands that run at once. So it is for kernels, copies and fills: a host task, oneDNN's
+// included, would run on a thread of SYCL's, some time.
+#ifndef PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
+#define PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
+
+#include <optional>
+
+#include "CL/cl.h"
+#include "sycl/sycl.hpp"
+
+namespace onexpu {
+
+struct CallerQueue {
+  sycl::queue queue;
+  cl_command_queue handle;  // the same, for DirectKernel
+};
+
+// None where the device's driver has no such queues. Throws sycl::exception.
+std::optional<CallerQueue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
+                                           const sycl::async_handler& on_error);
+
+}  // namespace onexpu
+
+#endif  // PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_

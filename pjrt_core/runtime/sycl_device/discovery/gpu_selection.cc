@@ -1,0 +1,49 @@
+#include "pjrt_core/runtime/sycl_device/discovery/gpu_selection.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+#include "pjrt_core/runtime/sycl_device/target_description.h"
+
+namespace onexpu {
+namespace {
+
+using Description = std::vector<uint8_t>;
+
+const program::TargetDescription& Read(const Description& description) {
+  return *flatbuffers::GetRoot<program::TargetDescription>(description.data());
+}
+
+// Whether programs for either of two GPUs run on the other.
+bool AreAlike(const Description& a, const Description& b) {
+  return Read(a).name()->str() == Read(b).name()->str() && CheckTarget(Read(a), Read(b)).ok() &&
+         CheckTarget(Read(b), Read(a)).ok();
+}
+
+// The order of preference between kinds of GPUs: the client uses the maximum.
+std::tuple<bool, uint32_t> Rank(const sycl::device& gpu) {
+  return {!gpu.has(sycl::aspect::ext_oneapi_is_integrated_gpu),
+          gpu.get_info<sycl::info::device::max_compute_units>()};
+}
+
+}  // namespace
+
+GpuSelection SelectGpus(const std::vector<sycl::device>& gpus) {
+  GpuSelection selection;
+  if (gpus.empty()) return selection;
+  const auto best = std::max_element(
+      gpus.begin(), gpus.end(),
+      [](const sycl::device& a, const sycl::device& b) { return Rank(a) < Rank(b); });
+  const Description kind = DescribeTarget(*best, ScheduleChoice::kAuto);
+  for (const sycl::device& gpu : gpus) {
+    if (AreAlike(DescribeTarget(gpu, ScheduleChoice::kAuto), kind)) {
+      selection.devices.push_back(gpu);
+    } else {
+      selection.left_out.push_back(gpu.get_info<sycl::info::device::name>());
+    }
+  }
+  return selection;
+}
+
+}  // namespace onexpu

@@ -1,0 +1,112 @@
+#include "pjrt_core/thunks/onemkl/triangular_solve_thunk.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "oneapi/mkl/blas.hpp"
+#include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/thunks/library_order.h"
+#include "pjrt_core/thunks/onemkl/lapack_call.h"
+#include "pjrt_core/thunks/onemkl/matrix_batch.h"
+#include "pjrt_core/thunks/onemkl/mkl_types.h"
+
+namespace onexpu {
+namespace {
+
+bool HaveSameStrides(const MatrixBatch& a, const MatrixBatch& b) {
+  return a.rows == b.rows && a.columns == b.columns && a.row_stride == b.row_stride &&
+         a.column_stride == b.column_stride && a.distance == b.distance;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
+    const program::Thunk& thunk, const program::TriangularSolveThunk& solve,
+    const LoadContext& load) {
+  std::unique_ptr<TriangularSolveThunk> result(
+      new TriangularSolveThunk(thunk.op_name()->str(), thunk.source()->str()));
+  ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch a, MatrixBatch::Of(*solve.a()));
+  ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch b, MatrixBatch::Of(*solve.b()));
+  ONEXPU_ASSIGN_OR_RETURN(const MatrixBatch x, MatrixBatch::Of(*solve.result()));
+  if (!HaveSameStrides(b, x) || a.count != b.count) {
+    return absl::InvalidArgumentError(
+        "onexpu: a triangular solve whose result differs from its right-hand sides in layout");
+  }
+  result->type_ = solve.a()->element_type();
+  result->a_ = *solve.a()->slice();
+  result->b_ = *solve.b()->slice();
+  result->result_ = *solve.result()->slice();
+  result->waits_ = RunsLibrariesInHostTasks(load.queue);
+  ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() -> absl::Status {
+    // What lies by rows is, by columns, the transposed matrix: then the transposed equation is
+    // solved, and A is the transpose of what lies there.
+    const bool conjugated = solve.transpose_a() == program::Transpose::Adjoint && kIsComplex<T>;
+    const auto is_transposed = [&](bool a_by_columns, bool b_by_columns) {
+      return (solve.transpose_a() != program::Transpose::None) ^ !a_by_columns ^ !b_by_columns;
+    };
+    for (const bool b_by_columns : {true, false}) {
+      for (const bool a_by_columns : {true, false}) {
+        if (!(b_by_columns ? b.has_columns() : b.has_rows())) continue;
+        if (!(a_by_columns ? a.has_columns() : a.has_rows())) continue;
+        // BLAS conjugates what it transposes, and nothing else.
+        if (conjugated && !is_transposed(a_by_columns, b_by_columns)) continue;
+        Equation& equation = result->equation_;
+        equation.left_side = solve.left_side() == b_by_columns;
+        equation.lower = solve.lower() == a_by_columns;
+        equation.unit_diagonal = solve.unit_diagonal();
+        equation.transposed = is_transposed(a_by_columns, b_by_columns);
+        equation.conjugated = conjugated;
+        equation.rows = b_by_columns ? b.rows : b.columns;
+        equation.columns = b_by_columns ? b.columns : b.rows;
+        equation.leading_a = a_by_columns ? a.column_stride : a.row_stride;
+        equation.leading_b = b_by_columns ? b.column_stride : b.row_stride;
+        equation.distance_a = a.distance;
+        equation.distance_b = b.distance;
+        equation.count = b.is_empty() ? 0 : b.count;
+        return absl::OkStatus();
+      }
+    }
+    return absl::UnimplementedError(
+        "onexpu: an adjoint triangular solve of which one array lies by rows and one by columns: "
+        "BLAS conjugates only what it transposes");
+  }));
+  return std::unique_ptr<Thunk>(std::move(result));
+}
+
+template <typename T>
+void TriangularSolveThunk::Run(const ExecuteContext& context) const {
+  namespace mkl = oneapi::mkl;
+  namespace blas = oneapi::mkl::blas::column_major;
+  const auto side = equation_.left_side ? mkl::side::left : mkl::side::right;
+  const auto triangle = equation_.lower ? mkl::uplo::lower : mkl::uplo::upper;
+  const auto diagonal = equation_.unit_diagonal ? mkl::diag::unit : mkl::diag::nonunit;
+  const auto transpose = !equation_.transposed  ? mkl::transpose::nontrans
+                         : equation_.conjugated ? mkl::transpose::conjtrans
+                                                : mkl::transpose::trans;
+  const auto* a = static_cast<const T*>(context.allocations.Resolve(a_));
+  auto* x = static_cast<T*>(context.allocations.Resolve(result_));
+  SubmitInOrder(context.queue, [&](const std::vector<sycl::event>& before) {
+    if (equation_.count == 1) {
+      return blas::trsm(context.queue, side, triangle, transpose, diagonal, equation_.rows,
+                        equation_.columns, T{1}, a, equation_.leading_a, x, equation_.leading_b,
+                        before);
+    }
+    return blas::trsm_batch(context.queue, side, triangle, transpose, diagonal, equation_.rows,
+                            equation_.columns, T{1}, a, equation_.leading_a, equation_.distance_a,
+                            x, equation_.leading_b, equation_.distance_b, equation_.count, before);
+  });
+}
+
+absl::Status TriangularSolveThunk::Execute(const ExecuteContext& context) {
+  if (equation_.count == 0) return absl::OkStatus();
+  CopyUnlessSame(context, b_, result_);
+  ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() {
+    Run<T>(context);
+    return absl::OkStatus();
+  }));
+  context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+}  // namespace onexpu

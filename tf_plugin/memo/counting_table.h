@@ -1,0 +1,66 @@
+// The core's PJRT table as TensorFlow gets it: the same functions, and programs that count the ops
+// they hold.
+//
+// TensorFlow tells nobody which of its ops a compiled program is made of, nor when it runs one. Its
+// way into the core does: a program that is compiled names TensorFlow's ops in its metadata, and
+// every run comes through PJRT_LoadedExecutable_Execute. Three functions are wrapped for that, the
+// rest is the core's. Thread-safe.
+#ifndef TF_PLUGIN_MEMO_COUNTING_TABLE_H_
+#define TF_PLUGIN_MEMO_COUNTING_TABLE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "xla/pjrt/c/pjrt_c_api.h"
+
+namespace onexpu::tf_plugin {
+
+// The table, with static life time.
+const PJRT_Api* CountingTable();
+
+// While one lives, programs that this thread runs are not counted as clusters: a kernel that runs
+// programs of its own counts itself.
+class UncountedPrograms {
+ public:
+  UncountedPrograms();
+  ~UncountedPrograms();
+  UncountedPrograms(const UncountedPrograms&) = delete;
+  UncountedPrograms& operator=(const UncountedPrograms&) = delete;
+};
+
+// Which program this thread runs while a recorder lives, with what, and what it gives. One at a
+// time in each thread.
+class ExecutionRecorder {
+ public:
+  ExecutionRecorder();
+  ~ExecutionRecorder();
+  ExecutionRecorder(const ExecutionRecorder&) = delete;
+  ExecutionRecorder& operator=(const ExecutionRecorder&) = delete;
+
+  // Whether it was one run of one program on one device; the rest is meaningful only then.
+  bool is_single() const { return runs_ == 1; }
+  PJRT_LoadedExecutable* executable() const { return executable_; }
+  PJRT_Device* device() const { return device_; }
+  const std::vector<PJRT_Buffer*>& arguments() const { return arguments_; }
+  const std::vector<PJRT_Buffer*>& results() const { return results_; }
+  uint64_t generation() const { return generation_; }
+
+  // For the table.
+  static void Record(const PJRT_LoadedExecutable_Execute_Args& args);
+
+ private:
+  int runs_ = 0;
+  PJRT_LoadedExecutable* executable_ = nullptr;
+  PJRT_Device* device_ = nullptr;
+  std::vector<PJRT_Buffer*> arguments_;
+  std::vector<PJRT_Buffer*> results_;
+  uint64_t generation_ = 0;
+};
+
+// Another number after any program of the table has been destroyed: what was recorded before may be
+// gone.
+uint64_t ExecutableGeneration();
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_MEMO_COUNTING_TABLE_H_
