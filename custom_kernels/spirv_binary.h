@@ -1,4 +1,5 @@
-// What a SPIR-V module says of itself, read without a SPIR-V library. Pure functions; any thread.
+// A SPIR-V module with its kernels' names, and what a module says of itself, read without a SPIR-V
+// library. Pure functions; any thread.
 #ifndef CUSTOM_KERNELS_SPIRV_BINARY_H_
 #define CUSTOM_KERNELS_SPIRV_BINARY_H_
 
@@ -10,6 +11,12 @@
 #include "absl/types/span.h"
 
 namespace onexpu {
+
+// A module that the SYCL compiler made.
+struct SpirvBinary {
+  std::vector<uint8_t> spirv;
+  std::vector<std::string> entry_points;  // in the order of SyclSource::kernel_names
+};
 
 // The kernels' names in the order of the module. INVALID_ARGUMENT when the bytes are no well-formed
 // module: this reads the frame of every instruction, so that a truncated module does not reach a

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "custom_kernels/sycl_compiler.h"
+#include "custom_kernels/spirv_binary.h"
 
 namespace onexpu {
 

@@ -6,11 +6,11 @@
 #ifndef CUSTOM_KERNELS_SYCL_COMPILER_H_
 #define CUSTOM_KERNELS_SYCL_COMPILER_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "custom_kernels/spirv_binary.h"
 #include "pjrt_core/disk_cache/disk_cache.h"
 
 namespace onexpu {
@@ -20,11 +20,6 @@ struct SyclSource {
   std::vector<std::string> options;
   // Of free-function kernels, templates spelled out: "swish<float>".
   std::vector<std::string> kernel_names;
-};
-
-struct SpirvBinary {
-  std::vector<uint8_t> spirv;
-  std::vector<std::string> entry_points;  // in the order of kernel_names
 };
 
 // One module with all kernels. What clang says of a wrong source comes back as INVALID_ARGUMENT, in

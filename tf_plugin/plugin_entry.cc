@@ -23,6 +23,7 @@
 #include "tf_plugin/registration/kernel_registration.h"
 #include "tf_plugin/registration/loop_conditions.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/xla_backend/compilation_device.h"
 #include "tf_plugin/xla_backend/xla_backend.h"
 
 #define ONEXPU_EXPORT __attribute__((visibility("default")))

@@ -7,6 +7,7 @@
 
 #include "onexpu/native/core.h"
 #include "onexpu/native/dlpack_abi.h"
+#include "onexpu/native/dlpack_capsule.h"
 #include "onexpu/native/shared_buffer.h"
 #include "pybind11/stl.h"
 
@@ -14,34 +15,6 @@ namespace onexpu::native {
 namespace {
 
 namespace py = ::pybind11;
-
-// The two kinds of capsules: what they are called before and after somebody has consumed them.
-template <typename Managed>
-struct Kind;
-template <>
-struct Kind<dlpack::ManagedTensor> {
-  static constexpr char kName[] = "dltensor";
-  static constexpr char kUsed[] = "used_dltensor";
-  static constexpr char kOwner[] = "onexpu.dltensor";
-};
-template <>
-struct Kind<dlpack::VersionedTensor> {
-  static constexpr char kName[] = "dltensor_versioned";
-  static constexpr char kUsed[] = "used_dltensor_versioned";
-  static constexpr char kOwner[] = "onexpu.dltensor_versioned";
-};
-
-template <typename Managed>
-void Delete(Managed* managed) {
-  if (managed->deleter != nullptr) managed->deleter(managed);
-}
-
-// Ends what a capsule of this name still holds; one that was consumed has another.
-template <typename Managed, const char* kName>
-void EndCapsule(PyObject* capsule) {
-  if (!PyCapsule_IsValid(capsule, kName)) return;
-  Delete(static_cast<Managed*>(PyCapsule_GetPointer(capsule, kName)));
-}
 
 // In elements.
 std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape) {
@@ -83,11 +56,9 @@ std::unique_ptr<Export<Managed>> MakeExport(std::shared_ptr<SharedBuffer> buffer
 
 template <typename Managed>
 py::object ToCapsule(std::unique_ptr<Export<Managed>> exported) {
-  PyObject* capsule = PyCapsule_New(&exported->managed, Kind<Managed>::kName,
-                                    &EndCapsule<Managed, Kind<Managed>::kName>);
-  if (capsule == nullptr) throw py::error_already_set();
+  py::object capsule = NewCapsule(&exported->managed);
   exported.release();
-  return py::reinterpret_steal<py::object>(capsule);
+  return capsule;
 }
 
 py::object MakeCapsule(std::shared_ptr<SharedBuffer> buffer, bool is_versioned, bool is_read_only) {
@@ -104,12 +75,6 @@ py::object MakeCapsule(std::shared_ptr<SharedBuffer> buffer, bool is_versioned, 
   exported->managed.minor = dlpack::kMinorVersion;
   exported->managed.flags = is_read_only ? dlpack::kReadOnly : 0;
   return ToCapsule(std::move(exported));
-}
-
-template <typename Managed>
-Managed* Get(const py::object& capsule) {
-  if (!PyCapsule_IsValid(capsule.ptr(), Kind<Managed>::kName)) return nullptr;
-  return static_cast<Managed*>(PyCapsule_GetPointer(capsule.ptr(), Kind<Managed>::kName));
 }
 
 struct Description {
@@ -136,7 +101,7 @@ Description Describe(const dlpack::Tensor& tensor, bool is_read_only) {
 }
 
 Description ReadCapsule(const py::object& capsule) {
-  if (const auto* versioned = Get<dlpack::VersionedTensor>(capsule)) {
+  if (const dlpack::VersionedTensor* versioned = VersionedTensorOf(capsule)) {
     if (versioned->major != dlpack::kMajorVersion) {
       PyErr_SetString(PyExc_BufferError,
                       ("onexpu: the capsule is of DLPack " + std::to_string(versioned->major) +
@@ -146,52 +111,20 @@ Description ReadCapsule(const py::object& capsule) {
     }
     return Describe(versioned->tensor, (versioned->flags & dlpack::kReadOnly) != 0);
   }
-  if (const auto* managed = Get<dlpack::ManagedTensor>(capsule)) {
+  if (const dlpack::ManagedTensor* managed = UnversionedTensorOf(capsule)) {
     return Describe(managed->tensor, false);
   }
   if (!PyCapsule_CheckExact(capsule.ptr())) {
     throw py::type_error("onexpu: a DLPack capsule is wanted, not " +
                          py::repr(capsule).cast<std::string>());
   }
+  if (IsConsumedCapsule(capsule)) ThrowConsumed();
   const char* name = PyCapsule_GetName(capsule.ptr());
   const std::string found = name == nullptr ? "" : name;
-  if (found == Kind<dlpack::ManagedTensor>::kUsed ||
-      found == Kind<dlpack::VersionedTensor>::kUsed) {
-    ThrowConsumed();
-  }
   throw py::value_error("onexpu: a capsule named '" + found + "' is none of DLPack's");
 }
 
-template <typename Managed>
-py::object Consume(const py::object& capsule) {
-  Managed* const managed = Get<Managed>(capsule);
-  PyObject* owner =
-      PyCapsule_New(managed, Kind<Managed>::kOwner, &EndCapsule<Managed, Kind<Managed>::kOwner>);
-  if (owner == nullptr) throw py::error_already_set();
-  PyCapsule_SetName(capsule.ptr(), Kind<Managed>::kUsed);
-  return py::reinterpret_steal<py::object>(owner);
-}
-
 }  // namespace
-
-void ThrowConsumed() {
-  throw py::value_error(
-      "onexpu: the DLPack capsule has been consumed already: it gives its memory to one array; ask "
-      "the producer's __dlpack__ for another");
-}
-
-bool IsDlpackCapsule(const py::object& object) {
-  return Get<dlpack::VersionedTensor>(object) != nullptr ||
-         Get<dlpack::ManagedTensor>(object) != nullptr;
-}
-
-py::object ConsumeCapsule(const py::object& capsule) {
-  if (Get<dlpack::VersionedTensor>(capsule) != nullptr) {
-    return Consume<dlpack::VersionedTensor>(capsule);
-  }
-  if (Get<dlpack::ManagedTensor>(capsule) == nullptr) ThrowConsumed();
-  return Consume<dlpack::ManagedTensor>(capsule);
-}
 
 void BindDlpack(py::module_& module) {
   py::class_<Description>(module, "DlpackTensor", "What a DLPack capsule says of its tensor.")

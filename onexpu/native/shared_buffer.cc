@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "onexpu/native/core.h"
-#include "onexpu/native/dlpack.h"
+#include "onexpu/native/dlpack_capsule.h"
 #include "onexpu/native/retired.h"
 #include "pjrt_core/c_api/extensions/sycl_sharing.h"
 #include "pybind11/stl.h"

@@ -2,11 +2,12 @@
 
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/c_api/buffer/buffer.h"
+#include "pjrt_core/c_api/buffer/client_buffers.h"
 #include "pjrt_core/c_api/client.h"
 #include "pjrt_core/c_api/device/device.h"
 #include "pjrt_core/c_api/device/device_description.h"
 #include "pjrt_core/c_api/device/memory.h"
-#include "pjrt_core/c_api/error.h"
+#include "pjrt_core/c_api/error_functions.h"
 #include "pjrt_core/c_api/event.h"
 #include "pjrt_core/c_api/executable/executable.h"
 #include "pjrt_core/c_api/executable/execute_context.h"
@@ -31,9 +32,10 @@ PJRT_Api MakeApi() {
   api.pjrt_api_version.minor_version = PJRT_API_MINOR;
   BindUnsupported(&api);
   BindPlugin(&api);
-  PJRT_Error::BindApi(&api);
+  BindErrorFunctions(&api);
   PJRT_Event::BindApi(&api);
   PJRT_Client::BindApi(&api);
+  BindClientBuffers(&api);
   PJRT_DeviceDescription::BindApi(&api);
   PJRT_Device::BindApi(&api);
   PJRT_Memory::BindApi(&api);

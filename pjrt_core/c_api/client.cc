@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
-#include "pjrt_core/c_api/buffer/client_buffers.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/plugin.h"
 
@@ -218,5 +217,4 @@ void PJRT_Client::BindApi(PJRT_Api* api) {
   api->PJRT_Client_LookupDevice = Entry<LookupDevice>::Call;
   api->PJRT_Client_LookupAddressableDevice = Entry<LookupAddressableDevice>::Call;
   api->PJRT_Client_DefaultDeviceAssignment = Entry<DefaultDeviceAssignment>::Call;
-  BindClientBuffers(api);
 }

@@ -9,8 +9,6 @@
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 struct PJRT_Error {
-  static void BindApi(PJRT_Api* api);
-
   absl::Status status;
 };
 

@@ -6,21 +6,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/compile_request.h"
 #include "pjrt_core/program/container.h"
 
 namespace onexpu::compiler {
-
-// What OnexpuCompileRequest holds, in C++.
-struct CompileRequest {
-  absl::string_view code;
-  absl::string_view format;
-  absl::string_view compile_options;  // serialized xla.CompileOptionsProto
-  absl::string_view target;           // a FlatBuffer of program.TargetDescription
-  std::string spirv_worker;
-  // What XLA is known to end the process on is compiled in a child, which may die of it.
-  bool may_use_child = false;
-};
 
 absl::StatusOr<program::AlignedBytes> Compile(const CompileRequest& request);
 

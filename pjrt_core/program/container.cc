@@ -12,6 +12,7 @@
 #include "absl/types/span.h"
 #include "flatbuffers/flatbuffers.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/verifier.h"

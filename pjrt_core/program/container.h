@@ -20,12 +20,6 @@
 
 namespace onexpu::program {
 
-// Raised by any change of the schema or of this layout that an older reader would misread.
-inline constexpr uint32_t kProgramFormatVersion = 3;
-
-inline constexpr size_t kHeaderBytes = 64;
-inline constexpr size_t kBlobAlignment = 64;
-
 // Memory that starts at a multiple of kBlobAlignment. Moves; the bytes stay where they are.
 class AlignedBytes {
  public:

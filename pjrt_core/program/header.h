@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "pjrt_core/program/container.h"
+#include "pjrt_core/program/container_format.h"
 
 namespace onexpu::program {
 

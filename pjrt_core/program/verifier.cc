@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "pjrt_core/base/status_macros.h"
-#include "pjrt_core/program/container.h"
+#include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/element_type.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/verify_memory.h"

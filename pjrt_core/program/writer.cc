@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
 
 namespace onexpu::program {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "pjrt_core/program/container.h"
+#include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t largest);

@@ -17,7 +17,9 @@ _SOURCES = pathlib.Path(__file__).resolve().parents[2] / "pjrt_core" / "program"
 SCHEMA = _SOURCES / "program.fbs"
 _MAGIC, _HEADER_BYTES, _ALIGNMENT = b"ONEXPUPG", 64, 64
 _VERSION = int(
-    re.search(r"kProgramFormatVersion = (\d+)", (_SOURCES / "container.h").read_text()).group(1)
+    re.search(
+        r"kProgramFormatVersion = (\d+)", (_SOURCES / "container_format.h").read_text()
+    ).group(1)
 )
 
 

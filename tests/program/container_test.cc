@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
 #include "pjrt_core/program/writer.h"
 #include "tests/program/sample_program.h"

@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/runtime/buffer/live_buffers.h"
 #include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 
@@ -217,17 +218,17 @@ TEST(Buffer, CopiesBetweenMemorySpaces) {
             999);  // the host reads it as it is
 }
 
-TEST(Buffer, FindLiveGivesTheNewest) {
+TEST(Buffer, FindLiveBufferGivesTheNewest) {
   auto buffer = FromVector(Iota(10));
   void* const address = buffer->address().value();
-  EXPECT_EQ(Buffer::FindLive(address), buffer);
+  EXPECT_EQ(FindLiveBuffer(address), buffer);
   auto view = buffer->PrefixView({10}).value();
   ASSERT_EQ(view->address().value(), address);
-  EXPECT_EQ(Buffer::FindLive(address), view);
+  EXPECT_EQ(FindLiveBuffer(address), view);
   view.reset();
-  EXPECT_EQ(Buffer::FindLive(address), buffer);
+  EXPECT_EQ(FindLiveBuffer(address), buffer);
   buffer->Delete();
-  EXPECT_EQ(Buffer::FindLive(address), nullptr);
+  EXPECT_EQ(FindLiveBuffer(address), nullptr);
 }
 
 TEST(Buffer, CountsTransfersByOrigin) {

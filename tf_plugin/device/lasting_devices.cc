@@ -17,7 +17,7 @@
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/device/session_device.h"
 #include "tf_plugin/device/visible_devices.h"
-#include "tf_plugin/xla_backend/xla_backend.h"
+#include "tf_plugin/xla_backend/compilation_device.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 

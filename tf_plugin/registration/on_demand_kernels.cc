@@ -17,8 +17,8 @@
 #include "tf_plugin/memo/program_memo.h"
 #include "tf_plugin/registration/on_demand_exceptions.h"
 #include "tf_plugin/xla_backend/checked_translations.h"
+#include "tf_plugin/xla_backend/compilation_device.h"
 #include "tf_plugin/xla_backend/type_rules.h"
-#include "tf_plugin/xla_backend/xla_backend.h"
 
 namespace onexpu::tf_plugin {
 namespace {

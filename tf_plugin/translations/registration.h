@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
-#include "tf_plugin/xla_backend/xla_backend.h"
+#include "tf_plugin/xla_backend/compilation_device.h"
 
 namespace onexpu::tf_plugin {
 

@@ -7,6 +7,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/xla_backend/checked_translations.h"
+#include "tf_plugin/xla_backend/compilation_device.h"
 
 namespace onexpu::tf_plugin {
 namespace {

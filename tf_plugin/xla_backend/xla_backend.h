@@ -5,9 +5,6 @@
 
 namespace onexpu::tf_plugin {
 
-// The device that tf2xla's kernels are registered for: graphs are translated there, and run on XPU.
-inline constexpr char kCompilationDevice[] = "XLA_XPU_JIT";
-
 // Registers the backend, XPU as a device that may be clustered, and PJRT as the way to run clusters
 // there. Call once, before XLA's kernels are registered.
 void RegisterXlaBackend();

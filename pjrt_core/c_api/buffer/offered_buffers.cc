@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/runtime/buffer/live_buffers.h"
 
 namespace onexpu::c_api {
 
@@ -14,7 +15,7 @@ OfferedBuffers& OfferedBuffers::Get() {
 }
 
 absl::StatusOr<int64_t> OfferedBuffers::Offer(const void* address) {
-  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> live, Buffer::RequireLive(address));
+  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> live, RequireLiveBuffer(address));
   return Offer(std::move(live));
 }
 

@@ -16,6 +16,7 @@
 #include "pjrt_core/c_api/extensions/extensions.h"
 #include "pjrt_core/runtime/buffer/foreign_queue.h"
 #include "pjrt_core/runtime/buffer/host_layout.h"
+#include "pjrt_core/runtime/buffer/live_buffers.h"
 
 namespace onexpu::c_api {
 namespace {
@@ -38,7 +39,7 @@ absl::Status ShareBuffer(OnexpuShareBufferArgs& args) {
   ONEXPU_ASSIGN_OR_RETURN(ArrayShape shape,
                           ToShape(args.element_type, args.dimensions, args.rank, nullptr));
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Buffer> live,
-                          Buffer::RequireLive(args.device_address, shape.num_bytes()));
+                          RequireLiveBuffer(args.device_address, shape.num_bytes()));
   const ArrayShape& lies = live->shape();
   if (!IsSameLayout(lies, ArrayShape::RowMajor(lies.element_type, lies.dimensions))) {
     return absl::InvalidArgumentError(

@@ -4,7 +4,7 @@
 #define PJRT_CORE_COMPILER_CHILD_COMPILE_IN_CHILD_H_
 
 #include "absl/status/statusor.h"
-#include "pjrt_core/compiler/compile.h"
+#include "pjrt_core/compiler/compile_request.h"
 #include "pjrt_core/program/container.h"
 
 namespace onexpu::compiler {

@@ -10,7 +10,7 @@
 #include "pjrt_core/compiler/passes/onednn/early_library_call.h"
 #include "pjrt_core/compiler/pipeline/pipeline.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
-#include "pjrt_core/program/container.h"
+#include "pjrt_core/program/container_format.h"
 #include "xla/hlo/analysis/hlo_ordering.h"
 #include "xla/hlo/transforms/simplifiers/flatten_call_graph.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"

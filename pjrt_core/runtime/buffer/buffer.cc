@@ -1,10 +1,10 @@
 #include "pjrt_core/runtime/buffer/buffer.h"
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "pjrt_core/runtime/buffer/live_buffers.h"
 
 namespace onexpu {
 
@@ -45,20 +45,6 @@ ArrayShape ArrayShape::RowMajor(program::ElementType element_type,
     shape.minor_to_major.push_back(i);
   }
   return shape;
-}
-
-std::shared_ptr<Buffer> Buffer::FindLive(const void* address, std::optional<int64_t> num_bytes) {
-  return FindLiveBuffer(address, num_bytes);
-}
-
-absl::StatusOr<std::shared_ptr<Buffer>> Buffer::RequireLive(const void* address,
-                                                            std::optional<int64_t> num_bytes) {
-  std::shared_ptr<Buffer> live = FindLive(address, num_bytes);
-  if (live != nullptr) return live;
-  const std::string size = num_bytes.has_value() ? absl::StrCat(" of ", *num_bytes, " bytes") : "";
-  return absl::NotFoundError(absl::StrCat("onexpu: no live buffer", size,
-                                          " of this core starts at 0x",
-                                          absl::Hex(reinterpret_cast<uintptr_t>(address))));
 }
 
 }  // namespace onexpu

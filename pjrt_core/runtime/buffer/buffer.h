@@ -120,14 +120,6 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   // pointers).
   virtual absl::Status AcquireExternalReference() = 0;
   virtual absl::Status ReleaseExternalReference() = 0;
-
-  // Live buffers by start address, for hand-over between frameworks: the newest live one, or null.
-  // Of `num_bytes`, if given: a view of the first bytes of another starts there, too.
-  static std::shared_ptr<Buffer> FindLive(const void* address,
-                                          std::optional<int64_t> num_bytes = std::nullopt);
-  // NOT_FOUND instead of null.
-  static absl::StatusOr<std::shared_ptr<Buffer>> RequireLive(
-      const void* address, std::optional<int64_t> num_bytes = std::nullopt);
 };
 
 }  // namespace onexpu

@@ -1,10 +1,14 @@
 #include "pjrt_core/runtime/buffer/live_buffers.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 
 namespace onexpu {
@@ -66,6 +70,16 @@ std::shared_ptr<Buffer> FindLiveBuffer(const void* address, std::optional<int64_
     }
   }
   return nullptr;
+}
+
+absl::StatusOr<std::shared_ptr<Buffer>> RequireLiveBuffer(const void* address,
+                                                          std::optional<int64_t> num_bytes) {
+  std::shared_ptr<Buffer> live = FindLiveBuffer(address, num_bytes);
+  if (live != nullptr) return live;
+  const std::string size = num_bytes.has_value() ? absl::StrCat(" of ", *num_bytes, " bytes") : "";
+  return absl::NotFoundError(absl::StrCat("onexpu: no live buffer", size,
+                                          " of this core starts at 0x",
+                                          absl::Hex(reinterpret_cast<uintptr_t>(address))));
 }
 
 }  // namespace onexpu

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "absl/status/statusor.h"
 #include "pjrt_core/runtime/buffer/buffer.h"
 
 namespace onexpu {
@@ -14,8 +15,13 @@ namespace onexpu {
 // was not.
 void ListLiveBuffer(const void* address, const std::shared_ptr<Buffer>& buffer);
 void UnlistLiveBuffer(const void* address, const Buffer* buffer);
-// The one (of that size) that was listed last and lives, or null.
-std::shared_ptr<Buffer> FindLiveBuffer(const void* address, std::optional<int64_t> num_bytes);
+// The live buffer at `address` that was listed last, or null. Of `num_bytes`, if given: a view of
+// the first bytes of another starts there, too.
+std::shared_ptr<Buffer> FindLiveBuffer(const void* address,
+                                       std::optional<int64_t> num_bytes = std::nullopt);
+// NOT_FOUND instead of null.
+absl::StatusOr<std::shared_ptr<Buffer>> RequireLiveBuffer(
+    const void* address, std::optional<int64_t> num_bytes = std::nullopt);
 
 }  // namespace onexpu
 

@@ -15,6 +15,7 @@
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 

@@ -14,6 +14,7 @@
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 

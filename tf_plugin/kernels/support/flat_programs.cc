@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tf_plugin/kernels/support/device_program.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/statusor.h"

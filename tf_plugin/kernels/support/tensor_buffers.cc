@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
@@ -11,8 +10,6 @@
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/util/device_name_utils.h"
 #include "tf_plugin/core/core_api.h"
-#include "tf_plugin/kernels/support/ffi_attributes.h"
-#include "tf_plugin/kernels/support/launch.h"
 #include "xla/pjrt/c_api_client/pjrt_c_api_client.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -191,15 +188,6 @@ absl::StatusOr<OwnedBuffer> BufferFromHost(const OpKernelContext& context, DataT
   event.event = args.done_with_host_buffer;
   TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Event_Destroy(&event)));
   return buffer;
-}
-
-absl::StatusOr<OwnedBuffer> ZeroBuffer(const OpKernelContext& context, DataType type,
-                                       const TensorShape& shape) {
-  if (shape.num_elements() == 0) return UninitializedBuffer(context, type, shape);
-  FfiAttributes none;
-  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> zeros,
-                      Launch(context, "onexpu.zeros", {}, {ResultType{type, shape}}, none.Build()));
-  return std::move(zeros.front());
 }
 
 absl::StatusOr<OwnedBuffer> ViewOf(PJRT_Buffer* buffer, const TensorShape& shape) {

@@ -49,13 +49,10 @@ absl::StatusOr<OwnedBuffer> BufferFromHost(const tensorflow::OpKernelContext& co
                                            const tensorflow::TensorShape& shape, const void* data,
                                            absl::Span<const int64_t> byte_strides);
 
-// Buffers with contents that nobody reads, or all zeros.
+// A buffer whose contents nobody reads.
 absl::StatusOr<OwnedBuffer> UninitializedBuffer(const tensorflow::OpKernelContext& context,
                                                 tensorflow::DataType type,
                                                 const tensorflow::TensorShape& shape);
-absl::StatusOr<OwnedBuffer> ZeroBuffer(const tensorflow::OpKernelContext& context,
-                                       tensorflow::DataType type,
-                                       const tensorflow::TensorShape& shape);
 
 // Makes output `index` an array whose contents nobody reads: above all one without elements.
 absl::Status OutputUninitialized(tensorflow::OpKernelContext* context, int index,

@@ -7,6 +7,7 @@
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tf_plugin/kernels/support/device_program.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"

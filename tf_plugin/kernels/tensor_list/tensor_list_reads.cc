@@ -14,6 +14,7 @@
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/registration.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "tf_plugin/kernels/tensor_list/tensor_pieces.h"
 #include "xla/tsl/platform/statusor.h"
 

@@ -4,6 +4,7 @@
 
 #include "tf_plugin/kernels/support/flat_programs.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
 

@@ -19,6 +19,7 @@
 #include "tf_plugin/kernels/support/device_program.h"
 #include "tf_plugin/kernels/support/registration.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
 #include "tf_plugin/kernels/tensor_list/ragged_arithmetic.h"
 #include "tf_plugin/kernels/tensor_list/tensor_pieces.h"
 #include "xla/hlo/builder/xla_builder.h"

@@ -14,7 +14,7 @@ namespace {
 using fork_server::ResponseCode;
 
 constexpr uint8_t kFirstModule[] = {
-#include "pjrt_core/runtime/native_build/first_module.inc"
+#include "pjrt_core/runtime/kernel_library/native_build/first_module.inc"
 };
 
 struct Device {

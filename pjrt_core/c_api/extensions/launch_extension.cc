@@ -1,7 +1,5 @@
 // The onexpu_launch extension (launch.h): eager launches, kernel registration, hand-over.
 
-#include "pjrt_core/c_api/extensions/launch.h"
-
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,6 +21,7 @@
 #include "pjrt_core/c_api/client.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
+#include "pjrt_core/c_api/extensions/launch.h"
 #include "pjrt_core/c_api/extensions/launch_cache.h"
 #include "pjrt_core/c_api/extensions/launch_gpu_system.h"
 #include "pjrt_core/c_api/extensions/launch_library_faults.h"
