@@ -161,34 +161,44 @@ struct SyclDevices {
   std::vector<sycl::device> gpus;  // Level Zero's, of one platform: they can share a context
   std::vector<sycl::device> cpus;
   std::vector<std::string> names;
-  std::string error;  // the message of SYCL's exception; empty if none
+  std::string error;  // the messages of SYCL's exceptions; empty if none
+
+  void AddError(const absl::Status& status) {
+    absl::StrAppend(&error, error.empty() ? "" : "; ", status.message());
+    names.push_back(std::string(status.message()));
+  }
 };
 
-SyclDevices ListSyclDevices() {
-  SyclDevices found;
-  // get_platforms throws when the selector leaves none: that is "nothing found", not an error of
-  // its own.
+// Adds a platform's devices. A driver that fails does not hide the devices of others.
+void AddPlatform(const sycl::platform& platform, SyclDevices& found) {
+  std::vector<sycl::device> gpus;
   const absl::Status status = CatchLibraryErrors([&] {
-    for (const sycl::platform& platform : sycl::platform::get_platforms()) {
-      std::vector<sycl::device> here;
-      for (const sycl::device& device : platform.get_devices()) {
-        found.names.push_back(device.get_info<sycl::info::device::name>());
-        const sycl::backend backend = device.get_backend();
-        if (device.is_gpu() && backend == sycl::backend::ext_oneapi_level_zero) {
-          here.push_back(device);
-        }
-        if (device.is_cpu() && backend == sycl::backend::opencl && found.cpus.empty()) {
-          found.cpus.push_back(device);
-        }
+    for (const sycl::device& device : platform.get_devices()) {
+      found.names.push_back(device.get_info<sycl::info::device::name>());
+      const sycl::backend backend = device.get_backend();
+      if (device.is_gpu() && backend == sycl::backend::ext_oneapi_level_zero) {
+        gpus.push_back(device);
       }
-      if (found.gpus.empty()) found.gpus = std::move(here);
+      if (device.is_cpu() && backend == sycl::backend::opencl && found.cpus.empty()) {
+        found.cpus.push_back(device);
+      }
     }
     return absl::OkStatus();
   });
-  if (!status.ok()) {
-    found.error = std::string(status.message());
-    found.names.push_back(found.error);
-  }
+  if (found.gpus.empty()) found.gpus = std::move(gpus);
+  if (!status.ok()) found.AddError(status);
+}
+
+SyclDevices ListSyclDevices() {
+  SyclDevices found;
+  // get_platforms throws if the selector leaves no device: that is "nothing found", not an error.
+  std::vector<sycl::platform> platforms;
+  const absl::Status status = CatchLibraryErrors([&] {
+    platforms = sycl::platform::get_platforms();
+    return absl::OkStatus();
+  });
+  if (!status.ok()) found.AddError(status);
+  for (const sycl::platform& platform : platforms) AddPlatform(platform, found);
   return found;
 }
 
@@ -205,7 +215,10 @@ void SetFp64Emulation(Fp64Choice choice) {
 
 DiscoveredDevices SelectTiles(const std::vector<sycl::device>& gpus, Fp64Choice fp64) {
   DiscoveredDevices found;
-  const GpuSelection selection = SelectGpus(gpus);
+  // Ordinals are the user's choice, also of GPUs of several kinds.
+  const GpuSelection selection = SelectsByOrdinal(VariableOr("ONEAPI_DEVICE_SELECTOR", ""))
+                                     ? GpuSelection{.devices = gpus, .left_out = {}}
+                                     : SelectGpus(gpus);
   for (const sycl::device& gpu : selection.devices) {
     for (sycl::device& tile : Tiles(gpu)) found.devices.push_back(std::move(tile));
   }

@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "pjrt_core/runtime/sycl_device/target_description.h"
 
 namespace onexpu {
@@ -28,6 +33,23 @@ std::tuple<bool, uint32_t> Rank(const sycl::device& gpu) {
 }
 
 }  // namespace
+
+bool SelectsByOrdinal(absl::string_view selector) {
+  bool selects = false;
+  for (absl::string_view term : absl::StrSplit(selector, ';', absl::SkipWhitespace())) {
+    term = absl::StripAsciiWhitespace(term);
+    if (absl::StartsWith(term, "!")) continue;  // excludes devices
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(term, absl::MaxSplits(':', 1));
+    if (!absl::EqualsIgnoreCase(parts.first, "level_zero") && parts.first != "*") continue;
+    for (absl::string_view device : absl::StrSplit(parts.second, ',')) {
+      device = absl::StripAsciiWhitespace(device);
+      if (device.empty() || !absl::ascii_isdigit(device.front())) return false;
+    }
+    selects = true;
+  }
+  return selects;
+}
 
 GpuSelection SelectGpus(const std::vector<sycl::device>& gpus) {
   GpuSelection selection;
