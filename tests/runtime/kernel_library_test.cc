@@ -17,6 +17,7 @@ namespace onexpu {
 namespace {
 
 constexpr char kBuilder[] = "tests/runtime/onexpu-build";
+constexpr char kEchoServer[] = "tests/fork_server/echo_server";
 
 class KernelLibraryTest : public ::testing::Test {
  protected:
@@ -149,6 +150,24 @@ TEST_F(KernelLibraryTest, BuildsHereWhereNoOtherProcessCan) {
     EXPECT_EQ(library->counts().built, 1);
     EXPECT_EQ(library->counts().in_child, 0);
   }
+}
+
+TEST_F(KernelLibraryTest, BuildsHereIfTheDriverRejectsTheBinary) {
+  auto library = NewLibrary(kEchoServer);  // its binaries are SPIR-V
+  auto module = library->Load(TestKernels());
+  ASSERT_TRUE(module.ok()) << module.status();
+  EXPECT_TRUE((*module)->Kernel("add").ok());
+  EXPECT_EQ(library->counts().in_child, 1);
+  EXPECT_EQ(library->counts().built, 1);
+  auto again = NewLibrary(kEchoServer);  // the binary that was built here was stored
+  ASSERT_TRUE(again->Load(TestKernels()).ok());
+  EXPECT_EQ(again->counts().from_cache, 1);
+  // Both errors, because either may be the cause.
+  const std::vector<uint8_t> garbage(64, 7);
+  const absl::Status status = library->Load(garbage).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("SPIR-V module"));
+  EXPECT_THAT(status.message(), ::testing::HasSubstr("rejects a binary of "));
 }
 
 TEST_F(KernelLibraryTest, LoadsSeveral) {

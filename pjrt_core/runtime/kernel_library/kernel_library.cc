@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -218,32 +220,47 @@ absl::StatusOr<std::shared_ptr<const KernelModule>> KernelLibrary::BuildOpenCl(
     absl::Span<const uint8_t> spirv) {
   const ClContext context(sycl::get_native<sycl::backend::opencl>(context_));
   const ClDevice device(sycl::get_native<sycl::backend::opencl>(device_));
-  ClProgram program;
   if (const std::optional<std::vector<uint8_t>> cached = cache_.Find(spirv)) {
-    program = ProgramFromBinary(context.get(), device.get(), *cached);
-  }
-  if (program != nullptr) {
-    Count(&Counts::from_cache);
-    return std::make_shared<OpenClModule>(std::move(program), context_);
+    absl::StatusOr<ClProgram> program = ProgramFromBinary(context.get(), device.get(), *cached);
+    if (program.ok()) {
+      Count(&Counts::from_cache);
+      return std::make_shared<OpenClModule>(*std::move(program), context_);
+    }
   }
   const BuildMonitor::Build build(BuildMonitor::Process(), /*limited=*/false);
-  std::optional<std::vector<uint8_t>> binary;
-  ONEXPU_ASSIGN_OR_RETURN(binary, BuildInChild(spirv));
-  if (!binary.has_value()) {
-    ONEXPU_ASSIGN_OR_RETURN(const ClProgram built,
-                            ProgramFromSpirv(context.get(), device.get(), spirv));
-    binary = BinaryOf(built.get(), device.get());
+  ONEXPU_ASSIGN_OR_RETURN(const std::optional<std::vector<uint8_t>> from_child,
+                          BuildInChild(spirv));
+  absl::Status rejection;
+  if (from_child.has_value()) {
+    absl::StatusOr<ClProgram> program = ProgramFromBinary(context.get(), device.get(), *from_child);
+    if (program.ok()) {
+      Count(&Counts::built);
+      cache_.Store(spirv, *from_child);
+      return std::make_shared<OpenClModule>(*std::move(program), context_);
+    }
+    rejection = program.status();
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      const std::string line = absl::StrCat(
+          rejection.message(), "; modules that the driver rejects are built in this process\n");
+      std::fputs(line.c_str(), stderr);
+    });
+  }
+  absl::StatusOr<ClProgram> built = ProgramFromSpirv(context.get(), device.get(), spirv);
+  if (!built.ok()) {
+    return rejection.ok()
+               ? built.status()
+               : absl::Status(built.status().code(),
+                              absl::StrCat(built.status().message(), "; ", rejection.message()));
   }
   Count(&Counts::built);
+  const std::vector<uint8_t> binary = BinaryOf(built->get(), device.get());
   // The CPU driver keeps some megabytes of its compiler's state with a program that it built
   // itself, and a seventh of that with one that it loaded.
-  program = ProgramFromBinary(context.get(), device.get(), *binary);
-  if (program == nullptr) {
-    return absl::InternalError(absl::StrCat("onexpu: the device's driver refuses the binary of ",
-                                            binary->size(), " bytes that it made"));
-  }
-  cache_.Store(spirv, *binary);
-  return std::make_shared<OpenClModule>(std::move(program), context_);
+  absl::StatusOr<ClProgram> loaded = ProgramFromBinary(context.get(), device.get(), binary);
+  if (!loaded.ok()) return std::make_shared<OpenClModule>(*std::move(built), context_);
+  cache_.Store(spirv, binary);
+  return std::make_shared<OpenClModule>(*std::move(loaded), context_);
 }
 
 absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(

@@ -24,16 +24,23 @@ std::string BuildLog(cl_program program, cl_device_id device) {
 
 }  // namespace
 
-ClProgram ProgramFromBinary(cl_context context, cl_device_id device,
-                            absl::Span<const uint8_t> binary) {
+absl::StatusOr<ClProgram> ProgramFromBinary(cl_context context, cl_device_id device,
+                                            absl::Span<const uint8_t> binary) {
   const size_t size = binary.size();
   const unsigned char* bytes = binary.data();
   cl_int status = CL_SUCCESS;
   cl_int error = CL_SUCCESS;
   ClProgram program(clCreateProgramWithBinary(context, 1, &device, &size, &bytes, &status, &error));
-  if (error != CL_SUCCESS || status != CL_SUCCESS) return nullptr;
-  if (clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr) != CL_SUCCESS) {
-    return nullptr;
+  if (error == CL_SUCCESS) error = status;
+  if (error != CL_SUCCESS) {
+    return absl::InternalError(absl::StrCat("onexpu: the driver rejects a binary of ", size,
+                                            " bytes (OpenCL error ", error, ")"));
+  }
+  error = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
+  if (error != CL_SUCCESS) {
+    return absl::InternalError(absl::StrCat("onexpu: a binary of ", size,
+                                            " bytes does not build (OpenCL error ", error,
+                                            "): ", BuildLog(program.get(), device)));
   }
   return program;
 }

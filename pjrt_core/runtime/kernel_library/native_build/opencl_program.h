@@ -12,8 +12,8 @@
 
 namespace onexpu {
 
-// Built from a binary of this driver and device; null when they refuse it.
-ClProgram ProgramFromBinary(cl_context context, cl_device_id device,
+// Built from a binary of this driver and device. INTERNAL with the driver's log if it rejects it.
+absl::StatusOr<ClProgram> ProgramFromBinary(cl_context context, cl_device_id device,
                             absl::Span<const uint8_t> binary);
 
 // INTERNAL with the driver's log when the module does not build.
