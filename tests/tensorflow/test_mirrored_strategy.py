@@ -68,3 +68,16 @@ def test_hidden_devices_are_not_used() -> None:
     )
     assert "CPU:0" in done.output
     assert "XPU" not in done.output
+
+
+def test_several_workers_are_said_to_train_on_the_cpu() -> None:
+    done = process.run(
+        """
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+print(strategy.extended.worker_devices)
+""",
+        ONEXPU_DEVICE="cpu",
+    )
+    assert "XPU" not in done.output
+    assert "MultiWorkerMirroredStrategy trains on the CPU" in done.errors

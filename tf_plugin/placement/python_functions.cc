@@ -10,6 +10,7 @@ namespace {
 // In a namespace of its own, not in the user's `__main__`. Context.get_compiler_ir is what
 // tf.function's experimental_get_compiler_ir calls. all_local_devices and
 // _make_collective_ops_with_fallbacks decide what `MirroredStrategy()` runs on.
+// CollectiveAllReduceExtended is MultiWorkerMirroredStrategy's, which looks for GPUs only.
 constexpr char kExtension[] = R"(exec('''
 import functools
 
@@ -55,6 +56,25 @@ mirrored_strategy.all_local_devices = all_local_devices
 mirrored_strategy.MirroredExtended._make_collective_ops_with_fallbacks = (
     _make_collective_ops_with_fallbacks
 )
+
+from tensorflow.python.distribute import collective_all_reduce_strategy
+from tensorflow.python.platform import tf_logging
+
+extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+make_extended = extended.__init__
+
+@functools.wraps(make_extended)
+def __init__(self, *arguments, **named):
+    xpus = context.context().list_logical_devices("XPU")
+    if xpus and not context.context().list_logical_devices("GPU"):
+        tf_logging.warning(
+            "onexpu: MultiWorkerMirroredStrategy trains on the CPU, because XPU has no collective "
+            "ops. tf.distribute.MirroredStrategy() trains on the %d XPU devices of this process.",
+            len(xpus),
+        )
+    make_extended(self, *arguments, **named)
+
+extended.__init__ = __init__
 ''', {}))";
 
 template <typename Function>
