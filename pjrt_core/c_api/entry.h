@@ -24,7 +24,7 @@
 namespace onexpu::c_api {
 
 // struct_size and extension_start: what every struct of every version has.
-inline constexpr size_t kSmallestStruct = 2 * sizeof(void*);
+inline constexpr size_t kMinStructBytes = 2 * sizeof(void*);
 
 // "PJRT_Buffer_Device" of PJRT_Buffer_Device_Args.
 template <typename Args>
@@ -105,10 +105,10 @@ struct Entry<kFunction> {
  private:
   static PJRT_Error* CallShort(Args* args) {
     const size_t size = args->struct_size;
-    if (size < kSmallestStruct) {
+    if (size < kMinStructBytes) {
       return ToError(absl::InvalidArgumentError(
           absl::StrCat("onexpu: ", FunctionName<Args>(), ": struct_size is ", size,
-                       ", less than any version of its struct (", kSmallestStruct, " bytes)")));
+                       ", less than any version of its struct (", kMinStructBytes, " bytes)")));
     }
     Args whole{};
     std::memcpy(static_cast<void*>(&whole), args, size);

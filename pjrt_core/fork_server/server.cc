@@ -19,7 +19,7 @@ namespace {
 
 // What takes a second at most by itself hangs when it needs this long.
 constexpr unsigned kTimeLimitSeconds = 600;
-constexpr uint64_t kLargestRequest = uint64_t{4} << 30;
+constexpr uint64_t kMaxRequestBytes = uint64_t{4} << 30;
 
 struct Request {
   std::string options;
@@ -33,7 +33,7 @@ bool ReadRequest(int stream, Request* request, std::string* error) {
     *error = "client and server are of different versions: reinstall onexpu";
     return true;
   }
-  if (header.input_size > kLargestRequest || header.options_size > 4096) {
+  if (header.input_size > kMaxRequestBytes || header.options_size > 4096) {
     *error = "request of " + std::to_string(header.input_size) + " bytes is too large";
     return true;
   }
@@ -89,9 +89,9 @@ std::string DescribeSignal(int signal) {
 
 // Printed words, without the ends of lines around them, and not more than a report can use.
 std::string Trim(const std::string& text) {
-  constexpr size_t kLongest = 4000;
+  constexpr size_t kMaxCharacters = 4000;
   const size_t end = text.find_last_not_of(" \n");
-  return text.substr(0, std::min(kLongest, end == std::string::npos ? 0 : end + 1));
+  return text.substr(0, std::min(kMaxCharacters, end == std::string::npos ? 0 : end + 1));
 }
 
 // Serves one request, and shields it by one more process. Called in a forked child, which exits

@@ -20,10 +20,10 @@
 namespace onexpu::program {
 namespace {
 
-constexpr size_t kLargestFlatBuffer = FLATBUFFERS_MAX_BUFFER_SIZE;
+constexpr size_t kMaxFlatBufferBytes = FLATBUFFERS_MAX_BUFFER_SIZE;
 // A while inside a while costs three tables of depth; a program with this many nested loops does
 // not exist.
-constexpr uint32_t kLargestTableDepth = 512;
+constexpr uint32_t kMaxTableDepth = 512;
 
 absl::Status Damaged(const char* what) {
   return absl::InvalidArgumentError(absl::StrCat("onexpu: serialized program is damaged: ", what));
@@ -43,7 +43,7 @@ absl::Status CheckHeader(const Header& header, size_t bytes) {
   for (uint8_t reserved : header.reserved) {
     if (reserved != 0) return Damaged("reserved header bytes");
   }
-  if (header.flatbuffer_bytes > kLargestFlatBuffer ||
+  if (header.flatbuffer_bytes > kMaxFlatBufferBytes ||
       header.flatbuffer_bytes > bytes - kHeaderBytes) {
     return Damaged("truncated");
   }
@@ -100,7 +100,7 @@ absl::StatusOr<Container> Container::ParseInPlace(absl::Span<const uint8_t> byte
 
   // A table takes at least eight bytes, so this bound never refuses a sound program.
   const auto tables = static_cast<uint32_t>(flatbuffer.size() / 8 + 1);
-  flatbuffers::Verifier verifier(flatbuffer.data(), flatbuffer.size(), kLargestTableDepth, tables);
+  flatbuffers::Verifier verifier(flatbuffer.data(), flatbuffer.size(), kMaxTableDepth, tables);
   if (!VerifyProgramBuffer(verifier)) return Damaged("not a well-formed FlatBuffer");
 
   Container container;

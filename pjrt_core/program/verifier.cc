@@ -21,10 +21,10 @@ namespace {
 
 // Of all allocations together. Whoever lays them out adds up without an overflow then; no device
 // has a fraction of it.
-constexpr uint64_t kLargestMemory = uint64_t{1} << 60;
+constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 60;
 constexpr uint32_t kSpirvMagic = 0x07230203;
 constexpr uint64_t kSpirvHeaderBytes = 20;
-constexpr int64_t kMostParticipants = int64_t{1} << 20;
+constexpr int64_t kMaxParticipants = int64_t{1} << 20;
 
 absl::Status VerifyBlob(const Blob& blob, absl::Span<const uint8_t> blobs, const char* where) {
   if (blob.offset() > blobs.size() || blob.size() > blobs.size() - blob.offset()) {
@@ -44,7 +44,7 @@ absl::Status VerifyTarget(const TargetDescription& target) {
 absl::Status VerifyAllocations(const Program& program, absl::Span<const uint8_t> blobs) {
   uint64_t memory = 0;
   for (const Allocation* allocation : *program.allocations()) {
-    if (allocation->size() > kLargestMemory || memory > kLargestMemory) {
+    if (allocation->size() > kMaxMemoryBytes || memory > kMaxMemoryBytes) {
       return VerifyError("allocation", "is larger than any memory");
     }
     memory += allocation->size();
@@ -202,7 +202,7 @@ absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blo
   if (program.num_replicas() < 1 || program.num_partitions() < 1) {
     return VerifyError("program", "has no replica or partition");
   }
-  if (int64_t{program.num_replicas()} * program.num_partitions() > kMostParticipants) {
+  if (int64_t{program.num_replicas()} * program.num_partitions() > kMaxParticipants) {
     return VerifyError("program", "has more replicas and partitions than anybody has devices");
   }
   ONEXPU_RETURN_IF_ERROR(VerifyTarget(*program.target()));

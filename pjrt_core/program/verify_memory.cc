@@ -15,7 +15,7 @@ namespace onexpu::program {
 namespace {
 
 // The largest rank that anything downstream is built for.
-constexpr uint32_t kLargestRank = 64;
+constexpr uint32_t kMaxRank = 64;
 
 // False on overflow; then `value` is unspecified.
 bool MultiplyInto(uint64_t& value, uint64_t factor) {
@@ -60,7 +60,7 @@ absl::Status VerifySlice(const Program& program, const Slice& slice, absl::strin
 absl::StatusOr<uint64_t> VerifyShape(const Shape& shape, absl::string_view where) {
   const ElementTypeInfo* type = FindElementType(shape.element_type());
   if (type == nullptr) return VerifyError(where, "unknown element type");
-  if (shape.dimensions()->size() > kLargestRank) return VerifyError(where, "rank above 64");
+  if (shape.dimensions()->size() > kMaxRank) return VerifyError(where, "rank above 64");
   bool empty = false;
   for (int64_t dimension : *shape.dimensions()) {
     if (dimension < 0) return VerifyError(where, "negative dimension");
@@ -91,7 +91,7 @@ absl::Status VerifyTensor(const Program& program, const Tensor& tensor, absl::st
   }
   const auto& dimensions = *tensor.dimensions();
   const auto& strides = *tensor.strides();
-  if (dimensions.size() != strides.size() || dimensions.size() > kLargestRank) {
+  if (dimensions.size() != strides.size() || dimensions.size() > kMaxRank) {
     return VerifyError(where, "dimensions and strides differ in rank");
   }
   uint64_t last = 0;

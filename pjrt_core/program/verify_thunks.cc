@@ -15,7 +15,7 @@
 namespace onexpu::program {
 namespace {
 
-constexpr int kLargestDepth = 128;
+constexpr int kMaxDepth = 128;
 
 // True for [batch..., a, b] dimensions that are equal, or 1 on the side that broadcasts.
 bool Broadcasts(int64_t dimension, int64_t target) { return dimension == target || dimension == 1; }
@@ -38,7 +38,7 @@ class ThunkVerifier {
   explicit ThunkVerifier(const Program& program) : program_(program) {}
 
   absl::Status Sequence(const ThunkSequence& sequence, int depth) {
-    if (depth > kLargestDepth) return VerifyError("thunks", "nested too deeply");
+    if (depth > kMaxDepth) return VerifyError("thunks", "nested too deeply");
     for (const Thunk* thunk : *sequence.thunks()) {
       ONEXPU_RETURN_IF_ERROR(One(*thunk, depth));
     }
@@ -226,7 +226,7 @@ class ThunkVerifier {
 
   absl::Status Attributes(const flatbuffers::Vector<flatbuffers::Offset<NamedAttribute>>& entries,
                           absl::string_view where, int depth) {
-    if (depth > kLargestDepth) return VerifyError(where, "attributes nested too deeply");
+    if (depth > kMaxDepth) return VerifyError(where, "attributes nested too deeply");
     const NamedAttribute* previous = nullptr;
     for (const NamedAttribute* entry : entries) {
       if (previous != nullptr && previous->name()->str() >= entry->name()->str()) {

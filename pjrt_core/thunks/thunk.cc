@@ -53,7 +53,7 @@ absl::StatusOr<ThunkSequence> ThunkSequence::Create(const program::ThunkSequence
     result.commands_ += created->commands();
     result.thunks_.push_back(std::move(created));
   }
-  result.blocks_ = result.blocks_ || result.commands_ > kManyCommands;
+  result.blocks_ = result.blocks_ || result.commands_ > kMaxNonBlockingCommands;
   result.is_one_command_ = result.size() == 1 && (result.thunks_.front()->kind() == "kernel" ||
                                                   result.thunks_.front()->kind() == "custom_call");
   return result;

@@ -89,7 +89,7 @@ struct LoadContext {
 // Submitting this many commands takes longer than a thread hop, and a queue this deep has the
 // device busy. On the CPU device the cost of a command grows with the commands that are in flight
 // around library calls.
-inline constexpr int64_t kManyCommands = 128;
+inline constexpr int64_t kMaxNonBlockingCommands = 128;
 
 class Thunk {
  public:

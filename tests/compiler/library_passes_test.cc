@@ -32,16 +32,16 @@ TEST_F(LibraryPassesTest, ATinyDotStaysALoop) {
                   .empty());
 }
 
-constexpr char kMiddlingDot[] = R"(
+constexpr char kMediumDot[] = R"(
     x = f32[64,64] parameter(0)
     w = f32[64,64] parameter(1)
     ROOT d = f32[64,64] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0})";
 
-TEST_F(LibraryPassesTest, AMiddlingDotIsAKernelOnACpu) { EXPECT_TRUE(Run(kMiddlingDot).empty()); }
+TEST_F(LibraryPassesTest, AMiddlingDotIsAKernelOnACpu) { EXPECT_TRUE(Run(kMediumDot).empty()); }
 
 TEST_F(LibraryPassesTest, AMiddlingDotIsAMatmulOnAGpu) {
   gpu_schedules_ = true;
-  EXPECT_EQ(Run(kMiddlingDot).size(), 1u);
+  EXPECT_EQ(Run(kMediumDot).size(), 1u);
 }
 
 // The kernel would read it column by column.

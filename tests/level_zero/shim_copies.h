@@ -18,7 +18,7 @@ class SmallCopies {
 
   // Contents are known by the address that they were copied to.
   void Copy(void* to, const void* from, size_t size) {
-    if (size > kLargest) return;
+    if (size > kMaxBytes) return;
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<char> bytes(size);
     if (!IsOnDevice(from)) {
@@ -37,7 +37,7 @@ class SmallCopies {
   }
 
  private:
-  static constexpr size_t kLargest = size_t{1} << 20;
+  static constexpr size_t kMaxBytes = size_t{1} << 20;
 
   bool IsOnDevice(const void* address) const {
     auto after = device_memory_.upper_bound(static_cast<const char*>(address));

@@ -35,7 +35,7 @@ def product(lhs: np.ndarray, rhs: np.ndarray, dimensions, preferred: str | None 
     )
 
 
-# Up to kFewProducts = 32 K multiply-adds (dot_queries.h) each element is a loop, beyond that the kernel computes blocks:
+# Up to kMaxElementLoopProducts = 32 K multiply-adds (dot_queries.h) each element is a loop, beyond that the kernel computes blocks:
 # contracted extents of 3 and 70 cover both.
 for _contracted, _types in ((3, TYPES), (70, TYPES_TOO)):
 

@@ -47,7 +47,7 @@ def _(units):
         x = small(n, "int32")
         yield Case(lambda x: x * x - 3, (x,), lambda x: wide(x) ** 2 - 3)
         yield Case(lambda x: x[::-1], (x,), lambda x: x[::-1])
-    # kFew: rows of a work-group. Its columns are the largest divisor that is a multiple of 16, otherwise all columns.
+    # kMinWorkItemsPerGroup: rows of a work-group. Its columns are the largest divisor that is a multiple of 16, otherwise all columns.
     for m, n in itertools.product((1, 7, 8, 9, 127, 128, 129), (*around(16, 128, 1024), 1040, 1536)):
         x = distinct((m, n), "float32")
         yield Case(lambda x: x[:, ::-1], (x,), lambda x: x[:, ::-1])
@@ -120,7 +120,7 @@ def _(units):
 
 @_threshold("reductions of columns: all remainders of 8 rows and of 16 columns")
 def _(units):
-    # kMost = 8 elements are combined between a load and a store, and the last vector of columns is partial.
+    # kFullUnroll = 8 elements are combined between a load and a store, and the last vector of columns is partial.
     for columns in (*range(16, 67), 79, 80, 81):
         for rows in (16 + columns % 8, 24 + (columns + 3) % 8, 64 + (columns + 5) % 8, 93 + columns % 8):
             yield reduced("max", distinct((rows, columns), "int32"), 0)
@@ -171,7 +171,7 @@ def _(units):
         weights = np.exp(wide(x) - wide(x).max(1, keepdims=True))
         return weights / weights.sum(1, keepdims=True)
 
-    for dtype, length in (("float32", 4096), ("float64", 2048)):  # kMostOnCpu: exponentials are kept up to there
+    for dtype, length in (("float32", 4096), ("float64", 2048)):  # kMaxKeptBytesOnCpu: exponentials are kept up to there
         for columns in around(length):
             x = (distinct((4 * units, columns), "int8") / 32).astype(dtype)
             # The rounding errors of sums of 4096 positive terms.
@@ -215,7 +215,7 @@ def _(units):
         yield _scatter_add(300, 1, updates)
         yield _scatter_add(5000, 1, updates, "int32")
     for rows in around(256):
-        # kWorth: four updates for each element that is combined afterwards
+        # kMinUpdatesPerResult: four updates for each element that is combined afterwards
         yield _scatter_add(rows, 16, 4 * 256 + 1)
         yield _scatter_add(rows // 4, 16, 2048, presorted=True)
 
@@ -275,14 +275,14 @@ def _(units):
 def _(units):
     one = (((1,), (0,)), ((), ()))
     for columns in around(64):
-        yield product(signs((128, 64), "float32"), signs((64, columns), "float32"), one)  # kSmallCalledProducts
-        yield product(signs((4, 512), "float32"), signs((512, columns), "float32"), one)  # kSmallCalledProductsOfFewRows
-        yield product(signs((64, 32), "bfloat16"), signs((32, columns), "bfloat16"), one)  # kManyProducts
-        yield product(signs((256, 192), "bfloat16"), signs((192, columns), "bfloat16"), one)  # kSmallNarrowProducts
+        yield product(signs((128, 64), "float32"), signs((64, columns), "float32"), one)  # kMaxKernelProductsVsCall
+        yield product(signs((4, 512), "float32"), signs((512, columns), "float32"), one)  # kMaxKernelProductsVsSkinnyCall
+        yield product(signs((64, 32), "bfloat16"), signs((32, columns), "bfloat16"), one)  # kMinWidenedProducts
+        yield product(signs((256, 192), "bfloat16"), signs((192, columns), "bfloat16"), one)  # kMaxKernelProductsNarrow
         yield product(signs((256, 192), "int8"), signs((192, columns), "int8"), one, "int32")
-        yield product(signs((512, 512), "float64"), signs((512, columns), "float64"), one)  # kSmallProductsOnCpu
+        yield product(signs((512, 512), "float64"), signs((512, columns), "float64"), one)  # kMaxKernelProductsOnCpu
     batch = (((2,), (1,)), ((0,), (0,)))
-    for matrices in around(32):  # kManyMatrices, blas_gemm.cc
+    for matrices in around(32):  # kMaxSmallMatrices, blas_gemm.cc
         yield product(signs((matrices, 128, 64), "float32"), signs((matrices, 64, 73), "float32"), batch)
 
 

@@ -31,11 +31,11 @@ absl::StatusOr<TensorShape> CategoricalShape(const TensorShape& logits, int64_t 
     return absl::InvalidArgumentError(
         absl::StrCat("num_samples should be non-negative, got ", samples));
   }
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-  if (logits.dim_size(0) > kMost) {
+  constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
+  if (logits.dim_size(0) > kMaxInt32) {
     return absl::InvalidArgumentError("batch_size cannot exceed max int");
   }
-  if (logits.dim_size(1) > kMost) {
+  if (logits.dim_size(1) > kMaxInt32) {
     return absl::InvalidArgumentError("num_classes cannot exceed max int");
   }
   if (logits.dim_size(1) == 0) {

@@ -157,11 +157,11 @@ class Operands {
 // Translations, and XLA, multiply dimensions and end the process over what they get when there is
 // no such number.
 absl::Status CheckSizes(InferenceContext& inference) {
-  constexpr int64_t kLargestElement = 16;  // bytes
+  constexpr int64_t kMaxElementBytes = 16;  // bytes
   for (int i = 0; i < inference.num_outputs(); ++i) {
     const ShapeHandle output = inference.output(i);
     if (!inference.FullyDefined(output)) continue;
-    int64_t bytes = kLargestElement;
+    int64_t bytes = kMaxElementBytes;
     for (int j = 0; j < InferenceContext::Rank(output); ++j) {
       const int64_t size = InferenceContext::Value(inference.Dim(output, j));
       bytes = tensorflow::MultiplyWithoutOverflow(bytes, size);

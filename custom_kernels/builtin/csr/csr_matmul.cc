@@ -42,10 +42,11 @@ struct Schedule {
 Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi::DataType type) {
   static const auto* const rows = new KernelTable(CsrMatmulKernels(), "csr_matmul");
   static const auto* const wide = new KernelTable(CsrMatmulKernels(), "csr_matmul_wide");
-  constexpr int64_t kVector = 16, kVectors = 4, kFew = 4;
+  constexpr int64_t kVector = 16, kVectors = 4, kMaxScalarColumns = 4;
   if (!HasCpuSchedules(queue)) return {rows, 1, 0};
   const bool is_complex = type == ffi::C64 || type == ffi::C128;
-  if (!is_complex || sizes.columns <= kFew || sizes.transpose_b || sizes.transpose_output)
+  if (!is_complex || sizes.columns <= kMaxScalarColumns || sizes.transpose_b ||
+      sizes.transpose_output)
     return {rows, sizes.columns, 1};
   return {wide, kVectors * kVector, kVector};
 }

@@ -100,8 +100,8 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& ids,
   }
   sizes->data_rows = data_rows;
   // A short walk alone needs nothing set to zero before it, and no second thread.
-  constexpr int64_t kShortWalk = 1 << 16;
-  const Chunks walks = HasCpuSchedules(queue) && sizes->rows <= kShortWalk
+  constexpr int64_t kMaxSerialRows = 1 << 16;
+  const Chunks walks = HasCpuSchedules(queue) && sizes->rows <= kMaxSerialRows
                            ? ChunksOf(queue, sizes->rows, sizes->rows)
                            : WalksOf(queue, sizes->rows, /*size_on_gpu=*/64);
   sizes->chunk = walks.size;

@@ -38,8 +38,8 @@ bool IsVector(const ffi::AnyBuffer& buffer, ffi::DataType type) {
 // put them into their places, some partitions at once. Elsewhere it is the rows' numbers.
 std::optional<KindChunks> ChunksOfCounts(const sycl::queue& queue, int64_t rows,
                                          int64_t partitions) {
-  constexpr int64_t kFewWalks = 4;
-  if (partitions > kFewWalks * kAtOnce) return std::nullopt;
+  constexpr int64_t kMaxScans = 4;
+  if (partitions > kMaxScans * kAtOnce) return std::nullopt;
   return KindChunksOf(queue, rows, partitions);
 }
 

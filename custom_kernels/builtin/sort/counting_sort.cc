@@ -124,8 +124,8 @@ absl::StatusOr<SortedKinds> SortByDigits(sycl::queue& queue, ::xla::ffi::Scratch
 std::optional<KindChunks> KindChunksOf(const sycl::queue& queue, int64_t elements, int64_t kinds) {
   if (!HasCpuSchedules(queue)) return std::nullopt;
   // Counters of many kinds are seldom the one before, and want the cache for themselves.
-  constexpr int64_t kFewKinds = 32;
-  const int64_t ways = kinds <= kFewKinds ? 4 : 1;
+  constexpr int64_t kMaxInterleavedKinds = 32;
+  const int64_t ways = kinds <= kMaxInterleavedKinds ? 4 : 1;
   const Chunks walks = WalksOf(queue, elements, /*size_on_gpu=*/1);
   const KindChunks chunks = {(walks.size + ways - 1) / ways, walks.count * ways, ways, walks.range};
   // Counters are not to be more than elements.

@@ -8,14 +8,14 @@ namespace {
 constexpr std::uint64_t kPrime0 = 0xc3a5c85c97cb3127;
 constexpr std::uint64_t kPrime1 = 0xb492b66fbe98f273;
 constexpr std::uint64_t kPrime2 = 0x9ae16a3b2f90404f;
-constexpr int kMostCharacters = 20;
+constexpr int kMaxCharacters = 20;
 
 // The text's last `length` bytes of `bytes`.
 struct Text {
-  std::uint8_t bytes[kMostCharacters];
+  std::uint8_t bytes[kMaxCharacters];
   int length;
 
-  std::uint64_t at(int i) const { return bytes[kMostCharacters - length + i]; }
+  std::uint64_t at(int i) const { return bytes[kMaxCharacters - length + i]; }
   // `size` bytes from the i-th on, the first the least.
   std::uint64_t word(int i, int size) const {
     std::uint64_t value = 0;
@@ -31,7 +31,7 @@ Text decimal(T value) {
   const bool is_negative = value < T(0);
   std::uint64_t rest = is_negative ? 0 - std::uint64_t(std::int64_t(value)) : std::uint64_t(value);
   const auto add = [&](std::uint8_t character) {
-    text.bytes[kMostCharacters - ++text.length] = character;
+    text.bytes[kMaxCharacters - ++text.length] = character;
   };
   do {
     add(std::uint8_t('0' + rest % 10));

@@ -136,7 +136,7 @@ inline Index partition(Positions& positions, Index first, Index last, Before bef
 // Introsort of [first, last) with insertion for short ranges, without recursion.
 template <typename Before>
 void sort(Positions& positions, Index first, Index last, Before before) {
-  constexpr Index kShort = 16;
+  constexpr Index kMaxInsertionSortLength = 16;
   struct Range {
     Index first, last, depth;
   };
@@ -148,7 +148,7 @@ void sort(Positions& positions, Index first, Index last, Before before) {
   waiting[count++] = {first, last, depth};
   while (count > 0) {
     Range range = waiting[--count];
-    while (range.last - range.first > kShort) {
+    while (range.last - range.first > kMaxInsertionSortLength) {
       if (range.depth-- == 0) {
         Heap<Before> heap{positions, range.first, before};
         heap.make(range.last - range.first);
@@ -160,7 +160,8 @@ void sort(Positions& positions, Index first, Index last, Before before) {
       range.last = cut;
     }
   }
-  const Index careful = last - first > kShort ? first + kShort : last;
+  const Index careful =
+      last - first > kMaxInsertionSortLength ? first + kMaxInsertionSortLength : last;
   for (Index i = first + 1; i < careful; ++i) {
     // The first ones compare with the head of the range before they look for their place.
     if (before(positions[i], positions[first])) {

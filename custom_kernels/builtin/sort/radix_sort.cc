@@ -27,7 +27,7 @@ struct SortNote {
 };
 
 // What is shorter is sorted before a look at it would pay.
-constexpr int64_t kWorthALook = 16384;
+constexpr int64_t kMinInspectedElements = 16384;
 
 // A CPU's work-item has a cache for many counters and few siblings, whose counts are soon summed
 // up; a GPU's has registers for a few, and thousands of siblings.
@@ -103,7 +103,7 @@ absl::StatusOr<SortedNumbers> SortWithPlaces(sycl::queue& queue,
 
   SortPass pass = {elements, chunks.size, chunks.count, 0, schedule.bits};
   SortNote* note = nullptr;
-  if (elements >= kWorthALook || has_to_sort != nullptr) {
+  if (elements >= kMinInspectedElements || has_to_sort != nullptr) {
     static SpirvModule* const look = MakeModule(RadixSortKernels(), "sort_look").release();
     absl::StatusOr<void*> memory = AllocateScratch(scratch, sizeof(SortNote), "radix sort");
     if (!memory.ok()) return memory.status();

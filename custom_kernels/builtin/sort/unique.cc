@@ -83,10 +83,10 @@ absl::Status CountKinds(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   static SpirvModule& tally_share = Module("unique_tally_share");
   static SpirvModule& tally = Module("unique_tally");
   static SpirvModule& sum = Module("unique_counts");
-  constexpr int64_t kMostShares = 8;
+  constexpr int64_t kMaxShares = 8;
   const bool in_shares = HasCpuSchedules(queue);
   const int64_t cores = queue.get_device().get_info<sycl::info::device::max_compute_units>();
-  const int64_t shares = in_shares ? std::min(cores, kMostShares) : 1;
+  const int64_t shares = in_shares ? std::min(cores, kMaxShares) : 1;
   const KernelRange each = {.global = static_cast<size_t>(sizes.elements)};
   const size_t bytes = shares * sizes.elements * sizeof(uint32_t);
   absl::StatusOr<void*> tallies = AllocateScratch(scratch, bytes, kName);

@@ -74,8 +74,8 @@ absl::StatusOr<SplitSizes> SizesOf(const ffi::AnyBuffer& coordinates, int64_t pi
 // A CPU counts the elements of each piece, and the order is these counts: walks over all elements
 // then put them into their places, some pieces at once. Elsewhere it is the elements' numbers.
 std::optional<KindChunks> ChunksOfCounts(const sycl::queue& queue, const SplitSizes& sizes) {
-  constexpr int64_t kFewWalks = 4;
-  if (sizes.pieces > kFewWalks * kAtOnce) return std::nullopt;
+  constexpr int64_t kMaxScans = 4;
+  if (sizes.pieces > kMaxScans * kAtOnce) return std::nullopt;
   return KindChunksOf(queue, sizes.elements, sizes.pieces);
 }
 

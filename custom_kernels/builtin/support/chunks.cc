@@ -23,10 +23,10 @@ Chunks ChunksOf(const sycl::queue& queue, int64_t elements, int64_t size) {
 Chunks WalksOf(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu) {
   if (!HasCpuSchedules(queue)) return ChunksOf(queue, elements, size_on_gpu);
   // A few, so that cores end together; long ones, as a launch has a price for each.
-  constexpr int64_t kPerCore = 8, kLeast = 1024;
+  constexpr int64_t kChunksPerCore = 8, kMinElementsPerChunk = 1024;
   const int64_t most =
-      kPerCore * queue.get_device().get_info<sycl::info::device::max_compute_units>();
-  return ChunksOf(queue, elements, std::max(kLeast, (elements + most - 1) / most));
+      kChunksPerCore * queue.get_device().get_info<sycl::info::device::max_compute_units>();
+  return ChunksOf(queue, elements, std::max(kMinElementsPerChunk, (elements + most - 1) / most));
 }
 
 absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total) {

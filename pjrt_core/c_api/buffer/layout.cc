@@ -14,7 +14,7 @@ namespace onexpu::c_api {
 namespace {
 
 // Room for the last element to be added without an overflow.
-constexpr int64_t kLargestHostArray = int64_t{1} << 62;
+constexpr int64_t kMaxHostArrayBytes = int64_t{1} << 62;
 
 Dimensions RowMajorOrder(size_t rank) {
   Dimensions order(rank);
@@ -160,7 +160,7 @@ absl::StatusOr<HostLayout> ToHostLayout(const PJRT_Buffer_MemoryLayout* layout,
         }
         int64_t reach = std::max<int64_t>(shape.dimensions[i] - 1, 0);
         if (__builtin_mul_overflow(reach, strides[i], &reach) ||
-            __builtin_add_overflow(last, reach, &last) || last > kLargestHostArray) {
+            __builtin_add_overflow(last, reach, &last) || last > kMaxHostArrayBytes) {
           return absl::InvalidArgumentError(
               "onexpu: byte strides of a destination that no memory holds");
         }

@@ -46,7 +46,7 @@ absl::StatusOr<CatalogTarget> FindTarget(absl::string_view name) {
   const size_t colon = rest.find(':');
   if (colon != absl::string_view::npos) {
     if (!absl::SimpleAtoi(rest.substr(colon + 1), &result.num_devices) || result.num_devices < 1 ||
-        result.num_devices > kMostCatalogDevices) {
+        result.num_devices > kMaxCatalogDevices) {
       return absl::InvalidArgumentError(
           absl::StrCat("onexpu: '", shown, "' does not end in a number of devices"));
     }

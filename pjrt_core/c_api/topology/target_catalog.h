@@ -15,7 +15,7 @@
 
 namespace onexpu::c_api {
 
-inline constexpr int kMostCatalogDevices = 4096;
+inline constexpr int kMaxCatalogDevices = 4096;
 
 struct CatalogTarget {
   std::string kind;

@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<PJRT_TopologyDescription>> FromBytes(absl::string
   std::memcpy(&num_devices, bytes.data() + sizeof(kMagic), sizeof(num_devices));
   std::memcpy(&kind_size, bytes.data() + sizeof(kMagic) + sizeof(num_devices), sizeof(kind_size));
   bytes.remove_prefix(kFixed);
-  if (num_devices == 0 || num_devices > kMostCatalogDevices || kind_size > bytes.size()) {
+  if (num_devices == 0 || num_devices > kMaxCatalogDevices || kind_size > bytes.size()) {
     return corrupt;
   }
   const absl::string_view kind = bytes.substr(0, kind_size);

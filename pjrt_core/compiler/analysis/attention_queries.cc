@@ -314,7 +314,7 @@ bool IsAttention(const HloInstruction& instruction) {
   const std::optional<Attention> attention = FindAttention(*instruction.fused_expression_root());
   return attention.has_value() && attention->keys().opcode() == HloOpcode::kParameter &&
          attention->values->opcode() == HloOpcode::kParameter &&
-         std::max(attention->features(), attention->contracted()) <= kMostAttentionFeatures;
+         std::max(attention->features(), attention->contracted()) <= kMaxAttentionFeatures;
 }
 
 xla::Layout LayoutOfKeys(const Attention& attention) {

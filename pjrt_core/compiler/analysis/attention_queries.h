@@ -44,7 +44,7 @@ struct Attention {
 // make up for what else it costs. Milliseconds on two cores with AVX2, kernel against library, for
 // 8 M scores of 16 features 8.8 : 20, of 32 13.7 : 22, of 48 17.6 : 35, of 64 22 : 29, for 4 M of
 // 128 25 : 20.
-inline constexpr int64_t kMostAttentionFeatures = 64;
+inline constexpr int64_t kMaxAttentionFeatures = 64;
 
 // The attention whose sums are `dot`. Nothing where anybody else uses what lies in between.
 std::optional<Attention> FindAttention(const xla::HloInstruction& dot);

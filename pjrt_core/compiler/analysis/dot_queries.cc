@@ -41,8 +41,8 @@ bool ContainsDot(const HloInstruction& instruction) {
 }
 
 bool IsBlockedDot(const HloInstruction& instruction) {
-  return instruction.opcode() == HloOpcode::kDot && Products(instruction) > kFewProducts &&
-         ColumnsOf(instruction).has_value();
+  return instruction.opcode() == HloOpcode::kDot &&
+         Products(instruction) > kMaxElementLoopProducts && ColumnsOf(instruction).has_value();
 }
 
 std::optional<DotColumns> ColumnsOf(const HloInstruction& dot) {
@@ -81,7 +81,7 @@ xla::Layout LayoutByColumns(const HloInstruction& dot, const DotColumns& columns
 }
 
 bool LieSideBySide(const HloInstruction& dot, const DotColumns& columns) {
-  constexpr int64_t kCheapToCopy = 64 << 10;  // elements
+  constexpr int64_t kMaxCopiedElements = 64 << 10;  // elements
   const HloInstruction* operand = dot.operand(columns.operand);
   int64_t dimension = columns.dimension;
   // A transpose becomes a layout.
@@ -90,7 +90,8 @@ bool LieSideBySide(const HloInstruction& dot, const DotColumns& columns) {
     operand = operand->operand(0);
   }
   return dimension == static_cast<int64_t>(operand->shape().dimensions().size()) - 1 ||
-         IsLoopInvariant(*operand) || xla::ShapeUtil::ElementsIn(operand->shape()) <= kCheapToCopy;
+         IsLoopInvariant(*operand) ||
+         xla::ShapeUtil::ElementsIn(operand->shape()) <= kMaxCopiedElements;
 }
 
 }  // namespace onexpu::compiler

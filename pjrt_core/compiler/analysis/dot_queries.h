@@ -13,10 +13,10 @@
 namespace onexpu::compiler {
 
 // Products up to which a loop for each element is as good as anything.
-inline constexpr int64_t kFewProducts = 32 << 10;
+inline constexpr int64_t kMaxElementLoopProducts = 32 << 10;
 
 // Columns below which a vector of work-items would be mostly empty.
-inline constexpr int64_t kFewestColumns = 8;
+inline constexpr int64_t kMinBlockColumns = 8;
 
 // Rows that a kernel of dots has at a time: enough sums that no addition waits for the one before,
 // few enough for the registers.

@@ -11,17 +11,17 @@
 namespace onexpu::compiler {
 
 std::vector<int64_t> FftRadices(int64_t length) {
-  constexpr int kMostBits = 3;  // eight complex numbers fit the registers of a vector unit
-  constexpr int64_t kLargestPrime = 13;
+  constexpr int kMaxRadixBits = 3;  // eight complex numbers fit the registers of a vector unit
+  constexpr int64_t kMaxPrimeFactor = 13;
   if (length < 1) return {};
   std::vector<int64_t> radices;
   const int bits = absl::countr_zero(static_cast<uint64_t>(length));
   length >>= bits;
-  const int parts = xla::CeilOfRatio(bits, kMostBits);
+  const int parts = xla::CeilOfRatio(bits, kMaxRadixBits);
   for (int i = 0; i < parts; ++i) {
     radices.push_back(int64_t{1} << (bits / parts + (i < bits % parts ? 1 : 0)));
   }
-  for (int64_t prime = 3; prime <= kLargestPrime; prime += 2) {
+  for (int64_t prime = 3; prime <= kMaxPrimeFactor; prime += 2) {
     for (; length % prime == 0; length /= prime) radices.push_back(prime);
   }
   return length == 1 ? radices : std::vector<int64_t>();
@@ -40,14 +40,16 @@ int64_t SignalElements(const xla::HloInstruction& fft) {
 bool IsTinyFft(const xla::HloInstruction& fft) {
   // Elements of a whole batch, up to which products with matrices win. Microseconds on the CPU
   // device with 2 cores, against the library's: rfft of 64 elements 23 : 40, of 256 75 : 50.
-  constexpr int64_t kTiny = 128;
-  constexpr int64_t kTinyInLoop = 512;  // a transform keeps a loop from being one kernel
-  return SignalElements(fft) <= (IsInLoop(*fft.parent()) ? kTinyInLoop : kTiny);
+  constexpr int64_t kMaxMatrixElements = 128;
+  // A transform keeps a loop from being one kernel.
+  constexpr int64_t kMaxMatrixElementsInLoop = 512;
+  return SignalElements(fft) <=
+         (IsInLoop(*fft.parent()) ? kMaxMatrixElementsInLoop : kMaxMatrixElements);
 }
 
 bool HasFftKernels(const xla::HloInstruction& fft, const Target& target) {
   // Neighbouring work-items transform neighbouring lines: a CPU's vector unit wants some.
-  constexpr int64_t kFewestLines = 8;
+  constexpr int64_t kMinLines = 8;
   if (target.gpu_schedules) return false;
   const xla::PrimitiveType type = fft.shape().element_type();
   const bool is_single = type == xla::F32 || type == xla::C64;
@@ -57,8 +59,7 @@ bool HasFftKernels(const xla::HloInstruction& fft, const Target& target) {
   const int64_t element = 2 * (is_single ? sizeof(float) : sizeof(double));
   const int64_t longest = std::min<int64_t>(256, target.local_memory_bytes / (kFftLines * element));
   for (const int64_t length : fft.fft_length()) {
-    if (SignalElements(fft) < kFewestLines * length || length > longest ||
-        FftRadices(length).empty())
+    if (SignalElements(fft) < kMinLines * length || length > longest || FftRadices(length).empty())
       return false;
   }
   return true;

@@ -46,14 +46,14 @@ LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& ta
 
 LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cost,
                                  const Target& target) {
-  constexpr uint64_t kFew =
-      128;  // work-items, below which starting a work-group costs more than its work
+  // Starting a work-group of fewer work-items costs more than its work.
+  constexpr uint64_t kMinWorkItemsPerGroup = 128;
   const uint64_t limit = WorkGroupLimit(cost, target);
   uint64_t local_columns = DivisorUpTo(columns, limit, std::min(kVector, limit));
   if (local_columns == 0) local_columns = std::min<uint64_t>(columns, limit);
   const uint64_t row_limit = std::min<uint64_t>(limit / local_columns, rows);
   uint64_t local_rows = DivisorUpTo(rows, row_limit, 1);
-  if (local_rows * local_columns < kFew) local_rows = row_limit;
+  if (local_rows * local_columns < kMinWorkItemsPerGroup) local_rows = row_limit;
   return {{RoundUp(rows, local_rows), RoundUp(columns, local_columns)},
           {local_rows, local_columns}};
 }

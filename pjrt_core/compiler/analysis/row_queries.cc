@@ -82,27 +82,28 @@ std::optional<Rows> RowsOf(const HloInstruction& reduce) {
 }
 
 bool AreWorthAGroup(const Rows& rows, const HloInstruction& fusion, const Target& target) {
-  constexpr int64_t kShortest = 64;    // each work-item should have some elements
-  constexpr int64_t kLongest = 32768;  // beyond it the row leaves the fast caches between its uses
+  constexpr int64_t kMinRowLength = 64;  // each work-item should have some elements
+  // A longer row leaves the fast caches between its uses.
+  constexpr int64_t kMaxRowLength = 32768;
   // In a loop, below this many elements, the launches that are saved are worth less than a region
   // that takes in all of it.
-  constexpr int64_t kFewestInLoop = 32768;
+  constexpr int64_t kMinElementsInLoop = 32768;
   const int64_t threads =
       target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
   if (!target.gpu_schedules && !HasVectorSubGroups(target)) return false;
-  return rows.length >= kShortest && rows.length <= kLongest &&
+  return rows.length >= kMinRowLength && rows.length <= kMaxRowLength &&
          rows.count >= 4 * std::max<int64_t>(threads, 1) &&
-         (rows.count * rows.length >= kFewestInLoop || !IsInLoop(*fusion.parent()));
+         (rows.count * rows.length >= kMinElementsInLoop || !IsInLoop(*fusion.parent()));
 }
 
 int64_t RowBytesToKeep(const Target& target) {
   // A CPU has room for a few lanes' numbers; its first cache holds the row itself, too.
-  constexpr int64_t kMostOnCpu = 16 << 10;
-  constexpr int64_t kNumbers = kMostRowReductions * kMostRowLanes * int64_t{sizeof(double[2])};
+  constexpr int64_t kMaxKeptBytesOnCpu = 16 << 10;
+  constexpr int64_t kReductionBytes = kMaxRowReductions * kMaxRowLanes * int64_t{sizeof(double[2])};
   const auto local = static_cast<int64_t>(target.local_memory_bytes);
-  if (!target.gpu_schedules) return std::min(local / 2, kMostOnCpu);
+  if (!target.gpu_schedules) return std::min(local / 2, kMaxKeptBytesOnCpu);
   // Half, so that two groups run at once.
-  return std::clamp<int64_t>(local - kNumbers, 0, local / 2);
+  return std::clamp<int64_t>(local - kReductionBytes, 0, local / 2);
 }
 
 int64_t RowBytes(xla::PrimitiveType type, const Rows& rows) {
@@ -162,7 +163,7 @@ std::vector<const HloInstruction*> RowReductions(const HloInstruction& fusion) {
     if (instruction->opcode() == HloOpcode::kDot) return {};
     if (is_reduction(instruction)) reductions.push_back(instruction);
   }
-  if (static_cast<int64_t>(reductions.size()) > kMostRowReductions) return {};
+  if (static_cast<int64_t>(reductions.size()) > kMaxRowReductions) return {};
   const std::optional<Rows> rows = RowsOf(*reductions[0]);
   if (!rows || !GivesRows(fusion, *rows)) return {};
   for (const HloInstruction* reduce : reductions) {

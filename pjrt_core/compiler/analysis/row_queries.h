@@ -22,8 +22,8 @@ struct Rows {
 
 // Reductions that one kernel may have, and work-items that share a row: each has a number of each
 // reduction in local memory.
-inline constexpr int64_t kMostRowReductions = 8;
-inline constexpr int64_t kMostRowLanes = 256;  // on a GPU
+inline constexpr int64_t kMaxRowReductions = 8;
+inline constexpr int64_t kMaxRowLanes = 256;  // on a GPU
 
 // Whether they are the same rows of arrays that lie in memory alike.
 bool AreTheSame(const Rows& a, const Rows& b);

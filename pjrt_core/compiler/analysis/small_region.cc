@@ -20,8 +20,8 @@ using xla::HloOpcode;
 // Nanoseconds, measured on the CPU device (launches: facts of a GPU's runtime are of the same
 // order).
 constexpr double kLaunch = 2500;
-constexpr double kLaunchAndWait =
-    10000;  // a loop condition or a selector that the host has to read
+// A loop condition or a selector that the host has to read.
+constexpr double kLaunchAndWait = 10000;
 constexpr double kBarrier = 100;
 constexpr double kSimple = 0.05;  // one operation on one element, side by side with others
 constexpr double kTranscendental = 0.3;
@@ -30,11 +30,11 @@ constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
 constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
 // Those of a dot count once for each row that the code has at a time.
-constexpr int64_t kMostInstructions = 1000;
+constexpr int64_t kMaxRegionInstructions = 1000;
 // The longest launch on a GPU, by the estimates above: 0.5 s if a GPU's work-group takes ten times
 // as long as the CPU device's. i915 (by a heartbeat) and xe (by job_timeout_ms) kill what runs for
 // seconds.
-constexpr double kLongestLaunch = 50e6;
+constexpr double kMaxLaunchNanoseconds = 50e6;
 
 struct Estimate {
   bool supported = true;
@@ -124,7 +124,7 @@ bool IsSupported(const HloInstruction& instruction) {
 int64_t RowsWrittenOut(const HloInstruction& dot, const Target& target) {
   if (target.gpu_schedules || dot.shape().dimensions().empty()) return 1;
   const int64_t columns = dot.shape().dimensions().back();
-  if (columns < kFewestColumns || !ColumnsOf(dot).has_value()) return 1;  // no blocks
+  if (columns < kMinBlockColumns || !ColumnsOf(dot).has_value()) return 1;  // no blocks
   const int64_t rows = xla::ShapeUtil::ElementsIn(dot.shape()) / columns;
   return rows < kDotRows ? std::max<int64_t>(1, rows) : kDotRows + rows % kDotRows;
 }
@@ -210,10 +210,10 @@ Estimate StepOf(const HloInstruction& loop, const Target& target) {
 // Whether a launch, of some steps if it is a loop, ends in time.
 bool EndsInTime(const HloInstruction& instruction, const Estimate& estimate, const Target& target) {
   if (instruction.opcode() != HloOpcode::kWhile) {
-    return !estimate.has_unknown_loop && estimate.as_region <= kLongestLaunch;
+    return !estimate.has_unknown_loop && estimate.as_region <= kMaxLaunchNanoseconds;
   }
   const Estimate step = StepOf(instruction, target);
-  return !step.has_unknown_loop && step.as_region <= kLongestLaunch;
+  return !step.has_unknown_loop && step.as_region <= kMaxLaunchNanoseconds;
 }
 
 }  // namespace
@@ -228,14 +228,15 @@ bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
   Estimate estimate;
   AddControlFlow(instruction, target, estimate);
   return estimate.supported && estimate.instructions > 0 &&
-         estimate.instructions <= kMostInstructions && estimate.as_region <= estimate.as_launches &&
+         estimate.instructions <= kMaxRegionInstructions &&
+         estimate.as_region <= estimate.as_launches &&
          (!target.gpu_schedules || EndsInTime(instruction, estimate, target));
 }
 
 std::optional<int64_t> MaxStepsPerLaunch(const HloInstruction& instruction, const Target& target) {
   if (!target.gpu_schedules || instruction.opcode() != HloOpcode::kWhile) return std::nullopt;
   const double step = std::max(1.0, StepOf(instruction, target).as_region);
-  const int64_t most = static_cast<int64_t>(kLongestLaunch / step);
+  const int64_t most = static_cast<int64_t>(kMaxLaunchNanoseconds / step);
   const int64_t known = KnownTripCount(instruction);
   if (known >= 0 && known <= most) return std::nullopt;
   return std::max<int64_t>(1, most);

@@ -28,7 +28,7 @@ namespace {
 using program::AttributeUnion;
 using program::ElementType;
 
-constexpr int kLargestDepth = 64;
+constexpr int kMaxDepth = 64;
 
 bool IsNameCharacter(char c) { return absl::ascii_isalnum(c) || c == '_' || c == '$' || c == '.'; }
 bool IsLiteralCharacter(char c) { return IsNameCharacter(c) || c == '+' || c == '-'; }
@@ -133,7 +133,7 @@ class AttributeParser {
   }
 
   absl::StatusOr<NamedAttributes> Dictionary(int depth) {
-    if (depth > kLargestDepth) return Error("fewer nested dictionaries");
+    if (depth > kMaxDepth) return Error("fewer nested dictionaries");
     ONEXPU_RETURN_IF_ERROR(Expect("{"));
     NamedAttributes entries;
     while (!Take("}")) {

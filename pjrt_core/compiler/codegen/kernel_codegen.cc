@@ -99,14 +99,15 @@ class KernelCodegenImpl final : public KernelCodegen {
 // as many again are begun, so that the last ones, too, end together. Twice as many take a sixth
 // longer. A program that differs from an earlier one in some kernels shares the others' modules.
 int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
-  constexpr size_t kMostAtOnce = 16;
-  constexpr size_t kFull = 4000;  // instructions, of which a kernel has some hundreds
-  const size_t at_once = std::clamp<size_t>(options_.target.compute_units, 1, kMostAtOnce);
+  constexpr size_t kMaxOpenModules = 16;
+  // A kernel has some hundreds of instructions.
+  constexpr size_t kMinModuleInstructions = 4000;
+  const size_t at_once = std::clamp<size_t>(options_.target.compute_units, 1, kMaxOpenModules);
   if (open_.size() == at_once) {
     const auto least = std::min_element(open_.begin(), open_.end(), [&](int64_t a, int64_t b) {
       return modules_[a].instructions < modules_[b].instructions;
     });
-    if (modules_[*least].instructions < kFull) return *least;
+    if (modules_[*least].instructions < kMinModuleInstructions) return *least;
     open_.clear();
   }
   open_.push_back(static_cast<int64_t>(modules_.size()));

@@ -105,7 +105,7 @@ std::string FindRecursion(absl::string_view text) {
       }
       const absl::string_view callee = callees->second[followed++];
       const auto [state, is_new] = states.emplace(callee, State::kOpen);
-      if (is_new && path.size() < kLongestCallChain) {
+      if (is_new && path.size() < kMaxCallDepth) {
         path.emplace_back(callee, 0);
       } else if (is_new || state->second == State::kOpen) {
         return std::string(callee);

@@ -12,7 +12,7 @@ namespace onexpu::compiler {
 int NestingDepth(absl::string_view text);
 
 // How many functions call one another in a row before it is taken for recursion.
-inline constexpr int kLongestCallChain = 500;
+inline constexpr int kMaxCallDepth = 500;
 
 // The name of a function that calls itself, if only by way of others, or
 // that is too far down; empty when none does. `text`

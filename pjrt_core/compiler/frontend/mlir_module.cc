@@ -107,7 +107,7 @@ namespace onexpu::compiler {
 namespace {
 
 // MLIR's parser calls itself for what is nested. The deepest that is known has two dozen.
-constexpr int kDeepestNesting = 500;
+constexpr int kMaxNestingDepth = 500;
 
 absl::Status InvalidModule(const absl::Status& status) {
   return absl::InvalidArgumentError(
@@ -124,7 +124,7 @@ absl::Status CheckCalls(mlir::ModuleOp module, absl::string_view code) {
       FindRecursion(tensorflow::MlirModuleToString(module, /*show_debug_info=*/false));
   if (recursive.empty()) return absl::OkStatus();
   return InvalidModule(absl::InvalidArgumentError(
-      absl::StrCat("function ", recursive, " calls itself, or is more than ", kLongestCallChain,
+      absl::StrCat("function ", recursive, " calls itself, or is more than ", kMaxCallDepth,
                    " calls deep; programs for devices know neither")));
 }
 
@@ -134,9 +134,9 @@ absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
   // MLIR's lexer takes the null pointer for the place where a user asks for a completion.
   if (code.empty()) return InvalidModule(absl::InvalidArgumentError("it is empty"));
   if (!absl::StartsWith(code, kBytecodeMagic)) {
-    if (NestingDepth(code) > kDeepestNesting) {
+    if (NestingDepth(code) > kMaxNestingDepth) {
       return InvalidModule(absl::InvalidArgumentError(
-          absl::StrCat("its text is nested more than ", kDeepestNesting, " deep")));
+          absl::StrCat("its text is nested more than ", kMaxNestingDepth, " deep")));
     }
     // XLA's conversion refuses what computes with them, and ends the process on what makes them.
     if (absl::StrContains(code, "!quant.")) {

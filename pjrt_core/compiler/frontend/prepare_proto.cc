@@ -25,11 +25,11 @@ namespace {
 using xla::HloOpcode;
 
 // What a window may reach: sums and products of a few such numbers fit 64 bits.
-constexpr int64_t kLargestWindow = int64_t{1} << 31;
+constexpr int64_t kMaxWindowExtent = int64_t{1} << 31;
 
 // XLA and the verifier of programs descend by calling themselves.
-constexpr int kDeepest = 500;
-constexpr int kDeepestControl = 100;
+constexpr int kMaxNestingDepth = 500;
+constexpr int kMaxControlFlowDepth = 100;
 
 // Why an instruction is not taken, and what to do; empty for one that is.
 absl::string_view WhyUnsupported(HloOpcode opcode) {
@@ -237,10 +237,12 @@ class Preparation {
       depth.all = std::max(depth.all, called->second.all + 1);
       depth.control = std::max(depth.control, called->second.control + (is_control ? 1 : 0));
     }
-    if (depth.all <= kDeepest && depth.control <= kDeepestControl) return absl::OkStatus();
+    if (depth.all <= kMaxNestingDepth && depth.control <= kMaxControlFlowDepth) {
+      return absl::OkStatus();
+    }
     return absl::UnimplementedError(
-        absl::StrCat("onexpu: ", place_.Text(), ": more than ", kDeepestControl,
-                     " loops and conditionals, or ", kDeepest,
+        absl::StrCat("onexpu: ", place_.Text(), ": more than ", kMaxControlFlowDepth,
+                     " loops and conditionals, or ", kMaxNestingDepth,
                      " computations, inside of one another: XLA's passes call themselves for each, "
                      "and the stack has an end"));
   }
@@ -334,12 +336,12 @@ class Preparation {
       const xla::WindowDimension& dimension = window.dimensions(i);
       for (const int64_t at_least_one : {dimension.size(), dimension.stride(),
                                          dimension.window_dilation(), dimension.base_dilation()}) {
-        if (at_least_one < 1 || at_least_one > kLargestWindow) {
+        if (at_least_one < 1 || at_least_one > kMaxWindowExtent) {
           return Invalid("sizes, strides and dilations of windows are from 1 to 2^31");
         }
       }
       for (const int64_t padding : {dimension.padding_low(), dimension.padding_high()}) {
-        if (padding < -kLargestWindow || padding > kLargestWindow) {
+        if (padding < -kMaxWindowExtent || padding > kMaxWindowExtent) {
           return Invalid("paddings of windows are within 2^31");
         }
       }

@@ -31,7 +31,7 @@ int64_t ShapeBytes(const xla::Shape& shape) {
 
 int64_t BufferBytes(const xla::BufferValue& buffer) { return ShapeBytes(buffer.shape()); }
 
-constexpr int64_t kLargestHeap = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxHeapBytes = std::numeric_limits<int32_t>::max();
 
 absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> Assign(const xla::AliasInfo& alias_info,
                                                               const xla::HloModule& module) {
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> AssignBuffers(
   absl::StatusOr<std::unique_ptr<xla::BufferAssignment>> assignment = Assign(alias_info, module);
   if (!assignment.ok() || !HasTooLargeTemporaries(**assignment, target)) return assignment;
   // XLA's limit on the size of a heap is an int32. A larger array gets its own allocation.
-  const int64_t limit = std::min<int64_t>(target.max_allocation_bytes, kLargestHeap);
+  const int64_t limit = std::min<int64_t>(target.max_allocation_bytes, kMaxHeapBytes);
   xla::DebugOptions& options = module.mutable_config().mutable_debug_options();
   const int32_t before = options.xla_multiheap_size_constraint_per_heap();
   options.set_xla_multiheap_size_constraint_per_heap(

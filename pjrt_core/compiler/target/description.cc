@@ -11,8 +11,8 @@ namespace onexpu::compiler {
 namespace {
 
 // No device comes near.
-constexpr uint32_t kLargestCount = 1 << 20;
-constexpr uint64_t kLargestLocalMemory = uint64_t{1} << 30;
+constexpr uint32_t kMaxCount = 1 << 20;
+constexpr uint64_t kMaxLocalMemoryBytes = uint64_t{1} << 30;
 
 }  // namespace
 
@@ -28,12 +28,12 @@ absl::StatusOr<const program::TargetDescription*> ParseTarget(absl::string_view 
     return absl::InvalidArgumentError("onexpu: the compile target is of an unknown kind");
   }
   // What schedules divide by and multiply with. Zero, in a single field, is one that is absent.
-  bool is_sound = target->compute_units() <= kLargestCount &&
-                  target->max_work_group_size() <= kLargestCount &&
-                  target->local_memory_bytes() <= kLargestLocalMemory;
+  bool is_sound = target->compute_units() <= kMaxCount &&
+                  target->max_work_group_size() <= kMaxCount &&
+                  target->local_memory_bytes() <= kMaxLocalMemoryBytes;
   if (target->sub_group_sizes() != nullptr) {
     for (const uint32_t size : *target->sub_group_sizes()) {
-      is_sound = is_sound && size > 0 && size <= kLargestCount && (size & (size - 1)) == 0;
+      is_sound = is_sound && size > 0 && size <= kMaxCount && (size & (size - 1)) == 0;
     }
   }
   if (!is_sound) {

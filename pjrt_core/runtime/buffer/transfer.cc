@@ -13,7 +13,7 @@ namespace onexpu {
 namespace {
 
 // Up to here a copy on an idle queue takes less time than a thread hop.
-constexpr size_t kSmallBytes = 128 << 10;
+constexpr size_t kMaxImmediateBytes = 128 << 10;
 
 int64_t EstimateNanoseconds(size_t bytes) { return 3'000 + static_cast<int64_t>(bytes / 20); }
 
@@ -30,7 +30,7 @@ Timeline::Reservation Transfer(Timeline& timeline, const char* name, void* desti
 // The same for few bytes that wait for nothing, at once where the device can do so.
 std::optional<absl::Status> CopyNow(Timeline& timeline, void* destination, const void* source,
                                     size_t bytes) {
-  if (bytes > kSmallBytes) return std::nullopt;
+  if (bytes > kMaxImmediateBytes) return std::nullopt;
   return timeline.RunOnCaller([&](sycl::queue& queue) {
     sycl::ext::oneapi::experimental::memcpy(queue, destination, source, bytes);
   });
@@ -112,7 +112,7 @@ absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, cons
                 program::StorageBytes(shape.element_type));
   };
 
-  if (same_order && bytes > kSmallBytes && IsUsableInPlace(device, array, space)) {
+  if (same_order && bytes > kMaxImmediateBytes && IsUsableInPlace(device, array, space)) {
     // The host's until the last user is done. Versions are for contents that stay: it may be
     // mutable.
     auto shared = std::make_shared<DeviceMemory>(const_cast<void*>(array.data), bytes,
@@ -132,7 +132,7 @@ absl::StatusOr<DeviceBuffer::Contents> CopyFromHost(const HostArray& array, cons
   }
 
   const bool during_call = array.semantics == HostBufferSemantics::kImmutableOnlyDuringCall;
-  const bool small = bytes <= kSmallBytes;
+  const bool small = bytes <= kMaxImmediateBytes;
   const bool idle = device.host_to_device().IsIdle();
   if (same_order && !(small && during_call && !idle)) {
     const bool synchronous = during_call || (small && idle);
@@ -153,7 +153,7 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
   SyclDevice& device = buffer.sycl_device();
   Timeline& timeline = device.device_to_host();
   // A small array out of light work: waiting for the work costs less than telling the copy to.
-  if (bytes <= kSmallBytes) buffer.WaitIfLight();
+  if (bytes <= kMaxImmediateBytes) buffer.WaitIfLight();
   absl::StatusOr<DeviceBuffer::Contents> contents;  // goes after the lock
   absl::ReleasableMutexLock lock(&device.submission_mutex());
   contents = buffer.Acquire();
@@ -161,7 +161,7 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
   const Definition& definition = contents->definition;
   if (absl::Status poison = definition.poison(); !poison.ok()) return Event::Completed(poison);
   if (bytes == 0) return definition.ready;
-  if (buffer.memory()->kind() == MemoryKind::kPinnedHost && bytes <= kSmallBytes) {
+  if (buffer.memory()->kind() == MemoryKind::kPinnedHost && bytes <= kMaxImmediateBytes) {
     contents->memory->AddOwner();
     lock.Release();
     return CopyOnHost(*std::move(contents), offset, bytes, destination);
@@ -204,7 +204,7 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
       return Event::Completed(*std::move(copied));
     }
   }
-  const bool immediate = defined && bytes <= kSmallBytes && timeline.IsIdle();
+  const bool immediate = defined && bytes <= kMaxImmediateBytes && timeline.IsIdle();
   Timeline::Reservation copy = submit();
   lock.Release();
   if (immediate) timeline.Wait(copy.ticket);

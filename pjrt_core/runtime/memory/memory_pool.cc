@@ -12,15 +12,15 @@
 namespace onexpu {
 namespace {
 
-constexpr size_t kMediumFrom = size_t{1} << 20;
-constexpr size_t kLargeFrom = size_t{16} << 20;
-constexpr size_t kSmallRegion = size_t{4} << 20;
-constexpr size_t kMediumRegion = size_t{64} << 20;
-constexpr size_t kLargeGranule = size_t{2} << 20;
+constexpr size_t kMinMediumBytes = size_t{1} << 20;
+constexpr size_t kMinLargeBytes = size_t{16} << 20;
+constexpr size_t kSmallRegionBytes = size_t{4} << 20;
+constexpr size_t kMediumRegionBytes = size_t{64} << 20;
+constexpr size_t kLargeGranuleBytes = size_t{2} << 20;
 // How many blocks of a size class are looked at for one that is free of pending work.
 constexpr int kMaxProbes = 16;
 // What is cut off a block that is a little too large stays usable only if it is not tiny.
-constexpr size_t kMinRemainder = 4096;
+constexpr size_t kMinRemainderBytes = 4096;
 
 size_t RoundUp(size_t value, size_t granule) { return (value + granule - 1) / granule * granule; }
 
@@ -44,8 +44,8 @@ MemoryPool::~MemoryPool() {
 
 MemoryPool::Kind MemoryPool::KindOf(size_t size) const {
   if (size > limits_.single) return kAboveLimit;
-  if (size < kMediumFrom) return kSmall;
-  return size < kLargeFrom ? kMedium : kLarge;
+  if (size < kMinMediumBytes) return kSmall;
+  return size < kMinLargeBytes ? kMedium : kLarge;
 }
 
 // Classes of a power of two, each cut into kSubclasses: a class holds sizes from its lower bound
@@ -106,11 +106,11 @@ void MemoryPool::Free(Block* block, const TicketSet& uses) {
 
 MemoryPool::Block* MemoryPool::FindOrGrow(size_t size, MemoryUser user) {
   const Kind kind = KindOf(size);
-  size_t region_size = RoundUp(size, kLargeGranule);
+  size_t region_size = RoundUp(size, kLargeGranuleBytes);
   // The limit itself need not be a multiple of the granule.
   if (kind == kLarge) region_size = std::min(region_size, limits_.single / kAlignment * kAlignment);
-  if (kind == kSmall) region_size = kSmallRegion;
-  if (kind == kMedium) region_size = kMediumRegion;
+  if (kind == kSmall) region_size = kSmallRegionBytes;
+  if (kind == kMedium) region_size = kMediumRegionBytes;
   Block* block = FindFree(kind, size, user);
   if (block == nullptr) block = Grow(kind, region_size);
   // Near the limit: whatever there is, and no more than it takes.
@@ -217,7 +217,8 @@ void MemoryPool::Remove(Block* block) {
 void MemoryPool::Split(Block* block, size_t size) {
   const size_t remainder = block->size - size;
   if (block->region->kind == kAboveLimit) return;
-  if (remainder < kAlignment || (remainder < kMinRemainder && size > 16 * kMinRemainder)) return;
+  if (remainder < kAlignment || (remainder < kMinRemainderBytes && size > 16 * kMinRemainderBytes))
+    return;
   Block* rest = NewBlock();
   rest->address = block->address + size;
   rest->size = remainder;

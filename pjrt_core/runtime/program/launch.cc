@@ -140,7 +140,7 @@ absl::StatusOr<std::shared_ptr<LaunchSite>> MakeSite(
   return site;
 }
 
-constexpr size_t kMostKeyBytes = 4096;
+constexpr size_t kMaxKeyBytes = 4096;
 
 // The site of launches like this one.
 absl::StatusOr<std::shared_ptr<LaunchSite>> FindSite(
@@ -157,11 +157,11 @@ absl::StatusOr<std::shared_ptr<LaunchSite>> FindSite(
   if (attributes != nullptr) FfiAttributes::AppendKey(*attributes, key);
   if (std::shared_ptr<LaunchSite> known = device.launch_sites().Find(key)) return known;
   const std::string own_key = key;  // a handler's instantiate stage may launch something
-  if (key.size() > kMostKeyBytes) key = std::string();
+  if (key.size() > kMaxKeyBytes) key = std::string();
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<LaunchSite> made,
                           MakeSite(handler, device, operands, result_types, attributes));
   // Not what holds much memory: attributes, or the pinned memory that operands are staged in.
-  if (made->site.blocking() || own_key.size() > kMostKeyBytes) return made;
+  if (made->site.blocking() || own_key.size() > kMaxKeyBytes) return made;
   return device.launch_sites().Add(own_key, std::move(made));
 }
 

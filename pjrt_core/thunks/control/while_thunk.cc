@@ -37,7 +37,8 @@ int64_t WhileThunk::commands() const {
 }
 
 bool WhileThunk::blocks() const {
-  return trip_count_ < 0 || commands() > kManyCommands || condition_.blocks() || body_.blocks();
+  return trip_count_ < 0 || commands() > kMaxNonBlockingCommands || condition_.blocks() ||
+         body_.blocks();
 }
 
 absl::Status WhileThunk::Execute(const ExecuteContext& context) {

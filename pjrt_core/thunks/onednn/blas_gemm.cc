@@ -76,17 +76,17 @@ void CopyElements(const float* from, float* to, int64_t count) {
               [&](int64_t begin, int64_t end) { std::copy(from + begin, from + end, to + begin); });
 }
 
-constexpr int64_t kMostCopiedBytes = 16 << 20;        // of scratch
+constexpr int64_t kMaxCopiedBytes = 16 << 20;         // of scratch
 constexpr int64_t kLinesApart = 128 / sizeof(float);  // two cache lines: whole vectors stay aligned
 
 // Sums that wait for being rounded: no more than a cache has, in blocks of all rows if they fit,
 // for BLAS packs a right side's columns once for each block.
-constexpr int64_t kMostSums = (4 << 20) / sizeof(float);
+constexpr int64_t kMaxBlockSums = (4 << 20) / sizeof(float);
 constexpr int64_t kColumnsAtOnce = 1024;
 
 // A call costs a microsecond or two, as much as this many products.
 constexpr int64_t kProductsOfCall = 1 << 18;
-constexpr int64_t kManyMatrices = 32;
+constexpr int64_t kMaxSmallMatrices = 32;
 // Matrices as large are better multiplied by all threads, one after another.
 constexpr int64_t kProductsOfAllThreads = 1 << 24;
 
@@ -156,7 +156,7 @@ bool BlasGemm::SetBatch(const program::GemmThunk& gemm) {
                       gemm.result()->strides()->Get(i)});
     matrices_ *= size;
   }
-  return matrices_ <= kManyMatrices || rows_ * columns_ * inner_ >= kProductsOfCall;
+  return matrices_ <= kMaxSmallMatrices || rows_ * columns_ * inner_ >= kProductsOfCall;
 }
 
 bool BlasGemm::SetEpilogue(const program::GemmThunk& gemm) {
@@ -219,15 +219,16 @@ std::optional<BlasGemm> BlasGemm::Create(const program::GemmThunk& gemm) {
 // (128 x 1024 by 1024 x 1024: 2.8 ms, 1.7; 1024 x 2048 by 2048 x 512: 14.7 ms, 11.7). A batch's
 // matrices are not copied.
 bool BlasGemm::LayApart() {
-  constexpr int64_t kFewColumns = 512;
-  constexpr int64_t kFewRows = 64;
+  constexpr int64_t kMaxColumnsToCopyLeft = 512;
+  constexpr int64_t kMinRowsToCopyRight = 64;
   const bool left_meets = lhs_.transposed == 'T' && MeetInCache(lhs_.lines, lhs_.stride, kPage / 2);
   const bool right_meets =
-      IsAvx2() ? rhs_.transposed == 'N' && rows_ >= kFewRows &&
+      IsAvx2() ? rhs_.transposed == 'N' && rows_ >= kMinRowsToCopyRight &&
                      MeetInCache(rhs_.lines, rhs_.stride, kPage)
                : rhs_.transposed == 'T' && MeetInCache(rhs_.lines, rhs_.stride, kPage / 2);
   if (matrices_ > 1) return !IsAvx2() || (!left_meets && !right_meets);
-  if (left_meets && (IsAvx2() || columns_ <= kFewColumns) && !CopyIfSmall(lhs_) && IsAvx2()) {
+  if (left_meets && (IsAvx2() || columns_ <= kMaxColumnsToCopyLeft) && !CopyIfSmall(lhs_) &&
+      IsAvx2()) {
     return false;
   }
   if (right_meets) CopyIfSmall(rhs_);
@@ -237,16 +238,16 @@ bool BlasGemm::LayApart() {
 bool BlasGemm::CopyIfSmall(Operand& operand) {
   int64_t apart = operand.line + kLinesApart;
   if (MeetInCache(operand.lines, apart, kPage / 2)) apart += kLinesApart;
-  if (operand.lines * apart * static_cast<int64_t>(sizeof(float)) > kMostCopiedBytes) return false;
+  if (operand.lines * apart * static_cast<int64_t>(sizeof(float)) > kMaxCopiedBytes) return false;
   operand.apart = apart;
   return true;
 }
 
 void BlasGemm::SetSumsAtOnce() {
-  const bool is_one_block = rows_ <= kMostSums / columns_;
+  const bool is_one_block = rows_ <= kMaxBlockSums / columns_;
   columns_at_once_ = is_one_block ? columns_ : EvenPart(columns_, kColumnsAtOnce);
-  rows_at_once_ = is_one_block ? rows_ : EvenPart(rows_, kMostSums / columns_at_once_);
-  matrices_at_once_ = is_one_block ? std::min(matrices_, kMostSums / (rows_ * columns_)) : 1;
+  rows_at_once_ = is_one_block ? rows_ : EvenPart(rows_, kMaxBlockSums / columns_at_once_);
+  matrices_at_once_ = is_one_block ? std::min(matrices_, kMaxBlockSums / (rows_ * columns_)) : 1;
 }
 
 size_t BlasGemm::scratch_bytes() const {

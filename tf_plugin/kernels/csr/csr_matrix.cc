@@ -136,7 +136,7 @@ void CsrMatrix::Encode(tensorflow::VariantTensorData* data) const {
 bool CsrMatrix::Decode(const tensorflow::VariantTensorData& data) { return false; }
 
 absl::Status CheckCsrShape(absl::Span<const int64_t> shape) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
   const auto describe = [&] { return absl::StrCat("[", absl::StrJoin(shape, ","), "]"); };
   if (shape.size() != 2 && shape.size() != 3) {
     return absl::InvalidArgumentError(
@@ -148,17 +148,17 @@ absl::Status CheckCsrShape(absl::Span<const int64_t> shape) {
   }
   const int64_t batches = shape.size() == 3 ? shape.front() : 1;
   const int64_t rows = shape[shape.size() - 2];
-  if (batches >= kMost) {
+  if (batches >= kMaxInt32) {
     return absl::InvalidArgumentError(absl::StrCat(
         "dense_shape batch_size must be < Int32Max, but the input value is ", batches));
   }
-  if (rows >= kMost || batches * (rows + 1) > kMost) {
+  if (rows >= kMaxInt32 || batches * (rows + 1) > kMaxInt32) {
     return absl::InvalidArgumentError(
         absl::StrCat("The csr row index size, computed based on the dense_shape, must be <= "
                      "Int32Max, but is too large for shape ",
                      describe()));
   }
-  if (shape.back() > kMost) {
+  if (shape.back() > kMaxInt32) {
     return absl::UnimplementedError(absl::StrCat("onexpu: a sparse matrix of shape ", describe(),
                                                  ": columns of 2^31 and above"));
   }

@@ -24,7 +24,7 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
 // Up to here a program of its own compiles in about a second, and runs in one step.
-constexpr int kMostInOneProgram = 128;
+constexpr int kMaxInputsPerProgram = 128;
 
 // Concat has the axis before the arrays, ConcatV2 after them.
 class LongConcat final : public OpKernel {
@@ -111,7 +111,7 @@ class LongConcat final : public OpKernel {
 
 bool IsLongConcat(const OpKernelConstruction& construction) {
   const auto& op = construction.def().op();
-  return (op == "Concat" || op == "ConcatV2") && construction.num_inputs() > kMostInOneProgram;
+  return (op == "Concat" || op == "ConcatV2") && construction.num_inputs() > kMaxInputsPerProgram;
 }
 
 OpKernel* MakeLongConcat(OpKernelConstruction* construction) {

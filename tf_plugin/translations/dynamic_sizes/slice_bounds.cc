@@ -102,9 +102,9 @@ int64_t CountOf(const SliceDimension& slice, int64_t size, bool is_dynamic) {
 SliceIndices IndicesOf(const SliceDimension& slice, XlaOp size, int64_t bound) {
   xla::XlaBuilder* const builder = size.builder();
   const auto constant = [&](int64_t value) {
-    constexpr int64_t kLargest = int64_t{1} << 30;
+    constexpr int64_t kMaxIndex = int64_t{1} << 30;
     return xla::ConstantR0<int32_t>(builder,
-                                    static_cast<int32_t>(std::clamp(value, -kLargest, kLargest)));
+                                    static_cast<int32_t>(std::clamp(value, -kMaxIndex, kMaxIndex)));
   };
   const bool is_forward = slice.stride > 0;
   const XlaOp lowest = constant(is_forward ? 0 : -1);

@@ -23,7 +23,7 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-constexpr int kMostDimensions = 3;
+constexpr int kMaxDimensions = 3;
 
 // Of dimensions [first, first + lengths.size()), which end before the last one of x or with it.
 XlaOp Transform(XlaOp x, int64_t rank, int64_t first, xla::FftType type,
@@ -118,13 +118,13 @@ class FftNd final : public XlaOpKernel {
     XlaOp x = xla::Pad(context->Input(0), xla::Zero(builder, context->input_xla_type(0)), fitting);
 
     // Real numbers are on one side of the last dimensions' transform only.
-    const int64_t last = std::min<int64_t>(count, kMostDimensions);
+    const int64_t last = std::min<int64_t>(count, kMaxDimensions);
     const absl::Span<const int64_t> all(lengths);
     if (type != xla::IRFFT) {
       x = Transform(x, rank, rank - last, type, all.last(last));
     }
     for (int64_t end = count - last; end > 0;) {
-      const int64_t some = std::min<int64_t>(end, kMostDimensions);
+      const int64_t some = std::min<int64_t>(end, kMaxDimensions);
       x = Transform(x, rank, rank - count + end - some,
                     type == xla::FFT || type == xla::RFFT ? xla::FFT : xla::IFFT,
                     all.subspan(end - some, some));

@@ -63,7 +63,7 @@ WideSum SumOf(const HloInstruction& reduction, int64_t value, const Target& targ
 bool IsWideSum(const HloInstruction& reduction, int64_t value, int64_t parts,
                const Target& target) {
   return CombinerOf(reduction, value) == HloOpcode::kAdd &&
-         Terms(reduction) >= WideSum::kManyAdditions * parts &&
+         Terms(reduction) >= WideSum::kMinWideAdditions * parts &&
          SumOf(reduction, value, target).has_wide();
 }
 

@@ -63,7 +63,7 @@ class Sums {
         dot_(dot),
         type_(IsNarrowFloat(dot.shape().element_type()) ? xla::F32 : dot.shape().element_type()),
         llvm_type_(ComputeType(type_, kernel.llvm_context())),
-        parts_(cells < kFewestSums ? kFewestSums : 1),
+        parts_(cells < kMinIndependentSums ? kMinIndependentSums : 1),
         wide_(type_, kernel.target()) {
     for (size_t i = 0; i < cells * parts_; ++i) {
       slots_.push_back(kernel.Slot(llvm_type_, llvm::Constant::getNullValue(llvm_type_)));
@@ -130,7 +130,7 @@ class Sums {
 
  private:
   // Sums below which the latency of an addition shows.
-  static constexpr int64_t kFewestSums = 4;
+  static constexpr int64_t kMinIndependentSums = 4;
   // Products that a sum takes in its own type before it joins its cell's wide total.
   static constexpr int64_t kRun = 128;
 
@@ -243,7 +243,7 @@ std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
   for (const HloInstruction* dot : dots) {
     const xla::Shape& shape = roots[0]->shape();
     if (!xla::ShapeUtil::SameDimensions(dot->shape(), shape) || shape.dimensions().empty() ||
-        shape.dimensions().back() < kFewestColumns || !ColumnsOf(*dot).has_value() ||
+        shape.dimensions().back() < kMinBlockColumns || !ColumnsOf(*dot).has_value() ||
         !HasSumType(dot->shape().element_type())) {
       return {};
     }

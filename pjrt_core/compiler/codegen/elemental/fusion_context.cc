@@ -358,11 +358,11 @@ absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(
 absl::StatusOr<LaunchDimensions> FusionContext::PerElement(
     const xla::Shape& shape, WorkItemCost cost, bool by_rows,
     absl::FunctionRef<absl::Status(const Index&)> body) {
-  constexpr int64_t kShortestRow = 16;
+  constexpr int64_t kMinRowLength = 16;
   const int64_t count = xla::ShapeUtil::ElementsIn(shape);
   const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);
   const int64_t columns = shape.dimensions().empty() ? 1 : shape.dimensions(minor);
-  if (!by_rows || columns < kShortestRow || columns == count) {
+  if (!by_rows || columns < kMinRowLength || columns == count) {
     return PerWorkItem(count, cost,
                        [&](llvm::Value* id) { return body(index_math_.Delinearize(id, shape)); });
   }

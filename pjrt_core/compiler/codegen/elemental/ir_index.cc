@@ -53,8 +53,8 @@ struct Reciprocal {
 // Integers using Multiplication", 1994: with multiplier = ceil(2^shift / divisor), its error
 // multiplier * divisor - 2^shift times x has to stay below 2^shift.
 std::optional<Reciprocal> ReciprocalOf(int64_t divisor, int64_t limit) {
-  constexpr int64_t kGreatestLimit = int64_t{1} << 31;  // of 32 bits
-  if (llvm::isPowerOf2_64(divisor) || limit < 1 || limit > kGreatestLimit) return std::nullopt;
+  constexpr int64_t kMaxDividend = int64_t{1} << 31;  // of 32 bits
+  if (llvm::isPowerOf2_64(divisor) || limit < 1 || limit > kMaxDividend) return std::nullopt;
   const uint64_t greatest = limit - 1;
   for (int shift = 1; shift < 32; ++shift) {
     const uint64_t power = uint64_t{1} << shift;

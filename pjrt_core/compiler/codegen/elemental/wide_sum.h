@@ -23,7 +23,7 @@ class WideSum {
   WideSum(xla::PrimitiveType element, const Target& target);
 
   // Additions from which on wide values pay. The error of fewer is a few units in the last place.
-  static constexpr int64_t kManyAdditions = 9;
+  static constexpr int64_t kMinWideAdditions = 9;
 
   bool has_wide() const { return kind_ != Kind::kPlain; }
   // The type in which elements are added, and the one in which a wide value is kept in memory: C64

@@ -30,22 +30,22 @@ ScaledExponential ScaleExponential(const Real& t) {
 
 Real Exponential(const Real& x) {
   if (x.is_double()) return Builtin("exp", x);
-  constexpr double kLargest = 88.7228317;  // the last whose exponential is finite
-  constexpr double kSmallest = -104;       // everything below is 0
-  constexpr double kSmall = -87;           // below it 2^n may be no normal number
-  constexpr int32_t kRaised = 64;          // by which the exponent of small ones is too great first
+  constexpr double kMaxArgument = 88.7228317;  // the last whose exponential is finite
+  constexpr double kMinArgument = -104;        // everything below is 0
+  constexpr double kMinNormalArgument = -87;   // below it 2^n may be no normal number
+  constexpr int32_t kExponentOffset = 64;  // by which the exponent of small ones is too great first
   llvm::IRBuilderBase& b = x.b();
-  Real t = Select(Greater(x, kLargest), x.Constant(kLargest), x);  // NaN stays
-  t = Select(Less(t, kSmallest), x.Constant(kSmallest), t);
+  Real t = Select(Greater(x, kMaxArgument), x.Constant(kMaxArgument), x);  // NaN stays
+  t = Select(Less(t, kMinArgument), x.Constant(kMinArgument), t);
   const ScaledExponential scaled = ScaleExponential(t);
-  llvm::Value* is_small = Less(t, kSmall);
+  llvm::Value* is_small = Less(t, kMinNormalArgument);
   llvm::Value* bits = b.CreateBitCast((scaled.expm1_r + 1).value(), b.getInt32Ty());
   bits = b.CreateAdd(bits, scaled.exponent);
-  bits = b.CreateAdd(bits,
-                     b.CreateSelect(is_small, b.getInt32(kRaised << kMantissaBits), b.getInt32(0)));
+  bits = b.CreateAdd(
+      bits, b.CreateSelect(is_small, b.getInt32(kExponentOffset << kMantissaBits), b.getInt32(0)));
   const Real raised(b.CreateBitCast(bits, x.value()->getType()), b);
   const Real result = raised * Select(is_small, x.Constant(0x1p-64), x.Constant(1));
-  return Select(Greater(x, kLargest), x.Infinity(), result);
+  return Select(Greater(x, kMaxArgument), x.Infinity(), result);
 }
 
 }  // namespace onexpu::compiler

@@ -27,11 +27,11 @@ namespace {
 using llvm::Value;
 using xla::HloInstruction;
 
-// Keys whose weights a work-group has in local memory at a time: a multiple of kTogether.
+// Keys whose weights a work-group has in local memory at a time: a multiple of kRegisterSums.
 constexpr int64_t kBlock = 96;
 // Sums in registers, each of two vectors on AVX2, with room for what is multiplied: with 8 of them,
 // or 4, scores of 32 features take 18 instead of 14 ms.
-constexpr int64_t kTogether = 6;
+constexpr int64_t kRegisterSums = 6;
 
 class AttentionKernel {
  public:
@@ -141,11 +141,11 @@ class AttentionKernel {
   // Runs `body` for each number below `count`, several at a time as long as there are as many.
   absl::Status ForTogether(int64_t count,
                            absl::FunctionRef<absl::Status(Value* first, int64_t together)> body) {
-    const int64_t whole = count / kTogether * kTogether;
+    const int64_t whole = count / kRegisterSums * kRegisterSums;
     if (whole > 0) {
       TF_RETURN_IF_ERROR(kernel_.For(math_.Constant(0), math_.Constant(whole),
-                                     math_.Constant(kTogether),
-                                     [&](Value* first) { return body(first, kTogether); }));
+                                     math_.Constant(kRegisterSums),
+                                     [&](Value* first) { return body(first, kRegisterSums); }));
     }
     return whole == count ? absl::OkStatus() : body(math_.Constant(whole), count - whole);
   }

@@ -34,20 +34,22 @@ struct RowCut {
 };
 
 RowCut CutRows(const ReductionShape& shape, const Target& target) {
-  constexpr int64_t kWorth = 8192;   // elements; less costs more than another thread gains
-  constexpr int64_t kTogether = 64;  // what they leave in local memory must stay in the cache
+  // A group of fewer elements costs more than another thread gains.
+  constexpr int64_t kMinElementsPerGroup = 8192;
+  // The partial results of the rows in local memory must stay in the cache.
+  constexpr int64_t kMaxRowsPerGroup = 64;
   // Lanes that read shares of a row are far apart. An odd share spreads them over the cache's sets:
   // shares of a power of two evict each other (8 rows of 2^20 elements: 98 ms).
-  constexpr int64_t kLongestShare = 257;  // elements
-  const int64_t longest = TakesShares(shape) ? kLongestShare * kLanes : shape.length;
+  constexpr int64_t kMaxElementsPerLane = 257;  // elements
+  const int64_t longest = TakesShares(shape) ? kMaxElementsPerLane * kLanes : shape.length;
   const int64_t wanted = WantedPieces(target);
   if (shape.rows >= wanted && shape.length <= longest) {
-    return {
-        shape.length, 1,
-        std::clamp<int64_t>(kWorth / shape.length, 1, std::min(kTogether, shape.rows / wanted))};
+    return {shape.length, 1,
+            std::clamp<int64_t>(kMinElementsPerGroup / shape.length, 1,
+                                std::min(kMaxRowsPerGroup, shape.rows / wanted))};
   }
-  int64_t piece =
-      std::max(kWorth, xla::CeilOfRatio(shape.length, xla::CeilOfRatio(wanted, shape.rows)));
+  int64_t piece = std::max(kMinElementsPerGroup,
+                           xla::CeilOfRatio(shape.length, xla::CeilOfRatio(wanted, shape.rows)));
   piece = std::min(piece, longest);
   if (piece >= shape.length) return {shape.length, 1, 1};
   // Every lane has an element of the last piece, too.
@@ -63,8 +65,8 @@ absl::Status EmitRows(KernelSequence& sequence, const xla::HloInstruction& reduc
   const int64_t scratch = whole ? 0 : AddReductionScratch(sequence, reduce, shape, count);
   // Combining the lanes of one piece in registers costs as much as some dozen elements of it; of
   // short pieces, a vector combines many at once.
-  constexpr int64_t kLong = 64;
-  const bool in_registers = cut.piece >= kLong && HasVectorSubGroups(sequence.target());
+  constexpr int64_t kMinSubGroupPiece = 64;
+  const bool in_registers = cut.piece >= kMinSubGroupPiece && HasVectorSubGroups(sequence.target());
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel,
                       sequence.Begin(whole ? "" : "_pieces"));
   {
@@ -133,14 +135,15 @@ struct ColumnCut {
 ColumnCut CutColumns(const xla::HloInstruction& reduce, const ReductionShape& shape,
                      int64_t bytes_of_sum, const Target& target) {
   constexpr int64_t kRunningBytes = 8192;  // running sums stay in the first-level cache
-  constexpr int64_t kShortest = 16;  // elements of a result; what is left to combine is read again
-  constexpr int64_t kWorth = 8192;   // elements of a work-group
+  // Elements of one result. Partial results are read again when they are combined.
+  constexpr int64_t kMinElementsPerPiece = 16;
+  constexpr int64_t kMinElementsPerGroup = 8192;  // elements of a work-group
   ColumnCut cut;
   cut.width = std::min(shape.rows, kRunningBytes / bytes_of_sum);
   cut.tiles = xla::CeilOfRatio(shape.rows, cut.width);
   const int64_t wanted = xla::CeilOfRatio(WantedPieces(target), cut.tiles);
-  cut.piece = std::max(
-      {xla::CeilOfRatio(shape.length, wanted), kShortest, xla::CeilOfRatio(kWorth, cut.width)});
+  cut.piece = std::max({xla::CeilOfRatio(shape.length, wanted), kMinElementsPerPiece,
+                        xla::CeilOfRatio(kMinElementsPerGroup, cut.width)});
   cut.together = ElementsTogether(reduce, shape);
   cut.piece = std::min(xla::RoundUpTo(cut.piece, cut.together), shape.length);
   cut.pieces = xla::CeilOfRatio(shape.length, cut.piece);
@@ -240,13 +243,15 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
 
 absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstruction& reduce,
                                const ReductionShape& shape) {
-  constexpr int64_t kWorth = 4096;  // elements of a result; less costs more than a thread gains
+  // Elements of one result. A smaller piece costs more than another thread gains.
+  constexpr int64_t kMinElementsPerPiece = 4096;
   const int64_t width = shape.minor_kept;
   const int64_t together = kLanes / width;  // elements of each result in a vector
   const int64_t tiles = shape.rows / width;
   const int64_t wanted = xla::CeilOfRatio(WantedPieces(sequence.target()), tiles);
-  const int64_t piece = xla::RoundUpTo(
-      std::max(xla::CeilOfRatio(shape.length, wanted), std::min(kWorth, shape.length)), together);
+  const int64_t piece = xla::RoundUpTo(std::max(xla::CeilOfRatio(shape.length, wanted),
+                                                std::min(kMinElementsPerPiece, shape.length)),
+                                       together);
   const int64_t pieces = xla::CeilOfRatio(shape.length, piece);
   const bool whole = pieces == 1;
   const int64_t scratch =
@@ -339,8 +344,9 @@ absl::Status EmitCombinePieces(KernelSequence& sequence, const xla::HloInstructi
 
 bool IsReductionForCpu(const ReductionShape& shape) {
   // Short sums side by side are what plain work-items do best.
-  constexpr int64_t kLongEnough = 64;
-  return shape.length >= (shape.minor_kept == 1 || shape.minor_kept >= kLanes ? 16 : kLongEnough);
+  constexpr int64_t kMinReducedLength = 64;
+  return shape.length >=
+         (shape.minor_kept == 1 || shape.minor_kept >= kLanes ? 16 : kMinReducedLength);
 }
 
 absl::Status EmitReductionForCpu(KernelSequence& sequence, const xla::HloInstruction& reduce,

@@ -52,8 +52,8 @@ int64_t ChoosePiece(const ReductionShape& shape, const Tile& tile, const Target&
   const int64_t groups = xla::CeilOfRatio(shape.rows, tile.columns);
   const int64_t wanted = xla::CeilOfRatio(4 * int64_t{target.compute_units}, groups);
   // A lane should have this many at least.
-  constexpr int64_t kShortest = 16;
-  const int64_t most = std::max<int64_t>(1, shape.length / (tile.lanes * kShortest));
+  constexpr int64_t kMinElementsPerLane = 16;
+  const int64_t most = std::max<int64_t>(1, shape.length / (tile.lanes * kMinElementsPerLane));
   return xla::CeilOfRatio(shape.length, std::clamp<int64_t>(wanted, 1, most));
 }
 

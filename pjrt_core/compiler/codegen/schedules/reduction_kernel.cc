@@ -45,19 +45,19 @@ ReductionShape::ReductionShape(const xla::HloInstruction& reduce)
 
 int64_t ElementsTogether(const xla::HloInstruction& reduce, const ReductionShape& shape) {
   // Equal elements add up exactly in pairs of pairs: their sum has no error that repeats.
-  constexpr int64_t kMost = 8;
-  constexpr int64_t kFewInstructions = 8;
-  constexpr int64_t kSeveral = 4;
-  constexpr int64_t kSeveralInstructions = 16;
-  if (shape.length < kMost) return 1;
+  constexpr int64_t kFullUnroll = 8;
+  constexpr int64_t kMaxFullyUnrolledInstructions = 8;
+  constexpr int64_t kPartialUnroll = 4;
+  constexpr int64_t kMaxPartlyUnrolledInstructions = 16;
+  if (shape.length < kFullUnroll) return 1;
   const xla::HloComputation& computation = *reduce.parent();
-  if (!computation.IsFusionComputation()) return kMost;
-  if (computation.instruction_count() <= kFewInstructions) return kMost;
-  const bool is_cheap = computation.instruction_count() <= kSeveralInstructions &&
+  if (!computation.IsFusionComputation()) return kFullUnroll;
+  if (computation.instruction_count() <= kMaxFullyUnrolledInstructions) return kFullUnroll;
+  const bool is_cheap = computation.instruction_count() <= kMaxPartlyUnrolledInstructions &&
                         absl::c_none_of(computation.instructions(), [](const auto* instruction) {
                           return IsTranscendental(instruction->opcode());
                         });
-  return is_cheap && AddsFloats(reduce) ? kSeveral : 1;
+  return is_cheap && AddsFloats(reduce) ? kPartialUnroll : 1;
 }
 
 int64_t AccumulatedParts(const xla::HloInstruction& reduce, const ReductionShape& shape) {

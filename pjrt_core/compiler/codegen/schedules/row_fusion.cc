@@ -33,7 +33,7 @@ using xla::HloInstruction;
 int64_t ChooseLanes(const Rows& rows, const Target& target) {
   if (!target.gpu_schedules) return kVectorLanes;
   int64_t lanes = 1;
-  while (2 * lanes <= std::min<int64_t>({kMostRowLanes, target.max_work_group_size, rows.length}))
+  while (2 * lanes <= std::min<int64_t>({kMaxRowLanes, target.max_work_group_size, rows.length}))
     lanes *= 2;
   return lanes;
 }
@@ -41,9 +41,11 @@ int64_t ChooseLanes(const Rows& rows, const Target& target) {
 // Rows of a group, one after another. All groups have as many.
 int64_t ChooseTogether(const Rows& rows, const Target& target) {
   if (target.gpu_schedules) return 1;
-  constexpr int64_t kWorth = 8192;  // elements; starting a group costs as much as some hundreds
+  // Starting a group costs as much as some hundreds of elements.
+  constexpr int64_t kMinElementsPerGroup = 8192;
   const int64_t wanted = 8 * int64_t{target.compute_units};
-  int64_t together = std::max<int64_t>(1, std::min(kWorth / rows.length, rows.count / wanted));
+  int64_t together =
+      std::max<int64_t>(1, std::min(kMinElementsPerGroup / rows.length, rows.count / wanted));
   while (rows.count % together != 0) --together;
   return together;
 }
@@ -131,10 +133,11 @@ class RowKernel {
   // How many elements a lane combines before they join its running result. If little is computed
   // for an element, the code for several fits, and each would wait for the one before.
   int64_t ElementsTogether(const HloInstruction& reduce) const {
-    constexpr int64_t kSeveral = 4;
-    constexpr size_t kLittle = 8;  // instructions, with the reduction and its initial value
-    const bool is_long = rows_.length >= 2 * kSeveral * lanes_;
-    return is_long && NeededFor(reduce).size() <= kLittle ? kSeveral : 1;
+    constexpr int64_t kUnroll = 4;
+    // Instructions, with the reduction and its initial value.
+    constexpr size_t kMaxUnrolledInstructions = 8;
+    const bool is_long = rows_.length >= 2 * kUnroll * lanes_;
+    return is_long && NeededFor(reduce).size() <= kMaxUnrolledInstructions ? kUnroll : 1;
   }
 
   ReductionKernel StepsOf(const HloInstruction& reduce) {

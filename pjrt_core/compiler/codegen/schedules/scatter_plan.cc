@@ -19,7 +19,7 @@ constexpr int64_t kLanes = kVectorLanes;
 
 // On a GPU each update waits for its index and for the element that it replaces: some microseconds,
 // which have not been measured. A launch must not take seconds, because drivers kill it.
-constexpr int64_t kMostUpdatesOfALaunch = 100'000;
+constexpr int64_t kMaxUpdatesPerLaunch = 100'000;
 
 // Bytes from one position of the operand's dimension to the next.
 int64_t StrideBytes(const xla::Shape& shape, int64_t dimension) {
@@ -39,20 +39,22 @@ bool HasBatch(const ScatterDimensions& dimensions) {
 
 int64_t ChoosePieces(const HloScatterInstruction& scatter, const ScatterDimensions& dimensions,
                      const Target& target) {
-  constexpr int64_t kWorth = 4;  // updates for each element that is combined afterwards
+  // Updates per result element that pay for combining the partial results afterwards.
+  constexpr int64_t kMinUpdatesPerResult = 4;
   if (!ScatterKernel::HasIdentity(scatter)) return 1;
   const int64_t updates = xla::ShapeUtil::ElementsIn(dimensions.updates());
   const int64_t results = xla::ShapeUtil::ElementsIn(scatter.operand(0)->shape());
-  return std::clamp<int64_t>(updates / (kWorth * results), 1, target.compute_units);
+  return std::clamp<int64_t>(updates / (kMinUpdatesPerResult * results), 1, target.compute_units);
 }
 
 void Deal(const HloScatterInstruction& scatter, const ScatterDimensions& dimensions,
           const Target& target, ScatterPlan& plan) {
-  constexpr int64_t kIndices = 256;  // with fewer, threads have little to choose from
-  constexpr int64_t kBytes = 256;    // that two threads should not both write, nor both read
-  constexpr int64_t kMany = 8;       // threads that gain although all read all updates
+  constexpr int64_t kMinIndices = 256;  // with fewer, threads have little to choose from
+  // Two threads should neither write nor read within the same block of this size.
+  constexpr int64_t kMinBytesPerThread = 256;
+  constexpr int64_t kMinThreads = 8;  // threads that gain although all read all updates
   // All work-items of a group share the list of what is theirs, so they must have the same indices.
-  if (HasBatch(dimensions) || plan.meeting < kIndices ||
+  if (HasBatch(dimensions) || plan.meeting < kMinIndices ||
       plan.meeting > std::numeric_limits<int32_t>::max()) {
     return;
   }
@@ -61,10 +63,10 @@ void Deal(const HloScatterInstruction& scatter, const ScatterDimensions& dimensi
   for (int64_t i = 0; i < named.size(); ++i) {
     if (dimensions.window(named[i]) != 1) continue;
     const int64_t stride = StrideBytes(operand, named[i]);
-    const int64_t run = absl::bit_ceil<uint64_t>(xla::CeilOfRatio(kBytes, stride));
+    const int64_t run = absl::bit_ceil<uint64_t>(xla::CeilOfRatio(kMinBytesPerThread, stride));
     const int64_t hands = std::min<int64_t>(target.compute_units,
                                             xla::CeilOfRatio(operand.dimensions(named[i]), run));
-    if (hands <= plan.hands || (run > 1 && hands < kMany)) continue;
+    if (hands <= plan.hands || (run > 1 && hands < kMinThreads)) continue;
     plan.hands = hands;
     plan.run = run;
     plan.component = i;
@@ -81,13 +83,13 @@ ScatterPlan ChooseScatterPlan(const HloScatterInstruction& scatter,
   plan.block = plan.lanes = std::min(kLanes, plan.apart);
   if (target.gpu_schedules) {
     plan.groups = xla::CeilOfRatio(plan.apart, plan.block);
-    if (plan.meeting > kMostUpdatesOfALaunch) plan.updates_per_launch = kMostUpdatesOfALaunch;
+    if (plan.meeting > kMaxUpdatesPerLaunch) plan.updates_per_launch = kMaxUpdatesPerLaunch;
     return plan;
   }
   // Vectors that are not full go through masks, which cost a CPU more than scalars do.
   if (plan.apart % kLanes != 0 && !HasBatch(dimensions)) plan.lanes = 1;
-  constexpr int64_t kWorth = 16384;  // elements; fewer do not pay for another thread
-  if (plan.meeting * plan.apart >= kWorth) {
+  constexpr int64_t kMinParallelElements = 16384;  // elements; fewer do not pay for another thread
+  if (plan.meeting * plan.apart >= kMinParallelElements) {
     plan.pieces = ChoosePieces(scatter, dimensions, target);
     if (plan.pieces == 1) Deal(scatter, dimensions, target, plan);
   }

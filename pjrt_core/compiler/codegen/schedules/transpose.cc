@@ -90,14 +90,14 @@ class Staging {
   // sees a call of memcpy, one for each of the work-items that it handles together, which it takes
   // 0.8 s to write out; not when their number is unknown.
   int64_t FilledTogether(int64_t count) const {
-    constexpr int64_t kTogether = 16;
+    constexpr int64_t kUnroll = 16;
     bool moves = false;
     for (size_t i = 0; i < arrays_.size(); ++i) {
       moves =
           moves || (!lines_[i].has_value() && IsOfMemory(kernel_, *transposition_.transposed[i]));
     }
     if (!moves || count < 0) return 1;
-    return count % kTogether == 0 ? kTogether : count;
+    return count % kUnroll == 0 ? kUnroll : count;
   }
 
   // `first`: the line's first element in the result.

@@ -20,7 +20,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Below this a line of memory is used up before it is left, or nearly.
-constexpr int64_t kShortest = 8;
+constexpr int64_t kMinTransposedExtent = 8;
 
 // The fastest dimension that has more than one element; -1 when there is none.
 int64_t MinorDimension(const xla::Shape& shape) {
@@ -82,8 +82,8 @@ std::optional<Transposition> FindTransposition(const HloInstruction& root, const
   if (found.written < 0) return std::nullopt;
   absl::flat_hash_set<const HloInstruction*> visited;
   Collect(root, shape, found, visited);
-  const bool worth = found.read >= 0 && shape.dimensions(found.read) >= kShortest &&
-                     shape.dimensions(found.written) >= kShortest;
+  const bool worth = found.read >= 0 && shape.dimensions(found.read) >= kMinTransposedExtent &&
+                     shape.dimensions(found.written) >= kMinTransposedExtent;
   return worth ? std::optional(std::move(found)) : std::nullopt;
 }
 

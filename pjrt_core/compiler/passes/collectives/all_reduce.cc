@@ -25,7 +25,7 @@ using xla::Shape;
 // Up to here everybody gets everything and combines it: one exchange instead of two. In bytes of
 // the array; an exchange costs tens of microseconds, in which some hundred thousand bytes are
 // copied.
-constexpr int64_t kSmallAllReduce = 64 << 10;
+constexpr int64_t kMaxOneShotBytes = 64 << 10;
 
 // Among groups of different size: everybody gets everything, and combines what is its group's.
 // Exchanging shares would move less, but a member's share differs in size from group to group, and
@@ -110,7 +110,7 @@ HloInstruction* AllReduce(CollectiveWriter& writer, HloInstruction* array,
   if (elements == 0) return array;
   if (!AreOfOneSize(groups)) return AllReduceUnevenly(writer, array, combiner, groups);
   if (size == 1) return array;
-  if (xla::ShapeUtil::ByteSizeOf(array->shape()) <= kSmallAllReduce || elements < size) {
+  if (xla::ShapeUtil::ByteSizeOf(array->shape()) <= kMaxOneShotBytes || elements < size) {
     HloInstruction* all = writer.Exchange(CollectiveKind::AllGather, groups, array,
                                           With(array->shape().dimensions(), 0, size));
     return writer.Combine(all, combiner);

@@ -27,9 +27,9 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Up to this length one product with a whole matrix; above it a length is split when it can be.
-constexpr int64_t kLargestWhole = 256;
+constexpr int64_t kMaxUnsplitLength = 256;
 // Up to here what cannot be split is one product, too: of f32 such a matrix has 16 MB.
-constexpr int64_t kLargestMatrix = 2048;
+constexpr int64_t kMaxMatrixLength = 2048;
 
 // A complex array as two real ones. `im` is null for a real array.
 struct Complex {
@@ -230,9 +230,9 @@ class Transform {
   }
 
   absl::StatusOr<Complex> AlongLast(Complex array, int64_t length, int64_t kept) {
-    const int64_t split = length > kLargestWhole ? SplitOf(length) : 1;
+    const int64_t split = length > kMaxUnsplitLength ? SplitOf(length) : 1;
     if (split == 1) {
-      return length > kLargestMatrix ? Chirp(array, length, kept) : Whole(array, length, kept);
+      return length > kMaxMatrixLength ? Chirp(array, length, kept) : Whole(array, length, kept);
     }
     ONEXPU_ASSIGN_OR_RETURN(array, Split(array, split, length / split));
     return First(array, kept);
@@ -277,7 +277,7 @@ class Transform {
 
   // Half a spectrum to a real signal.
   absl::StatusOr<Complex> RealAlongLast(Complex array, int64_t length) {
-    if (length > kLargestMatrix) {
+    if (length > kMaxMatrixLength) {
       ONEXPU_ASSIGN_OR_RETURN(array, WholeSpectrum(array, length));
       ONEXPU_ASSIGN_OR_RETURN(array, AlongLast(array, length, length));
       return Complex{array.re, nullptr};

@@ -29,7 +29,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Fewer scores stay in the caches from one step to the next.
-constexpr int64_t kFewestScores = 256 << 10;
+constexpr int64_t kMinScores = 256 << 10;
 // The kernel rounds no weights. Whether that is what the program asks for, or may be left out.
 bool NeedsNoRounding(const Attention& attention) {
   const HloInstruction& sums = *attention.sums;
@@ -47,9 +47,9 @@ bool IsWorthAKernel(const Attention& attention, const Target& target) {
   const int64_t scores = xla::ShapeUtil::ElementsIn(shape);
   const int64_t queries = shape.dimensions(attention.query);
   const int64_t groups = scores / shape.dimensions(attention.key) / kVectorLanes;
-  return HasVectorSubGroups(target) && scores >= kFewestScores && queries >= kVectorLanes &&
+  return HasVectorSubGroups(target) && scores >= kMinScores && queries >= kVectorLanes &&
          groups >= int64_t{target.compute_units} &&
-         std::max(attention.features(), attention.contracted()) <= kMostAttentionFeatures &&
+         std::max(attention.features(), attention.contracted()) <= kMaxAttentionFeatures &&
          // What a library multiplies in half precision it multiplies faster.
          LibraryType(*attention.scores, target) == xla::F32 &&
          LibraryType(*attention.sums, target) == xla::F32;
@@ -123,7 +123,7 @@ bool HasFewArguments(const Attention& attention) {
     arguments.insert(instruction->operands().begin(), instruction->operands().end());
   }
   for (const HloInstruction* instruction : kernel) arguments.erase(instruction);
-  return static_cast<int64_t>(arguments.size()) < kLargestKernelArguments;
+  return static_cast<int64_t>(arguments.size()) < kMaxKernelArguments;
 }
 
 absl::Status Fuse(HloInstruction* sums, const Attention& attention) {

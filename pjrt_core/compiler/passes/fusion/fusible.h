@@ -11,7 +11,7 @@
 namespace onexpu::compiler {
 
 // A kernel takes at most this many pointers: OpenCL guarantees 1024 bytes of arguments.
-inline constexpr int64_t kLargestKernelArguments = 96;
+inline constexpr int64_t kMaxKernelArguments = 96;
 
 // Code generation has it as a part of a fusion.
 bool IsFusible(const xla::HloInstruction& instruction);

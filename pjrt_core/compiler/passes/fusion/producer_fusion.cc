@@ -29,7 +29,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Below this many elements a launch costs more than computing an element again.
-constexpr int64_t kTinyElements = 1024;
+constexpr int64_t kMaxRecomputedElements = 1024;
 
 bool IsExpensiveHere(const HloInstruction& instruction) {
   // A vector of quotients takes less time than to write it and read it again.
@@ -81,11 +81,11 @@ bool IsReadManyTimes(const HloInstruction& consumer, int64_t operand_index) {
 // before it; one in another still costs less than a launch where it is hardly any work.
 bool NestsInLoops(const HloInstruction& producer, const HloInstruction& consumer,
                   int64_t operand_index) {
-  constexpr int64_t kHardlyAnyProducts = 256;
+  constexpr int64_t kMaxNestedProducts = 256;
   if (producer.opcode() != HloOpcode::kDot || !IsReadManyTimes(consumer, operand_index)) {
     return false;
   }
-  if (Products(producer) > kHardlyAnyProducts) return true;
+  if (Products(producer) > kMaxNestedProducts) return true;
   return consumer.opcode() == HloOpcode::kFusion &&
          absl::c_count_if(consumer.fused_instructions(), [](const HloInstruction* fused) {
            return ReadsManyPerElement(*fused);
@@ -176,10 +176,10 @@ bool IsConvertedAgain(const HloInstruction& producer, const HloInstruction& cons
 // of a random generator: each reads both halves of the one before, and would be kernels of its own.
 // And of little that is read again, a launch costs more.
 bool GrowsWithEveryReader(const HloInstruction& producer) {
-  constexpr int64_t kLittle = 128 << 10;  // bytes
+  constexpr int64_t kMinMaterializedBytes = 128 << 10;  // bytes
   if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer) ||
       xla::primitive_util::IsIntegralType(producer.shape().element_type()) ||
-      xla::ShapeUtil::ByteSizeOf(producer.shape()) < kLittle) {
+      xla::ShapeUtil::ByteSizeOf(producer.shape()) < kMinMaterializedBytes) {
     return false;
   }
   const int64_t elements = xla::ShapeUtil::ElementsIn(producer.shape());
@@ -201,13 +201,13 @@ bool GrowsWithEveryReader(const HloInstruction& producer) {
 // steps of a method whose transforms differ in nothing else, and are one kernel without it; a
 // device's compiler needs more for a transform than for anything else.
 bool IsSharedByTransforms(const HloInstruction& producer) {
-  constexpr size_t kMany = 3;
+  constexpr size_t kMinSharedTransforms = 3;
   if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer)) {
     return false;
   }
   absl::flat_hash_set<const HloInstruction*> visited = {&producer}, transforms;
   std::vector<const HloInstruction*> open = {&producer};
-  while (!open.empty() && transforms.size() < kMany) {
+  while (!open.empty() && transforms.size() < kMinSharedTransforms) {
     const HloInstruction* current = open.back();
     open.pop_back();
     for (const HloInstruction* user : current->users()) {
@@ -216,7 +216,7 @@ bool IsSharedByTransforms(const HloInstruction& producer) {
       if (user->IsElementwise() || IsDataMovement(*user)) open.push_back(user);
     }
   }
-  return transforms.size() >= kMany;
+  return transforms.size() >= kMinSharedTransforms;
 }
 
 // Whether a kernel of blocks would gather its columns' elements one by one, for each block of rows
@@ -224,7 +224,7 @@ bool IsSharedByTransforms(const HloInstruction& producer) {
 bool IsTransposedForBlocks(const HloInstruction& producer, const HloInstruction& consumer,
                            int64_t operand_index) {
   // Of fewer products the gathers take no longer than a launch.
-  constexpr int64_t kManyProducts = 128 << 10;
+  constexpr int64_t kMaxGatheredProducts = 128 << 10;
   const bool is_transposed =
       producer.opcode() == HloOpcode::kTranspose ||
       (producer.opcode() == HloOpcode::kCopy &&
@@ -232,7 +232,7 @@ bool IsTransposedForBlocks(const HloInstruction& producer, const HloInstruction&
   if (!is_transposed) return false;
   return IsReadBy(consumer, operand_index,
                   [](const HloInstruction& user, const HloInstruction& operand) {
-                    return IsBlockedDot(user) && Products(user) > kManyProducts &&
+                    return IsBlockedDot(user) && Products(user) > kMaxGatheredProducts &&
                            user.operand(ColumnsOf(user)->operand) == &operand;
                   });
 }
@@ -278,7 +278,7 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (IsUpdatedOperand(*consumer, operand_index)) {
     return FusionDecision::Forbid("the updated operand");
   }
-  if (consumer->operand_count() + producer->operand_count() > kLargestKernelArguments) {
+  if (consumer->operand_count() + producer->operand_count() > kMaxKernelArguments) {
     return FusionDecision::Forbid("too many arguments");
   }
   // A bitcast alone is no kernel; fused into one it may save nothing, but never costs. The question
@@ -295,7 +295,7 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (IsTransposedForBlocks(*producer, *consumer, operand_index)) {
     return FusionDecision::Forbid("its columns would be gathered");
   }
-  const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kTinyElements;
+  const bool is_tiny = xla::ShapeUtil::ElementsIn(producer->shape()) <= kMaxRecomputedElements;
   if (!is_tiny && IsTransposedPart(*producer, *consumer)) {
     return FusionDecision::Forbid("a transposition wants tiles");
   }

@@ -25,7 +25,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Instructions of a kernel, beyond which registers and the device's compiler are worth more.
-constexpr int64_t kMostInstructions = 100;
+constexpr int64_t kMaxKernelInstructions = 100;
 
 // Whether nothing in it has or decides a schedule but one element of the results for a work-item.
 bool IsPlainLoop(const HloInstruction& instruction) {
@@ -124,7 +124,7 @@ bool CanMerge(const HloInstruction& producer, const HloInstruction& consumer) {
       producer.fused_instruction_count() + consumer.fused_instruction_count();
   const int64_t arguments = producer.operand_count() + consumer.operand_count() +
                             xla::ShapeUtil::GetLeafCount(consumer.shape()) + 1;
-  if (instructions > kMostInstructions || arguments > kLargestKernelArguments) return false;
+  if (instructions > kMaxKernelInstructions || arguments > kMaxKernelArguments) return false;
   for (const int64_t index : consumer.OperandIndices(&producer)) {
     if (!ReadsInPlace(consumer, index)) return false;
   }

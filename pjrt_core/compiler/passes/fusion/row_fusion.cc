@@ -32,7 +32,7 @@ bool IsTakenBy(const HloInstruction& producer, const HloInstruction& consumer, i
                const Rows& rows) {
   return producer.opcode() == xla::HloOpcode::kFusion && producer.user_count() == 1 &&
          !producer.IsRoot() && !ContainsDot(producer) &&
-         consumer.operand_count() + producer.operand_count() <= kLargestKernelArguments &&
+         consumer.operand_count() + producer.operand_count() <= kMaxKernelArguments &&
          GivesRows(consumer, rows) && StaysInItsRow(*consumer.fused_parameter(number), rows);
 }
 
@@ -51,10 +51,12 @@ std::optional<Rows> RowsReducedFor(const HloInstruction& consumer, int64_t numbe
 // `bytes`.
 bool PreparesRows(const HloInstruction& consumer, int64_t number, const Rows& rows,
                   int64_t& bytes) {
-  constexpr int64_t kCheap = 16;  // instructions; the rounds of a random generator are hundreds
+  // The rounds of a random generator are hundreds of instructions.
+  constexpr int64_t kMaxRecomputedInstructions = 16;
   const HloInstruction& producer = *consumer.operand(number);
   if (!IsPlainLoop(producer) || !producer.shape().IsArray() || !GivesRows(producer, rows) ||
-      producer.fused_instruction_count() > kCheap || !IsTakenBy(producer, consumer, number, rows)) {
+      producer.fused_instruction_count() > kMaxRecomputedInstructions ||
+      !IsTakenBy(producer, consumer, number, rows)) {
     return false;
   }
   int64_t kept = 0;
@@ -78,7 +80,7 @@ absl::StatusOr<std::vector<HloInstruction*>> TakeIn(HloInstruction* consumer,
   int64_t bytes = RowBytesToKeep(target);
   for (int64_t number = 0; number < consumer->operand_count();) {
     std::optional<Rows> reduced = RowsReducedFor(*consumer, number, target);
-    if (reductions == kMostRowReductions || (rows && reduced && !AreTheSame(*rows, *reduced))) {
+    if (reductions == kMaxRowReductions || (rows && reduced && !AreTheSame(*rows, *reduced))) {
       reduced = std::nullopt;
     }
     if (!reduced && !(rows && PreparesRows(*consumer, number, *rows, bytes))) {

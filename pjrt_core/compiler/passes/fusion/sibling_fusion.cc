@@ -39,7 +39,7 @@ bool SiblingFusion::LegalToFuse(HloInstruction* first, HloInstruction* second) {
   const int64_t results =
       xla::ShapeUtil::GetLeafCount(first->shape()) + xla::ShapeUtil::GetLeafCount(second->shape());
   const int64_t arguments = first->operand_count() + second->operand_count() + results;
-  return arguments <= kLargestKernelArguments && MultiOutputFusion::LegalToFuse(first, second);
+  return arguments <= kMaxKernelArguments && MultiOutputFusion::LegalToFuse(first, second);
 }
 
 }  // namespace onexpu::compiler

@@ -22,14 +22,14 @@ namespace {
 using xla::HloInstruction;
 
 // Beside a larger transform a launch is nothing, and its results would all be there at once.
-constexpr int64_t kMostBytes = 1 << 20;
+constexpr int64_t kMaxTransformBytes = 1 << 20;
 // Each that reads its operand in its own way brings that into the kernel.
-constexpr int64_t kMostTransforms = 8;
+constexpr int64_t kMaxTransformsPerKernel = 8;
 
 bool IsSmallTransform(const HloInstruction& instruction) {
   return instruction.opcode() == xla::HloOpcode::kFusion &&
          RootOf(instruction).opcode() == xla::HloOpcode::kFft &&
-         xla::ShapeUtil::ByteSizeOf(instruction.shape()) <= kMostBytes;
+         xla::ShapeUtil::ByteSizeOf(instruction.shape()) <= kMaxTransformBytes;
 }
 
 bool AreAlike(const HloInstruction& first, const HloInstruction& second) {
@@ -48,7 +48,7 @@ bool CanJoin(const Kernel& kernel, const HloInstruction& transform,
              const xla::HloReachabilityMap& reachable) {
   const int64_t arguments = kernel.fusion->operand_count() + transform.operand_count() +
                             kernel.transforms + 1;  // each has a result
-  return kernel.transforms < kMostTransforms && arguments <= kLargestKernelArguments &&
+  return kernel.transforms < kMaxTransformsPerKernel && arguments <= kMaxKernelArguments &&
          AreAlike(*kernel.fusion, transform) && !reachable.IsConnected(kernel.fusion, &transform);
 }
 

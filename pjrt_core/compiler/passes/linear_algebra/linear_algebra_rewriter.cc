@@ -41,10 +41,10 @@ using xla::HloOpcode;
 // 8 ones 1900 : 320; solves of a thousand 8 x 8 systems with 1 right-hand side 150 : 150, with 8
 // 810 : 240; qr of an 8 x 8 matrix 82 : 150; eigenvalues of a 4 x 4 matrix 107 : 100, of an 8 x 8
 // one 910 : 100.
-constexpr int64_t kSmallCholesky = 4;  // rows
-constexpr int64_t kSmallQr = 8;        // rows or columns, the lesser number
-constexpr int64_t kSmallEigh = 4;      // rows
-constexpr int64_t kSmallSolve = 128;   // n * n * right-hand sides, of one system
+constexpr int64_t kMaxKernelCholeskyRows = 4;     // rows
+constexpr int64_t kMaxKernelQrExtent = 8;         // rows or columns, the lesser number
+constexpr int64_t kMaxKernelEighRows = 4;         // rows
+constexpr int64_t kMaxKernelSolveProducts = 128;  // n * n * right-hand sides, of one system
 
 bool IsServed(xla::PrimitiveType type, const Target& target) {
   switch (type) {
@@ -236,11 +236,11 @@ bool StaysExpanded(const HloInstruction& call, const Factorisation& factorisatio
   const xla::Shape& operand = call.operand(0)->shape();
   if (!IsServed(operand.element_type(), target)) return true;
   if (factorisation.name != kEigh) {
-    return std::min(Rows(operand), Columns(operand)) <= kSmallQr;
+    return std::min(Rows(operand), Columns(operand)) <= kMaxKernelQrExtent;
   }
   // XLA's Jacobi iteration skips rotations below 1e-6 whatever the type: good for 32 bits.
   const bool is_single = operand.element_type() == xla::F32 || operand.element_type() == xla::C64;
-  return is_single && Rows(operand) <= kSmallEigh;
+  return is_single && Rows(operand) <= kMaxKernelEighRows;
 }
 
 bool IsScalable(xla::PrimitiveType type) {
@@ -313,7 +313,7 @@ absl::StatusOr<bool> RewriteSolver(HloInstruction* instruction, const Target& ta
       return true;
     case HloOpcode::kCholesky:
       if (!IsServed(instruction->shape().element_type(), target) ||
-          Rows(instruction->shape()) <= kSmallCholesky) {
+          Rows(instruction->shape()) <= kMaxKernelCholeskyRows) {
         ONEXPU_RETURN_IF_ERROR(KeepCholesky(instruction));
         return true;
       }
@@ -324,7 +324,7 @@ absl::StatusOr<bool> RewriteSolver(HloInstruction* instruction, const Target& ta
       const int64_t right_hand_sides = Rows(instruction->shape()) * Columns(instruction->shape()) /
                                        std::max<int64_t>(1, Rows(a));
       if (!IsServed(instruction->shape().element_type(), target) ||
-          Rows(a) * Rows(a) * right_hand_sides <= kSmallSolve) {
+          Rows(a) * Rows(a) * right_hand_sides <= kMaxKernelSolveProducts) {
         return false;
       }
       ONEXPU_RETURN_IF_ERROR(RewriteTriangularSolve(instruction));

@@ -20,8 +20,8 @@ namespace onexpu::compiler {
 namespace {
 
 // A row that is worth a group of work-items, and rows enough for all of them.
-constexpr int64_t kShortestRow = 64;
-constexpr int64_t kFewestRows = 64;
+constexpr int64_t kMinRowLength = 64;
+constexpr int64_t kMinRows = 64;
 
 bool IsWholeSum(const xla::HloInstruction& instruction) {
   if (!IsPlainSum(instruction)) return false;
@@ -60,7 +60,7 @@ absl::StatusOr<bool> Split(xla::HloInstruction* sum) {
   const xla::Shape& shape = operand->shape();
   const int64_t fastest = xla::LayoutUtil::Minor(shape.layout(), 0);
   const int64_t length = shape.dimensions(fastest);
-  if (length < kShortestRow || xla::ShapeUtil::ElementsIn(shape) < kFewestRows * length ||
+  if (length < kMinRowLength || xla::ShapeUtil::ElementsIn(shape) < kMinRows * length ||
       !TakesComputedValueOfRow(operand, fastest)) {
     return false;
   }

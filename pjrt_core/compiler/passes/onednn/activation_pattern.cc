@@ -26,7 +26,7 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // GELU with tanh, the longest, has 9 operations, or some more if it is written another way.
-constexpr size_t kMostOperations = 16;
+constexpr size_t kMaxOperations = 16;
 
 // The constants of GELU: x / 2 * (1 + tanh(kTanhScale * (x + kCubic * x^3))).
 constexpr double kTanhScale = 0.79788456080286535588;  // sqrt(2 / pi)
@@ -66,13 +66,13 @@ std::optional<Polynomial> Sum(const Polynomial& a, const Polynomial& b) {
 // `expression` as a polynomial of x, however its sums and products are arranged.
 std::optional<Polynomial> PolynomialOf(const HloInstruction& expression, const HloInstruction& x,
                                        int depth = 0) {
-  constexpr int kDeepest = 6;
+  constexpr int kMaxDepth = 6;
   if (&expression == &x) return Polynomial{0, 1};
   if (const std::optional<double> constant = ConstantScalar(expression)) {
     return Polynomial{*constant};
   }
   const HloOpcode opcode = expression.opcode();
-  if ((opcode != HloOpcode::kAdd && opcode != HloOpcode::kMultiply) || depth == kDeepest) {
+  if ((opcode != HloOpcode::kAdd && opcode != HloOpcode::kMultiply) || depth == kMaxDepth) {
     return std::nullopt;
   }
   const std::optional<Polynomial> a = PolynomialOf(*expression.operand(0), x, depth + 1);
@@ -216,7 +216,7 @@ std::vector<HloInstruction*> ComputedOf(const HloInstruction& value) {
   std::vector<HloInstruction*> found;
   const auto add_users = [&](const HloInstruction& instruction) {
     for (HloInstruction* user : instruction.users()) {
-      if (found.size() == kMostOperations) return;
+      if (found.size() == kMaxOperations) return;
       if (!absl::c_linear_search(found, user)) found.push_back(user);
     }
   };
@@ -237,7 +237,7 @@ bool AllGoesInto(const HloInstruction& result, const HloInstruction& value) {
     if (instruction->IsRoot() || instruction->user_count() == 0) return false;
     for (const HloInstruction* user : instruction->users()) {
       if (user == &result || !seen.insert(user).second) continue;
-      if (seen.size() > kMostOperations) return false;
+      if (seen.size() > kMaxOperations) return false;
       pending.push_back(user);
     }
   }

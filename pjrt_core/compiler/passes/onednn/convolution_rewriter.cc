@@ -95,11 +95,12 @@ bool HasLibraryRank(const HloInstruction& convolution) {
 
 // Whether the window reaches no further than the library, which counts in 32 bits, can add up.
 bool HasLibraryReach(const HloInstruction& convolution) {
-  constexpr int64_t kMostReach = int64_t{1} << 29;
+  constexpr int64_t kMaxWindowReach = int64_t{1} << 29;
   return absl::c_all_of(convolution.window().dimensions(), [](const xla::WindowDimension& d) {
-    return std::abs(d.padding_low()) <= kMostReach && std::abs(d.padding_high()) <= kMostReach &&
-           d.stride() <= kMostReach && d.base_dilation() <= kMostReach &&
-           (d.size() == 1 || d.window_dilation() <= kMostReach / (d.size() - 1));
+    return std::abs(d.padding_low()) <= kMaxWindowReach &&
+           std::abs(d.padding_high()) <= kMaxWindowReach && d.stride() <= kMaxWindowReach &&
+           d.base_dilation() <= kMaxWindowReach &&
+           (d.size() == 1 || d.window_dilation() <= kMaxWindowReach / (d.size() - 1));
   });
 }
 

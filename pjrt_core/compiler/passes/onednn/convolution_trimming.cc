@@ -162,8 +162,8 @@ absl::StatusOr<TrimmedConvolution> TrimDilated(HloInstruction* convolution, HloI
     dimension.set_padding_high(taken.limit[out] - 1 - low + reach - source_end);
   }
   // A kernel of ours computes only what is asked for, but without vectors.
-  constexpr double kMostWaste = 32;
-  if (computed > kMostWaste) return TrimmedConvolution{};
+  constexpr double kMaxComputedRatio = 32;
+  if (computed > kMaxComputedRatio) return TrimmedConvolution{};
   ONEXPU_ASSIGN_OR_RETURN(source, read.Of(source));
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * dense, WithWindow(convolution, source, kernel, window));
   ONEXPU_ASSIGN_OR_RETURN(HloInstruction * result, taken.Of(dense));

@@ -49,7 +49,7 @@ HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
 // A product that is called as BLAS has no epilogue but a scale. That saves some 100 us of a
 // primitive's host task (thunks/call/host_call.h): more than a kernel for the epilogue costs, up to
 // here. Multiply-adds.
-constexpr int64_t kFewForEpilogue = 128 << 20;
+constexpr int64_t kMaxProductsForScaleOnly = 128 << 20;
 
 class Fuser {
  public:
@@ -71,7 +71,7 @@ class Fuser {
       takes_scale_alone_ = IsCalledAsBlas(*call_, config.batch_dimensions, target_) &&
                            xla::ShapeUtil::ElementsIn(call_->shape()) *
                                    call_->operand(0)->shape().dimensions(config.lhs_contracting) <=
-                               kFewForEpilogue;
+                               kMaxProductsForScaleOnly;
       const auto rank = static_cast<int64_t>(call_->shape().dimensions().size());
       const auto rhs_rank = static_cast<int64_t>(call_->operand(1)->shape().dimensions().size());
       // A matrix times a vector has no columns.

@@ -26,10 +26,10 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 
 // Terms from which on the sum is worth a kernel for itself.
-constexpr int64_t kFewestTerms = 256;
+constexpr int64_t kMinTerms = 256;
 // One vector times a few: each of the few reads the one again, so that there must be more to gain.
-constexpr int64_t kMostVectors = 16;
-constexpr int64_t kFewestTermsOfSeveral = 1024;
+constexpr int64_t kMaxVectors = 16;
+constexpr int64_t kMinTermsForSeveralVectors = 1024;
 
 // A dot as the decomposer leaves it: batches first, then one dimension that is contracted and at
 // most one that is free.
@@ -118,10 +118,10 @@ bool InnerProductRewriter::InstructionMatchesPattern(HloInstruction* instruction
   const int64_t vectors = products.free[0] * products.free[1];
   if (vectors == 1) {
     // In a loop, sums that are launched cost more than a small dot in the loop's kernel.
-    return products.terms >= kFewestTerms &&
+    return products.terms >= kMinTerms &&
            (!IsInLoop(*instruction->parent()) || IsLargeDot(*instruction));
   }
-  if (vectors > kMostVectors || products.terms < kFewestTermsOfSeveral ||
+  if (vectors > kMaxVectors || products.terms < kMinTermsForSeveralVectors ||
       (products.free[0] != 1 && products.free[1] != 1)) {
     return false;
   }

@@ -24,23 +24,24 @@ namespace {
 
 using xla::HloInstruction;
 
-// Multiply-adds below which a loop in a kernel beats the call of a primitive: kFewProducts. In the
-// body of a loop more, because a call there also keeps the loop from becoming one kernel.
-constexpr int64_t kSmallProductsInLoop = 128 << 10;
+// Multiply-adds below which a loop in a kernel beats the call of a primitive:
+// kMaxElementLoopProducts. In the body of a loop more, because a call there also keeps the loop
+// from becoming one kernel.
+constexpr int64_t kMaxKernelProductsInLoop = 128 << 10;
 // On a CPU a kernel of blocks (codegen/elemental/dot_block.h) takes the work around it in, and
 // starts in a tenth of the time of oneDNN's primitives, which are host tasks of 50 to 100 us each:
 // it wins as long as its operands stay in the caches. One matrix times another in f32 is no
 // primitive but a call (thunks/call/host_call.h) of 3 us. Microseconds, kernel against call: 16 x
 // 128 x 128 5 : 6, 128 x 128 x 128 44 : 23, 20 x 256 x 1024 160 : 67; with few rows 1 x 256 x 256 5
 // : 5, 1 x 512 x 512 28 : 11, 4 x 256 x 1024 67 : 26.
-constexpr int64_t kSmallProductsOnCpu = 16 << 20;
+constexpr int64_t kMaxKernelProductsOnCpu = 16 << 20;
 // Kernels convert bf16 and s8, for each block again; the library multiplies them as they are. bf16
 // in a loop: 128 x 128 x 128 41 : 58, 2048 x 64 x 64 137 : 76. s8 has the limit of bf16, not one of
 // its own measured; 512 x 512 x 512 takes 2800 : 480.
-constexpr int64_t kSmallNarrowProducts = 3 << 20;
-constexpr int64_t kSmallCalledProducts = 512 << 10;
-constexpr int64_t kSmallCalledProductsOfFewRows = 128 << 10;
-constexpr int64_t kFewRows = 4;
+constexpr int64_t kMaxKernelProductsNarrow = 3 << 20;
+constexpr int64_t kMaxKernelProductsVsCall = 512 << 10;
+constexpr int64_t kMaxKernelProductsVsSkinnyCall = 128 << 10;
+constexpr int64_t kMaxSkinnyRows = 4;
 
 bool IsCanonical(const HloInstruction& dot) {
   const xla::DotDimensionNumbers& numbers = dot.dot_dimension_numbers();
@@ -54,25 +55,25 @@ bool IsCanonical(const HloInstruction& dot) {
 }
 
 // Multiply-adds up to which a kernel of blocks is better.
-int64_t SmallProductsOnCpu(const HloInstruction& dot, const Target& target) {
+int64_t MaxKernelProductsOnCpu(const HloInstruction& dot, const Target& target) {
   if (!IsCalledAsBlas(dot, dot.dot_dimension_numbers().lhs_batch_dimensions_size(), target)) {
     const xla::PrimitiveType type = LibraryType(dot, target);
     const bool is_narrow = type == xla::BF16 || type == xla::S8;
-    return is_narrow ? kSmallNarrowProducts : kSmallProductsOnCpu;
+    return is_narrow ? kMaxKernelProductsNarrow : kMaxKernelProductsOnCpu;
   }
   const int64_t columns = std::max<int64_t>(1, dot.shape().dimensions().back());
-  return xla::ShapeUtil::ElementsIn(dot.shape()) <= kFewRows * columns
-             ? kSmallCalledProductsOfFewRows
-             : kSmallCalledProducts;
+  return xla::ShapeUtil::ElementsIn(dot.shape()) <= kMaxSkinnyRows * columns
+             ? kMaxKernelProductsVsSkinnyCall
+             : kMaxKernelProductsVsCall;
 }
 
 bool IsForBlocks(const HloInstruction& dot, const Target& target) {
   if (target.gpu_schedules || dot.shape().dimensions().empty() ||
-      Products(dot) > SmallProductsOnCpu(dot, target)) {
+      Products(dot) > MaxKernelProductsOnCpu(dot, target)) {
     return false;
   }
   const std::optional<DotColumns> columns = ColumnsOf(dot);
-  return columns.has_value() && dot.shape().dimensions().back() >= kFewestColumns &&
+  return columns.has_value() && dot.shape().dimensions().back() >= kMinBlockColumns &&
          LieSideBySide(dot, *columns);
 }
 
@@ -96,10 +97,10 @@ absl::Status Rewrite(HloInstruction* dot, xla::PrimitiveType type) {
 // again, which takes longer than the multiply-adds: 1024 x 64 x 64 183 us in bf16 on AVX2, 95 in
 // f32. What computes that operand rounds and widens it once instead (ProducerFusion).
 bool WantsWideOperands(const HloInstruction& dot, const Target& target) {
-  constexpr int64_t kManyProducts = 128 << 10;
+  constexpr int64_t kMinWidenedProducts = 128 << 10;
   const xla::PrimitiveType result = dot.shape().element_type();
   return LibraryType(dot, target) == xla::F32 && IsForBlocks(dot, target) &&
-         Products(dot) >= kManyProducts &&
+         Products(dot) >= kMinWidenedProducts &&
          (result != xla::F32 || dot.operand(0)->shape().element_type() != xla::F32 ||
           dot.operand(1)->shape().element_type() != xla::F32);
 }
@@ -117,7 +118,7 @@ absl::Status Widen(HloInstruction* dot) {
 bool IsLargeDot(const HloInstruction& dot) {
   if (dot.dot_dimension_numbers().lhs_contracting_dimensions_size() != 1) return false;
   const int64_t products = Products(dot);
-  return products > (IsInLoop(*dot.parent()) ? kSmallProductsInLoop : kFewProducts);
+  return products > (IsInLoop(*dot.parent()) ? kMaxKernelProductsInLoop : kMaxElementLoopProducts);
 }
 
 absl::StatusOr<bool> MatmulRewriter::RunImpl(

@@ -26,7 +26,7 @@ namespace {
 
 constexpr char kCpuDriver[] = "libintelocl.so";
 // Each has queues and threads of its own.
-constexpr int64_t kMostCpuDevices = 256;
+constexpr int64_t kMaxCpuDevices = 256;
 constexpr char kAdapterDirectory[] = "UR_ADAPTERS_SEARCH_PATH";
 constexpr char kLoaderVariable[] = "OCL_ICD_FILENAMES";
 constexpr char kGpuRequirements[] =
@@ -95,12 +95,12 @@ std::vector<sycl::device> Tiles(const sycl::device& gpu) {
 // between two devices through the host, and frees what it copied through in a callback of the
 // driver that waits there for commands which the same thread has yet to run.
 absl::StatusOr<std::vector<sycl::device>> Repeat(const sycl::device& cpu, int64_t number) {
-  if (number < 1 || number > kMostCpuDevices) {
+  if (number < 1 || number > kMaxCpuDevices) {
     return absl::InvalidArgumentError(
         absl::StrCat("onexpu: ", number,
                      " CPU devices were asked for (ONEXPU_NUM_CPU_DEVICES, or JAX's "
                      "jax_num_cpu_devices); there can be 1 to ",
-                     kMostCpuDevices));
+                     kMaxCpuDevices));
   }
   return std::vector<sycl::device>(number, cpu);
 }
