@@ -17,7 +17,7 @@ enum class DeviceChoice { kAuto, kGpu, kCpu };
 enum class ScheduleChoice { kAuto, kGpu, kCpu };
 // Whether 64-bit floats are accepted on GPUs that emulate them.
 enum class Fp64Choice { kAuto, kEmulate, kRefuse };
-// Where Programs run that may run on the thread that calls them (weight.h).
+// Where Programs run that may run on the thread that calls them (run_cost_model.h).
 enum class SmallWorkChoice { kAuto, kCaller, kDevice };
 
 // ONEXPU_DEVICE, ONEXPU_SCHEDULES, ONEXPU_FP64, ONEXPU_SMALL_WORK, ONEXPU_NUM_CPU_DEVICES (nothing

@@ -4,9 +4,9 @@
 // the commands that come after one, and while a thread of its own hands them to the driver it takes
 // them for complete (device/event_status.h): a second host task behind such a command runs before
 // it, and wrong numbers come of that, once in some two thousand training steps on a busy machine
-// (SYCL 2026.1; measured). So nothing may follow a host task before it is done: whoever submits one
-// waits for it: on the launcher's thread, unless the Program is light. What has another way goes
-// without host tasks (host_call.h).
+// (SYCL 2026.1; measured). So nothing may follow a host task before it is complete: the submitting
+// thread waits for it. This is the launcher thread, unless the Program is cheap. Routines that have
+// a plain host function avoid host tasks (host_call.h).
 #ifndef PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 #define PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
 

@@ -106,7 +106,7 @@ class Thunk {
   // Whether Execute waits for the device or the host: its Program then runs on the launcher thread.
   virtual bool blocks() const { return false; }
   // Whether Execute waits for a library's host task and what is before it (library_order.h): its
-  // Program then runs on the launcher thread, unless it is light.
+  // Program then runs on the launcher thread, unless it is cheap.
   virtual bool waits_for_library() const { return false; }
   // Whether all that Execute does is to submit kernels, copies and fills to context.queue, which
   // use nothing of the arena: any queue of the device would do.

@@ -18,7 +18,7 @@
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/program/launch.h"
 #include "pjrt_core/runtime/program/loaded_program.h"
-#include "pjrt_core/runtime/queue/weight.h"
+#include "pjrt_core/runtime/queue/run_cost_model.h"
 #include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 #include "tests/thunks/ffi_fixture.h"
@@ -128,24 +128,24 @@ TEST_F(CallerQueue, GoesBehindOtherWork) {
 
 // What a trial left on the device's queue is tried again.
 TEST_F(CallerQueue, WorkThatRestsComesBack) {
-  auto weight = std::make_shared<Weight>(/*estimated_nanoseconds=*/15'000);
-  weight->AllowCaller(/*always=*/false);
-  for (int i = 0; i < 256; ++i) weight->ObserveBehindOthers();
-  ASSERT_FALSE(weight->wants_idle_device());
+  auto cost_model = std::make_shared<RunCostModel>(/*estimated_nanoseconds=*/15'000);
+  cost_model->AllowCaller(/*always=*/false);
+  for (int i = 0; i < 256; ++i) cost_model->ObserveBehindOthers();
+  ASSERT_FALSE(cost_model->wants_idle_device());
   const auto submit = [&] {
     Submission submission(Device());
     absl::MutexLock lock(&Device().submission_mutex());
     SubmitOptions options;
-    options.weight = weight.get();
-    options.keep_alive = weight;
+    options.cost_model = cost_model.get();
+    options.keep_alive = cost_model;
     submission.Submit(std::move(options), [](sycl::queue&) { return absl::OkStatus(); });
   };
   EXPECT_EQ(TicketsOf([&] {
               for (int i = 0; i < 128; ++i) submit();
             }),
             128);
-  EXPECT_TRUE(weight->wants_idle_device());
-  EXPECT_TRUE(weight->wants_time());
+  EXPECT_TRUE(cost_model->wants_idle_device());
+  EXPECT_TRUE(cost_model->wants_time());
   ASSERT_TRUE(Device().Synchronize().ok());
 }
 

@@ -74,7 +74,7 @@ TEST(Execute, ReturnsWhileTheDeviceWorks) {
   EXPECT_GT(Milliseconds(Clock::now() - start), 20.0);
 }
 
-// Frameworks register callbacks as they dispatch: that must not wait either, however light the
+// Frameworks register callbacks as they dispatch: that must not wait either, however cheap the
 // Program looks.
 TEST(Execute, CallbacksDoNotWaitForTheDevice) {
   auto spin = LoadSpin(kSpinSize);

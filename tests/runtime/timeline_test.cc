@@ -28,7 +28,7 @@ class TimelineTest : public ::testing::Test {
   void* memory_ = sycl::malloc_device(4096, timeline_.queue());
 };
 
-TEST_F(TimelineTest, LightWorkIsCompletedByWhoeverAsks) {
+TEST_F(TimelineTest, CheapWorkIsCompletedByTheAskingThread) {
   Timeline::Reservation work = Fill(100);
   EXPECT_EQ(work.ticket, 1);
   std::thread::id thread;
@@ -36,14 +36,14 @@ TEST_F(TimelineTest, LightWorkIsCompletedByWhoeverAsks) {
     EXPECT_TRUE(status.ok());
     thread = std::this_thread::get_id();
   });
-  // Light work is waited for within the call.
+  // The call waits for cheap work.
   EXPECT_TRUE(work.done->IsReady());
   EXPECT_EQ(thread, std::this_thread::get_id());
   EXPECT_TRUE(timeline_.IsComplete(work.ticket));
   EXPECT_FALSE(timeline_.DependencyOn(work.ticket).has_value());
 }
 
-TEST_F(TimelineTest, HeavyWorkIsCompletedByTheWaiter) {
+TEST_F(TimelineTest, ExpensiveWorkIsCompletedByTheWaiter) {
   Timeline::Reservation work = Fill(int64_t{1} << 40);
   std::atomic<bool> called = false;
   work.done->OnReady([&](const absl::Status&) { called = true; });
@@ -52,29 +52,29 @@ TEST_F(TimelineTest, HeavyWorkIsCompletedByTheWaiter) {
   while (!called) std::this_thread::yield();
 }
 
-// A wrong estimate makes nobody wait who only asked: light is what a run has shown to be light.
-TEST_F(TimelineTest, WorkIsLightOnlyOnceProven) {
-  Weight weight(100);
+// A wrong estimate makes no polling thread wait: only a run proves that work is cheap.
+TEST_F(TimelineTest, WorkIsCheapOnlyOnceProven) {
+  RunCostModel cost_model(100);
   auto run = [&] {
-    Timeline::Reservation work = timeline_.Reserve(weight.nanoseconds(), &weight);
+    Timeline::Reservation work = timeline_.Reserve(cost_model.nanoseconds(), &cost_model);
     timeline_.Commit(work.ticket, timeline_.queue().memset(memory_, 1, 4096), absl::OkStatus(),
                      nullptr);
     return work;
   };
   Timeline::Reservation first = run();
-  timeline_.WaitIfLight(first.ticket);
+  timeline_.WaitIfCheap(first.ticket);
   EXPECT_FALSE(timeline_.IsComplete(first.ticket));
   timeline_.Wait(first.ticket);
-  for (int i = 0; i < 100 && !weight.is_proven(); ++i) timeline_.Wait(run().ticket);
-  ASSERT_TRUE(weight.is_proven());
+  for (int i = 0; i < 100 && !cost_model.is_proven(); ++i) timeline_.Wait(run().ticket);
+  ASSERT_TRUE(cost_model.is_proven());
   Timeline::Reservation later = run();
-  timeline_.WaitIfLight(later.ticket);
+  timeline_.WaitIfCheap(later.ticket);
   EXPECT_TRUE(timeline_.IsComplete(later.ticket));
-  weight.Learn(50'000'000);  // 50 ms: never again
-  Timeline::Reservation heavy = run();
-  timeline_.WaitIfLight(heavy.ticket);
-  EXPECT_FALSE(timeline_.IsComplete(heavy.ticket));
-  timeline_.Wait(heavy.ticket);
+  cost_model.ObserveWait(50'000'000);  // 50 ms: never again
+  Timeline::Reservation expensive = run();
+  timeline_.WaitIfCheap(expensive.ticket);
+  EXPECT_FALSE(timeline_.IsComplete(expensive.ticket));
+  timeline_.Wait(expensive.ticket);
 }
 
 TEST_F(TimelineTest, CallbacksRunInTicketOrder) {

@@ -38,14 +38,14 @@ absl::StatusOr<DeviceBuffer::Contents> DeviceBuffer::Acquire() const {
   return contents_;
 }
 
-void DeviceBuffer::WaitIfLight() const {
+void DeviceBuffer::WaitIfCheap() const {
   TicketRef made;
   {
     absl::MutexLock lock(&mutex_);
     if (!deleted_) made = contents_.definition.ticket;
   }
   if (made.ticket == 0 || made.timeline->IsComplete(made.ticket)) return;
-  made.timeline->WaitIfLight(made.ticket);
+  made.timeline->WaitIfCheap(made.ticket);
 }
 
 std::shared_ptr<Event> DeviceBuffer::ready() {

@@ -51,7 +51,7 @@ class DeviceBuffer final : public Buffer {
   absl::StatusOr<Contents> Acquire() const;
 
   // Waits for the work that defines it if that takes some microseconds at most.
-  void WaitIfLight() const;
+  void WaitIfCheap() const;
 
   SyclDevice& sycl_device() const { return *static_cast<SyclDevice*>(memory_space_->device()); }
 

@@ -87,17 +87,17 @@ bool Submission::GoesInline(const SubmitOptions& options) const {
 }
 
 CallerQueue* Submission::CallerQueueFor(const SubmitOptions& options) const {
-  if (options.weight == nullptr) return nullptr;
-  if (!options.weight->wants_idle_device()) {
-    options.weight->ObserveResting();
+  if (options.cost_model == nullptr) return nullptr;
+  if (!options.cost_model->wants_idle_device()) {
+    options.cost_model->ObserveResting();
     return nullptr;
   }
   // What is reserved later waits for the submission lock, so an idle device stays idle.
   if (!device_.compute().IsIdle()) {
-    options.weight->ObserveBehindOthers();
+    options.cost_model->ObserveBehindOthers();
     return nullptr;
   }
-  if (!options.weight->prefers_caller() || device_.launcher().busy()) return nullptr;
+  if (!options.cost_model->prefers_caller() || device_.launcher().busy()) return nullptr;
   // A run on several devices: one thread would do their work one after another.
   if (options.on_submitted != nullptr) return nullptr;
   for (TicketRef dependency : dependencies_) {
@@ -114,13 +114,13 @@ absl::Status Submission::RunOnCaller(
     ONEXPU_RETURN_IF_ERROR(Prepare(caller.queue));
     return body(caller.queue, /*last=*/nullptr);
   });
-  options.weight->ObserveOnCaller((std::chrono::steady_clock::now() - start).count());
+  options.cost_model->ObserveOnCaller((std::chrono::steady_clock::now() - start).count());
   return status;
 }
 
 Timeline::Reservation Submission::Reserve(const SubmitOptions& options) {
   Timeline::Reservation reservation =
-      device_.compute().Reserve(options.estimated_nanoseconds, options.weight, options.label);
+      device_.compute().Reserve(options.estimated_nanoseconds, options.cost_model, options.label);
   for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
     memory->AddUse({&device_.compute(), reservation.ticket});
   }

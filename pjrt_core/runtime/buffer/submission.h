@@ -40,9 +40,9 @@ namespace onexpu {
 struct SubmitOptions {
   bool blocking = false;  // waits for the device or the host: through the launcher
   int64_t estimated_nanoseconds =
-      0;                     // of device time; what is small is waited for without a thread hop
-  Weight* weight = nullptr;  // learns from experience; owned by keep_alive
-  Timeline::Label label;     // the same
+      0;  // of device time; what is small is waited for without a thread hop
+  RunCostModel* cost_model = nullptr;      // may be null; owned by keep_alive
+  Timeline::Label label;                   // the same
   std::shared_ptr<const void> keep_alive;  // until the work is complete
   // Told how handing the work to the queue went, before anybody may know that it did. May be null.
   absl::AnyInvocable<void(const absl::Status&)> on_submitted;
@@ -54,8 +54,8 @@ class Submission {
 
   // Before the lock is taken: completes what has come to an end, where this work would go to the
   // caller's queue if nothing were before it.
-  static void MakeWayFor(const Weight& weight, SyclDevice& device) {
-    if (weight.wants_idle_device() && !device.compute().IsIdle()) device.compute().Poll();
+  static void MakeWayFor(const RunCostModel& cost_model, SyclDevice& device) {
+    if (cost_model.wants_idle_device() && !device.compute().IsIdle()) device.compute().Poll();
   }
 
   // The work reads the buffer: its address. A buffer that is an error poisons the work.

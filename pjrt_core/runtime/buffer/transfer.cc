@@ -152,8 +152,8 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
                                   void* destination) {
   SyclDevice& device = buffer.sycl_device();
   Timeline& timeline = device.device_to_host();
-  // A small array out of light work: waiting for the work costs less than telling the copy to.
-  if (bytes <= kMaxImmediateBytes) buffer.WaitIfLight();
+  // A small array that cheap work produces: waiting for the work costs less than a dependency.
+  if (bytes <= kMaxImmediateBytes) buffer.WaitIfCheap();
   absl::StatusOr<DeviceBuffer::Contents> contents;  // goes after the lock
   absl::ReleasableMutexLock lock(&device.submission_mutex());
   contents = buffer.Acquire();

@@ -101,7 +101,7 @@ absl::Status DeviceProgram::CreateThunks() {
   ONEXPU_ASSIGN_OR_RETURN(thunks_, ThunkSequence::Create(*program().thunks(), context));
   blocking_ = program().blocking() || thunks_.blocks();
   if (!blocking_ && thunks_.follows_queue() && device_.compute().has_caller_queue()) {
-    weight_.AllowCaller(/*always=*/device_.small_work() == SmallWorkChoice::kCaller);
+    cost_model_.AllowCaller(/*always=*/device_.small_work() == SmallWorkChoice::kCaller);
   }
   return absl::OkStatus();
 }
@@ -321,7 +321,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
-  Submission::MakeWayFor(weight_, device_);
+  Submission::MakeWayFor(cost_model_, device_);
   return device_.WithPatience([&] {
     // Both go after the lock: what they hold may run callbacks of users.
     Execution execution;
@@ -385,13 +385,13 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
   ONEXPU_RETURN_IF_ERROR(AllocateMemory(submission, execution));
   ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
 
-  // Host tasks of a light Program are sooner waited for here than on another thread.
-  const bool goes_inline =
-      !blocking_ && (!thunks_.waits_for_library() || (weight_.is_light() && rendezvous == nullptr));
+  // Waiting for a cheap Program's host tasks here is faster than on another thread.
+  const bool goes_inline = !blocking_ && (!thunks_.waits_for_library() ||
+                                          (cost_model_.is_cheap() && rendezvous == nullptr));
   SubmitOptions submit_options{
       .blocking = !goes_inline,
-      .estimated_nanoseconds = weight_.nanoseconds(),
-      .weight = &weight_,
+      .estimated_nanoseconds = cost_model_.nanoseconds(),
+      .cost_model = &cost_model_,
       .label = {"program", program().name()->c_str(), goes_inline ? nullptr : &current_op_},
       .keep_alive = shared_from_this()};
   if (rendezvous != nullptr) {

@@ -61,7 +61,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
         plan_(source_->plan),
         device_(device),
         participant_(participant),
-        weight_(plan_.estimated_nanoseconds) {}
+        cost_model_(plan_.estimated_nanoseconds) {}
 
   const program::Program& program() const { return source_->container.program(); }
 
@@ -87,7 +87,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   const ProgramPlan& plan_;
   SyclDevice& device_;
   const uint32_t participant_;
-  Weight weight_;
+  RunCostModel cost_model_;
   std::atomic<const char*> current_op_{nullptr};  // the op that the launcher is submitting
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;

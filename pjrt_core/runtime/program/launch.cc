@@ -17,7 +17,7 @@
 #include "pjrt_core/runtime/buffer/device_buffer.h"
 #include "pjrt_core/runtime/buffer/host_layout.h"
 #include "pjrt_core/runtime/buffer/submission.h"
-#include "pjrt_core/runtime/queue/weight.h"
+#include "pjrt_core/runtime/queue/run_cost_model.h"
 #include "pjrt_core/runtime/sycl_device/fork_guard.h"
 #include "pjrt_core/runtime/sycl_device/launch_sites.h"
 #include "pjrt_core/runtime/sycl_device/sycl_device.h"
@@ -31,12 +31,12 @@ struct LaunchSite {
              int64_t estimated_nanoseconds)
       : attributes(std::move(kept_attributes)),
         site(handler, std::move(operand_types), std::move(result_types), &attributes.attrs()),
-        weight(estimated_nanoseconds),
+        cost_model(estimated_nanoseconds),
         label(site.label()) {}
 
   const FfiAttributes attributes;
   FfiCallSite site;
-  Weight weight;
+  RunCostModel cost_model;
   const std::string label;
 };
 
@@ -133,9 +133,9 @@ absl::StatusOr<std::shared_ptr<LaunchSite>> MakeSite(
       EstimateNanoseconds(operands, result_types));
   ONEXPU_RETURN_IF_ERROR(site->site.Instantiate());
   // Shapes that are new every time have no time to show anything.
-  site->weight.TrustEstimate();
+  site->cost_model.TrustEstimate();
   if (site->site.follows_queue() && device.compute().has_caller_queue()) {
-    site->weight.AllowCaller(/*always=*/device.small_work() == SmallWorkChoice::kCaller);
+    site->cost_model.AllowCaller(/*always=*/device.small_work() == SmallWorkChoice::kCaller);
   }
   return site;
 }
@@ -173,8 +173,8 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
   static std::atomic<int64_t> next_run_id{1};
   LaunchSite& site = *call->site;
   SubmitOptions options{.blocking = site.site.blocking(),
-                        .estimated_nanoseconds = site.weight.nanoseconds(),
-                        .weight = &site.weight,
+                        .estimated_nanoseconds = site.cost_model.nanoseconds(),
+                        .cost_model = &site.cost_model,
                         .label = {"launch of", site.label.c_str()},
                         .keep_alive = call->site};
   std::vector<std::shared_ptr<DeviceMemory>> memories(result_types.size());
@@ -261,7 +261,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
   auto call = std::make_shared<LaunchCall>();
   ONEXPU_ASSIGN_OR_RETURN(call->site,
                           FindSite(handler, sycl_device, operands, result_types, attributes));
-  Submission::MakeWayFor(call->site->weight, sycl_device);
+  Submission::MakeWayFor(call->site->cost_model, sycl_device);
   ONEXPU_ASSIGN_OR_RETURN(
       std::vector<std::shared_ptr<Buffer>> results,
       sycl_device.WithPatience([&] { return Submit(sycl_device, call, operands, result_types); }));

@@ -38,7 +38,7 @@ class LoadedProgram {
   virtual const program::Container& program() const = 0;
   virtual absl::Span<Device* const> devices() const = 0;
 
-  // Enqueues and returns; waits for light work alone. Checks count, element types, dimensions,
+  // Enqueues and returns; waits for cheap work only. Checks count, element types, dimensions,
   // layouts and device of the arguments (INVALID_ARGUMENT names the argument). A donated argument
   // is deleted; donating one with live views or external references copies. An error of the work
   // itself poisons the results.

@@ -11,7 +11,7 @@ namespace {
 // Enough for vector loads and for oneDNN, and a cache line is not shared.
 constexpr size_t kAlignment = 256;
 
-// Rough rates, to tell light work from heavy: a CPU device's.
+// Rough rates of a CPU device, to tell cheap work from expensive work.
 constexpr double kNanosecondsPerThunk = 4'000;
 constexpr double kNanosecondsPerByte = 0.05;
 constexpr double kNanosecondsPerFlop = 0.01;

@@ -85,7 +85,7 @@ CommandTrace* Timeline::last_trace() {
   return trace_.get();
 }
 
-Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* weight,
+Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, RunCostModel* cost_model,
                                         Label label) {
   absl::MutexLock lock(&mutex_);
   const Ticket ticket = reserved_.load(std::memory_order_relaxed) + 1;
@@ -93,9 +93,9 @@ Timeline::Reservation Timeline::Reserve(int64_t estimated_nanoseconds, Weight* w
   Entry& entry = entries_.emplace_back();
   entry.done = std::make_shared<Event>(this, ticket);
   entry.estimated_nanoseconds = estimated_nanoseconds;
-  entry.weight = weight;
+  entry.cost_model = cost_model;
   entry.label = label;
-  if (weight != nullptr && weight->wants_time() && ticket == first_ticket_) {
+  if (cost_model != nullptr && cost_model->wants_time() && ticket == first_ticket_) {
     entry.reserved = std::chrono::steady_clock::now();
   }
   return {ticket, entry.done};
@@ -191,9 +191,10 @@ void Timeline::WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback) 
 
 int64_t Timeline::PendingNanoseconds(Ticket ticket) {
   int64_t sum = 0;
-  for (Ticket t = first_ticket_; t <= ticket && sum <= Weight::kLightNanoseconds; ++t) {
-    const Weight* weight = entry(t).weight;
-    if (weight != nullptr && !weight->is_proven()) return Weight::kLightNanoseconds + 1;
+  for (Ticket t = first_ticket_; t <= ticket && sum <= RunCostModel::kMaxCheapNanoseconds; ++t) {
+    const RunCostModel* cost_model = entry(t).cost_model;
+    if (cost_model != nullptr && !cost_model->is_proven())
+      return RunCostModel::kMaxCheapNanoseconds + 1;
     sum += entry(t).estimated_nanoseconds;
   }
   return sum;
@@ -234,7 +235,8 @@ absl::InlinedVector<Timeline::Entry, 2> Timeline::TakeFinished(Ticket ticket) {
 void Timeline::Finish(absl::InlinedVector<Entry, 2> finished) {
   for (Entry& entry : finished) {
     if (entry.reserved != std::chrono::steady_clock::time_point()) {
-      entry.weight->ObserveOnDevice((std::chrono::steady_clock::now() - entry.reserved).count());
+      entry.cost_model->ObserveOnDevice(
+          (std::chrono::steady_clock::now() - entry.reserved).count());
     }
     absl::Status status = std::move(entry.status);
     if (status.ok() && health_->lost()) status = health_->status();
@@ -311,27 +313,28 @@ void Timeline::Wait(Ticket ticket) {
   Retire(ticket);
 }
 
-void Timeline::WaitIfLight(Ticket ticket) {
+void Timeline::WaitIfCheap(Ticket ticket) {
   std::optional<sycl::event> last;
-  Weight* weight;
-  std::shared_ptr<const void> keep_alive;  // of the weight
+  RunCostModel* cost_model;
+  std::shared_ptr<const void> keep_alive;  // of the cost model
   {
     absl::MutexLock lock(&mutex_);
     if (ticket < first_ticket_ || !IsCommitted(ticket)) return;
-    if (PendingNanoseconds(ticket) > Weight::kLightNanoseconds) return;
+    if (PendingNanoseconds(ticket) > RunCostModel::kMaxCheapNanoseconds) return;
     last = EventFor(ticket);
-    weight = entry(ticket).weight;
+    cost_model = entry(ticket).cost_model;
     keep_alive = entry(ticket).keep_alive;
   }
   const auto start = std::chrono::steady_clock::now();
   WaitForDevice(ticket, last);
   Retire(ticket);
-  if (weight != nullptr) weight->Learn((std::chrono::steady_clock::now() - start).count());
+  if (cost_model != nullptr)
+    cost_model->ObserveWait((std::chrono::steady_clock::now() - start).count());
 }
 
 void Timeline::Watch(uint64_t ticket, Patience patience) {
   if (patience == Patience::kLong) return Wait(ticket);
-  if (patience == Patience::kShort) WaitIfLight(ticket);
+  if (patience == Patience::kShort) WaitIfCheap(ticket);
   absl::MutexLock lock(&mutex_);
   if (ticket < first_ticket_) return;
   entry(ticket).is_observed = true;

@@ -6,10 +6,10 @@
 // their reservation (the device's submission lock and launcher see to it) and complete in that
 // order.
 //
-// Nobody watches work until somebody asks: the device needs no help, and a thread hop costs several
-// times what a small kernel takes. Who asks for light work waits for it; other work is watched by
-// the waiter thread (on the CPU device a thread that waits also computes). Callbacks run on the
-// thread that completes: the waiter's, or one that waits.
+// Unobserved work is not watched, because a thread hop costs several times the run time of a small
+// kernel. A thread that asks for cheap work waits for it. The waiter thread watches other work (on
+// the CPU device a thread that waits also computes). Callbacks run on the thread that completes the
+// ticket: the waiter thread, or one that waits.
 #ifndef PJRT_CORE_RUNTIME_QUEUE_TIMELINE_H_
 #define PJRT_CORE_RUNTIME_QUEUE_TIMELINE_H_
 
@@ -33,9 +33,9 @@
 #include "pjrt_core/device/event.h"
 #include "pjrt_core/opencl/direct_kernel.h"
 #include "pjrt_core/runtime/queue/caller_queue.h"
+#include "pjrt_core/runtime/queue/run_cost_model.h"
 #include "pjrt_core/runtime/queue/ticket.h"
 #include "pjrt_core/runtime/queue/wait_watch.h"
-#include "pjrt_core/runtime/queue/weight.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
@@ -94,17 +94,17 @@ class Timeline final : public EventSource, public WaitSubject {
   // A queue can only wait for events of its own context.
   bool SharesContextWith(const Timeline& other) const { return context_ == other.context_; }
 
-  // `weight` and the label's texts, if given, live until the ticket is complete. Reports of long
-  // waits show the label: "program 'jit_f'" has the kind "program" and the name "jit_f".
+  // `cost_model` and the label's texts, if given, live until the ticket is complete. Reports of
+  // long waits show the label: "program 'jit_f'" has the kind "program" and the name "jit_f".
   struct Label {
     const char* kind = "work";
     const char* name = nullptr;
     // The op that the launcher is submitting; null for work that is submitted inline.
     const std::atomic<const char*>* op = nullptr;
   };
-  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight, Label label);
-  Reservation Reserve(int64_t estimated_nanoseconds, Weight* weight = nullptr) {
-    return Reserve(estimated_nanoseconds, weight, Label());
+  Reservation Reserve(int64_t estimated_nanoseconds, RunCostModel* cost_model, Label label);
+  Reservation Reserve(int64_t estimated_nanoseconds, RunCostModel* cost_model = nullptr) {
+    return Reserve(estimated_nanoseconds, cost_model, Label());
   }
 
   // The work of `ticket` has been handed to the queue; `last` is its last command, none when it had
@@ -138,8 +138,8 @@ class Timeline final : public EventSource, public WaitSubject {
   // Runs when the ticket is complete: at once, or on the completing thread.
   void WhenComplete(Ticket ticket, absl::AnyInvocable<void()> callback);
 
-  // Waits for the ticket if that takes some microseconds at most.
-  void WaitIfLight(Ticket ticket);
+  // Waits for the ticket if its estimated time is a few microseconds.
+  void WaitIfCheap(Ticket ticket);
 
   // Completes what the device has finished, callbacks included. Never blocks.
   void Poll();
@@ -169,11 +169,11 @@ class Timeline final : public EventSource, public WaitSubject {
     std::shared_ptr<Event> done;
     std::shared_ptr<const void> keep_alive;
     int64_t estimated_nanoseconds = 0;
-    Weight* weight = nullptr;
+    RunCostModel* cost_model = nullptr;
     Label label;
-    std::chrono::steady_clock::time_point
-        reserved;              // if the weight wants to know; zero if others were before it
-    bool is_observed = false;  // somebody wants to know at once
+    // If the cost model measures the run; zero if the run was queued behind others.
+    std::chrono::steady_clock::time_point reserved;
+    bool is_observed = false;  // its completion is reported at once
     absl::InlinedVector<absl::AnyInvocable<void()>, 1> callbacks;
   };
 

@@ -93,9 +93,9 @@ class SyclDevice final : public Device {
   Timeline& device_to_host() { return *device_to_host_; }
 
   // Held while arguments are acquired and work is submitted or given to the launcher: queue order
-  // is the order of callers. Never while waiting for the device, but for light Programs that call
-  // libraries, and for handlers that do (library_order.h); what runs on the caller's queue runs
-  // with it held.
+  // is the order of callers. Never while waiting for the device, except for cheap Programs that
+  // call libraries, and for handlers that do (library_order.h); what runs on the caller's queue
+  // runs with it held.
   absl::Mutex& submission_mutex() { return submission_mutex_; }
   Launcher& launcher() { return launcher_; }
   // Changes when memory of the device's goes back to the driver.

@@ -68,7 +68,7 @@ void ReadBytesAsync(tensorflow::OpKernelContext* context, OwnedBuffer buffer,
   if (absl::Status status = Start(read.get()); !status.ok()) {
     return Finish(std::move(read), std::move(status));
   }
-  // Light work is done by now: what follows need not change threads.
+  // Cheap work is complete by now, so the rest can run on this thread.
   PJRT_Event_IsReady_Args known{};
   known.struct_size = PJRT_Event_IsReady_Args_STRUCT_SIZE;
   known.event = read->event;
