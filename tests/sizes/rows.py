@@ -9,7 +9,7 @@ from jax import lax
 
 from tests.sizes.cases import MOVED, ORDERED, ORDERED_TOO, SUMMED, WIDE_FLOATS, Case, distinct, family, small, wide
 
-# A work-group computes a row if rows have at least 64 elements and there are enough of them (AreWorthAGroup, row_queries.cc).
+# A work-group computes a row if rows have at least 64 elements and there are enough of them (ShouldUseRowSchedule).
 _MORE_ROWS, _MORE_COLUMNS = 8, 40
 
 

@@ -81,7 +81,7 @@ std::optional<Rows> RowsOf(const HloInstruction& reduce) {
   return rows;
 }
 
-bool AreWorthAGroup(const Rows& rows, const HloInstruction& fusion, const Target& target) {
+bool ShouldUseRowSchedule(const Rows& rows, const HloInstruction& fusion, const Target& target) {
   constexpr int64_t kMinRowLength = 64;  // each work-item should have some elements
   // A longer row leaves the fast caches between its uses.
   constexpr int64_t kMaxRowLength = 32768;

@@ -36,7 +36,8 @@ bool GivesRows(const xla::HloInstruction& fusion, const Rows& rows);
 std::optional<Rows> RowsOf(const xla::HloInstruction& reduce);
 
 // Whether a work-group should compute whole rows of such a kind for `fusion`.
-bool AreWorthAGroup(const Rows& rows, const xla::HloInstruction& fusion, const Target& target);
+bool ShouldUseRowSchedule(const Rows& rows, const xla::HloInstruction& fusion,
+                          const Target& target);
 
 // Bytes of each row that may lie in local memory from one walk along it to the next, beside those
 // numbers.

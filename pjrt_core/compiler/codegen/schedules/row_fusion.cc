@@ -283,7 +283,7 @@ absl::StatusOr<bool> EmitRowFusion(KernelSequence& sequence) {
   const std::vector<const HloInstruction*> reductions = RowReductions(sequence.instruction());
   if (reductions.empty()) return false;
   const Rows rows = *RowsOf(*reductions[0]);
-  if (!AreWorthAGroup(rows, sequence.instruction(), sequence.target())) return false;
+  if (!ShouldUseRowSchedule(rows, sequence.instruction(), sequence.target())) return false;
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, RowKernel(*kernel, reductions).Emit());
   TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));

@@ -42,7 +42,7 @@ std::optional<Rows> RowsReducedFor(const HloInstruction& consumer, int64_t numbe
                                    const Target& target) {
   const HloInstruction& producer = *consumer.operand(number);
   const std::optional<Rows> rows = RowsOf(RootOf(producer));
-  if (!rows || !AreWorthAGroup(*rows, consumer, target)) return std::nullopt;
+  if (!rows || !ShouldUseRowSchedule(*rows, consumer, target)) return std::nullopt;
   return IsTakenBy(producer, consumer, number, *rows) ? rows : std::nullopt;
 }
 
