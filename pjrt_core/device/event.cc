@@ -6,7 +6,7 @@ namespace onexpu {
 
 std::shared_ptr<Event> Event::Completed(absl::Status status) {
   if (status.ok()) {
-    // Shared by everybody: most ready events are asked for after the fact.
+    // Shared by all callers: most ready events are requested after completion.
     static auto* const ok = new std::shared_ptr<Event>([] {
       std::shared_ptr<Event> event = Create();
       event->Complete(absl::OkStatus());
@@ -20,7 +20,9 @@ std::shared_ptr<Event> Event::Completed(absl::Status status) {
 }
 
 absl::Status Event::Await() {
-  if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kLong);
+  if (!IsKnown() && source_ != nullptr) {
+    source_->Watch(ticket_, EventSource::WaitMode::kUntilComplete);
+  }
   if (!IsKnown()) {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
@@ -30,7 +32,7 @@ absl::Status Event::Await() {
 }
 
 void Event::OnReady(Callback callback) {
-  if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kShort);
+  if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::WaitMode::kIfCheap);
   if (!IsKnown()) {
     absl::MutexLock lock(&mutex_);
     if (!IsKnown()) {

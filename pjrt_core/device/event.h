@@ -1,9 +1,9 @@
-// A completion with a status: what PJRT_Event is made of.
+// A completion with a status: the implementation of PJRT_Event.
 //
-// Shared by whoever waits and whoever completes; thread-safe. A buffer's ready event, a transfer,
-// an execution. SYCL events live below this, in timelines: an event that stands for a ticket knows
-// its timeline (EventSource) and tells it when somebody waits, so that nobody has to watch work
-// that nobody asks about.
+// Shared by the threads that wait and the thread that completes; thread-safe. Stands for a buffer's
+// readiness, a transfer or an execution. SYCL events live below this, in timelines. An event that
+// stands for a ticket knows its timeline (EventSource) and tells it when a thread waits, so that
+// unobserved work is not watched.
 #ifndef PJRT_CORE_DEVICE_EVENT_H_
 #define PJRT_CORE_DEVICE_EVENT_H_
 
@@ -22,14 +22,14 @@ namespace onexpu {
 // Completes events in the order of its tickets. Outlives its events.
 class EventSource {
  public:
-  // How long the one who asks will wait: not at all, some microseconds, or as long as it takes (and
-  // lends its thread).
-  enum class Patience { kNone, kShort, kLong };
+  // How long the asking thread waits: not at all, only for cheap work (some microseconds), or until
+  // the ticket is complete.
+  enum class WaitMode { kPoll, kIfCheap, kUntilComplete };
 
   virtual ~EventSource() = default;
 
-  // Somebody wants to know of `ticket`, which from now on completes as soon as it can.
-  virtual void Watch(uint64_t ticket, Patience patience) = 0;
+  // Marks `ticket` as observed: from now on its completion is reported as soon as possible.
+  virtual void Watch(uint64_t ticket, WaitMode mode) = 0;
 };
 
 class Event {
@@ -42,25 +42,25 @@ class Event {
   static std::shared_ptr<Event> Create() { return std::make_shared<Event>(); }
   static std::shared_ptr<Event> Completed(absl::Status status);
 
-  // What is known by now, without asking: for errors, and for work that may as well be ordered
-  // behind it.
+  // Whether the status is already known. Does not observe the work: for errors, and for work that
+  // can be ordered behind it.
   bool IsKnown() const { return ready_.load(std::memory_order_acquire); }
-  // For somebody who would like to know.
+  // Observes the work, without waiting.
   bool IsReady() const {
-    if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::Patience::kNone);
+    if (!IsKnown() && source_ != nullptr) source_->Watch(ticket_, EventSource::WaitMode::kPoll);
     return IsKnown();
   }
   // Valid once ready.
   const absl::Status& status() const { return status_; }
   // Blocks the caller.
   absl::Status Await();
-  // Runs at once, on this thread, when already ready; otherwise on the completing thread, which
-  // must not block.
+  // Runs `callback` immediately on this thread if the event is ready; otherwise on the completing
+  // thread, which must not block.
   void OnReady(Callback callback);
-  // The first call counts; later ones have no effect (a device that is lost poisons what then
-  // completes).
+  // Sets the status. Later calls have no effect (a lost device poisons the work that completes
+  // afterwards).
   void Complete(absl::Status status);
-  // The same without the callbacks, which the call of Complete that follows runs.
+  // Sets the status without running the callbacks; a following call of Complete runs them.
   void MakeKnown(absl::Status status);
 
  private:

@@ -55,9 +55,9 @@ TEST(Event, AwaitBlocksUntilAnotherThreadCompletes) {
 // A source completes its ticket when somebody asks, and only then.
 class LazySource final : public EventSource {
  public:
-  void Watch(uint64_t ticket, Patience patience) override {
+  void Watch(uint64_t ticket, WaitMode mode) override {
     ++asked;
-    if (patience == Patience::kLong) event->Complete(absl::OkStatus());
+    if (mode == WaitMode::kUntilComplete) event->Complete(absl::OkStatus());
   }
   std::shared_ptr<Event> event;
   int asked = 0;

@@ -332,9 +332,9 @@ void Timeline::WaitIfCheap(Ticket ticket) {
     cost_model->ObserveWait((std::chrono::steady_clock::now() - start).count());
 }
 
-void Timeline::Watch(uint64_t ticket, Patience patience) {
-  if (patience == Patience::kLong) return Wait(ticket);
-  if (patience == Patience::kShort) WaitIfCheap(ticket);
+void Timeline::Watch(uint64_t ticket, WaitMode mode) {
+  if (mode == WaitMode::kUntilComplete) return Wait(ticket);
+  if (mode == WaitMode::kIfCheap) WaitIfCheap(ticket);
   absl::MutexLock lock(&mutex_);
   if (ticket < first_ticket_) return;
   entry(ticket).is_observed = true;

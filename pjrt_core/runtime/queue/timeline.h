@@ -153,7 +153,7 @@ class Timeline final : public EventSource, public WaitSubject {
   // The same for a caller that holds locks: callbacks are left to the waiter thread.
   void WaitForCommittedQuietly();
 
-  void Watch(uint64_t ticket, Patience patience) override;
+  void Watch(uint64_t ticket, WaitMode mode) override;
 
   // WaitSubject; the number is a ticket.
   std::string DescribeWait(uint64_t ticket) override;
