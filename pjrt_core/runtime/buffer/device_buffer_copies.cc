@@ -64,7 +64,7 @@ std::shared_ptr<Event> DeviceBuffer::RawToHost(void* destination, int64_t offset
 
 absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::CopyOn(SyclDevice& device,
                                                                    MemorySpace* memory) const {
-  return device.WithPatience([&] { return TryCopyOn(device, memory); });
+  return device.RetryAfterLauncherDrains([&] { return TryCopyOn(device, memory); });
 }
 
 absl::StatusOr<std::shared_ptr<DeviceBuffer>> DeviceBuffer::TryCopyOn(SyclDevice& device,

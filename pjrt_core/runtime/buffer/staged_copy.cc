@@ -86,10 +86,10 @@ absl::StatusOr<std::shared_ptr<DeviceBuffer>> CopyStaged(const DeviceBuffer& buf
   ONEXPU_ASSIGN_OR_RETURN(const std::shared_ptr<DeviceMemory> staging,
                           target.AllocateStagingMemory(bytes));
   const auto chunks = std::make_shared<std::vector<sycl::event>>();
-  ONEXPU_ASSIGN_OR_RETURN(Definition staged, device.WithPatience([&] {
+  ONEXPU_ASSIGN_OR_RETURN(Definition staged, device.RetryAfterLauncherDrains([&] {
     return CopyToStaging(buffer, staging, bytes, chunks);
   }));
-  return target.WithPatience(
+  return target.RetryAfterLauncherDrains(
       [&] { return CopyFromStaging(buffer.shape(), memory, staging, staged, chunks); });
 }
 

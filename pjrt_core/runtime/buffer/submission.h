@@ -52,9 +52,9 @@ class Submission {
  public:
   explicit Submission(SyclDevice& device) : device_(device) {}
 
-  // Before the lock is taken: completes what has come to an end, where this work would go to the
-  // caller's queue if nothing were before it.
-  static void MakeWayFor(const RunCostModel& cost_model, SyclDevice& device) {
+  // Completes finished tickets if the work would run on the caller's queue of an idle device. Call
+  // before taking the submission lock.
+  static void PollBeforeSubmit(const RunCostModel& cost_model, SyclDevice& device) {
     if (cost_model.wants_idle_device() && !device.compute().IsIdle()) device.compute().Poll();
   }
 

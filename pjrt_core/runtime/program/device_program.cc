@@ -321,8 +321,8 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
-  Submission::MakeWayFor(cost_model_, device_);
-  return device_.WithPatience([&] {
+  Submission::PollBeforeSubmit(cost_model_, device_);
+  return device_.RetryAfterLauncherDrains([&] {
     // Both go after the lock: what they hold may run callbacks of users.
     Execution execution;
     Submission submission(device_);

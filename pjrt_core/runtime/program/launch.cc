@@ -261,10 +261,10 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Launch(
   auto call = std::make_shared<LaunchCall>();
   ONEXPU_ASSIGN_OR_RETURN(call->site,
                           FindSite(handler, sycl_device, operands, result_types, attributes));
-  Submission::MakeWayFor(call->site->cost_model, sycl_device);
-  ONEXPU_ASSIGN_OR_RETURN(
-      std::vector<std::shared_ptr<Buffer>> results,
-      sycl_device.WithPatience([&] { return Submit(sycl_device, call, operands, result_types); }));
+  Submission::PollBeforeSubmit(call->site->cost_model, sycl_device);
+  ONEXPU_ASSIGN_OR_RETURN(std::vector<std::shared_ptr<Buffer>> results,
+                          sycl_device.RetryAfterLauncherDrains(
+                              [&] { return Submit(sycl_device, call, operands, result_types); }));
   sycl_device.statistics().eager_launches.fetch_add(1, std::memory_order_relaxed);
   ONEXPU_RETURN_IF_ERROR(call->outcome);
   return results;

@@ -139,7 +139,7 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateFrom(MemoryKin
 
 absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::Allocate(MemoryKind kind, size_t bytes,
                                                                    const Timeline* timeline) {
-  return WithPatience([&] { return AllocateFrom(kind, bytes, timeline); });
+  return RetryAfterLauncherDrains([&] { return AllocateFrom(kind, bytes, timeline); });
 }
 
 absl::StatusOr<std::shared_ptr<DeviceMemory>> SyclDevice::AllocateForSubmission(MemoryKind kind,

@@ -110,8 +110,8 @@ class SyclDevice final : public Device {
                                                          const Timeline* timeline);
 
   // Memory for work on the compute queue that is submitted next; call with submission_mutex() held.
-  // Waits for committed work only: what the launcher has may need the lock. WithPatience does the
-  // rest.
+  // Waits for committed work only: what the launcher has may need the lock.
+  // RetryAfterLauncherDrains does the rest.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateForSubmission(MemoryKind kind,
                                                                       size_t bytes);
 
@@ -119,10 +119,10 @@ class SyclDevice final : public Device {
   absl::StatusOr<std::shared_ptr<DeviceMemory>> AllocateStagingMemory(size_t bytes);
 
   // Runs `attempt`, which takes the submission lock, changes nothing if it fails, and returns a
-  // StatusOr. When there was no memory, waits for what the launcher has yet to submit, which uses
-  // some, and runs it again.
+  // StatusOr. If it fails for lack of memory, waits until the launcher has submitted its work,
+  // which uses memory, and retries once.
   template <typename Attempt>
-  auto WithPatience(Attempt attempt) {
+  auto RetryAfterLauncherDrains(Attempt attempt) {
     auto result = attempt();
     if (absl::IsResourceExhausted(result.status()) && WaitForLauncher()) result = attempt();
     return result;
