@@ -15,7 +15,7 @@
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tf_plugin/custom_kernel/kernel_attributes.h"
-#include "tf_plugin/custom_kernel/late_scalars.h"
+#include "tf_plugin/custom_kernel/runtime_scalars.h"
 #include "tf_plugin/custom_kernel/shape_conditions.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -211,7 +211,7 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
  public:
   explicit OnexpuDynamicKernel(OpKernelConstruction* construction)
       : OnexpuKernelBase(construction) {
-    OP_REQUIRES_OK(construction, late_scalars_.Read(construction));
+    OP_REQUIRES_OK(construction, runtime_scalars_.Read(construction));
     OP_REQUIRES_OK(construction, conditions_.Read(construction));
   }
 
@@ -236,12 +236,12 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector("global_size", &global_size));
     std::vector<int64_t> values;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector("scalar_values", &values));
-    TF_ASSIGN_OR_RETURN(const std::string packed, late_scalars_.Insert(call().scalars, values));
+    TF_ASSIGN_OR_RETURN(const std::string packed, runtime_scalars_.Insert(call().scalars, values));
     TF_RETURN_IF_ERROR(call().CheckRange(global_size, shapes));
     return Call(context, shapes, global_size, packed);
   }
 
-  LateScalars late_scalars_;
+  RuntimeScalars runtime_scalars_;
   ShapeConditions conditions_;
 };
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/custom_kernel/kernel_attributes.h"
-#include "tf_plugin/custom_kernel/late_scalars.h"
+#include "tf_plugin/custom_kernel/runtime_scalars.h"
 #include "tf_plugin/custom_kernel/shape_conditions.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -183,7 +183,7 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
  public:
   explicit OnexpuDynamicKernel(OpKernelConstruction* construction)
       : OnexpuKernelBase(construction) {
-    OP_REQUIRES_OK(construction, late_scalars_.Read(construction));
+    OP_REQUIRES_OK(construction, runtime_scalars_.Read(construction));
     OP_REQUIRES_OK(construction, conditions_.Read(construction));
   }
 
@@ -214,9 +214,9 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
     const Tensor* values = nullptr;
     TF_RETURN_IF_ERROR(context->input("scalar_values", &values));
     const auto numbers = values->flat<int64_t>();
-    TF_ASSIGN_OR_RETURN(
-        const std::string packed,
-        late_scalars_.Insert(call().scalars, absl::MakeConstSpan(numbers.data(), numbers.size())));
+    TF_ASSIGN_OR_RETURN(const std::string packed,
+                        runtime_scalars_.Insert(
+                            call().scalars, absl::MakeConstSpan(numbers.data(), numbers.size())));
     TF_RETURN_IF_ERROR(call().CheckRange(absl::MakeConstSpan(sizes.data(), sizes.size()), shapes));
     FfiAttributes attributes;
     TF_RETURN_IF_ERROR(
@@ -224,7 +224,7 @@ class OnexpuDynamicKernel final : public OnexpuKernelBase {
     return Run(context, shapes, attributes.Build());
   }
 
-  LateScalars late_scalars_;
+  RuntimeScalars runtime_scalars_;
   ShapeConditions conditions_;
 };
 

@@ -1,4 +1,4 @@
-#include "tf_plugin/custom_kernel/late_scalars.h"
+#include "tf_plugin/custom_kernel/runtime_scalars.h"
 
 #include <cstring>
 #include <limits>
@@ -8,13 +8,13 @@
 
 namespace onexpu::tf_plugin {
 
-absl::Status LateScalars::Read(tensorflow::OpKernelConstruction* construction) {
+absl::Status RuntimeScalars::Read(tensorflow::OpKernelConstruction* construction) {
   TF_RETURN_IF_ERROR(construction->GetAttr("scalar_offsets", &offsets_));
   return construction->GetAttr("scalar_widths", &widths_);
 }
 
-absl::StatusOr<std::string> LateScalars::Insert(std::string scalars,
-                                                absl::Span<const int64_t> values) const {
+absl::StatusOr<std::string> RuntimeScalars::Insert(std::string scalars,
+                                                   absl::Span<const int64_t> values) const {
   if (values.size() != offsets_.size() || widths_.size() != offsets_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("onexpu: ", values.size(), " scalars for ",
                                                    offsets_.size(), " offsets and ", widths_.size(),

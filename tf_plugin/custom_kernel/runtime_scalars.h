@@ -1,6 +1,6 @@
-// Scalar arguments of a user's kernel that follow from shapes which a graph knows when it runs.
-#ifndef TF_PLUGIN_CUSTOM_KERNEL_LATE_SCALARS_H_
-#define TF_PLUGIN_CUSTOM_KERNEL_LATE_SCALARS_H_
+// Scalar arguments of a user kernel whose values depend on shapes known only at run time.
+#ifndef TF_PLUGIN_CUSTOM_KERNEL_RUNTIME_SCALARS_H_
+#define TF_PLUGIN_CUSTOM_KERNEL_RUNTIME_SCALARS_H_
 
 #include <cstdint>
 #include <string>
@@ -13,13 +13,13 @@
 
 namespace onexpu::tf_plugin {
 
-// The attributes of OnexpuDynamicKernel.
-class LateScalars {
+// The scalar attributes of OnexpuDynamicKernel.
+class RuntimeScalars {
  public:
   absl::Status Read(tensorflow::OpKernelConstruction* construction);
 
-  // `scalars` with the values in their places. INVALID_ARGUMENT for values that are too many, too
-  // few or too large.
+  // Returns `scalars` with `values` at their offsets. INVALID_ARGUMENT if the number of values is
+  // wrong, or a value is too large.
   absl::StatusOr<std::string> Insert(std::string scalars, absl::Span<const int64_t> values) const;
 
  private:
@@ -28,4 +28,4 @@ class LateScalars {
 
 }  // namespace onexpu::tf_plugin
 
-#endif  // TF_PLUGIN_CUSTOM_KERNEL_LATE_SCALARS_H_
+#endif  // TF_PLUGIN_CUSTOM_KERNEL_RUNTIME_SCALARS_H_
