@@ -14,7 +14,7 @@
 #include "tf_plugin/custom_kernel/onexpu_ops.h"
 #include "tf_plugin/device/device_api.h"
 #include "tf_plugin/device/device_profiler.h"
-#include "tf_plugin/device/lasting_devices.h"
+#include "tf_plugin/device/persistent_devices.h"
 #include "tf_plugin/memo/counting_table.h"
 #include "tf_plugin/placement/eager_placement.h"
 #include "tf_plugin/placement/parallel_concat.h"
@@ -87,7 +87,7 @@ extern "C" ONEXPU_EXPORT const PJRT_Api* GetPjrtApi() { return onexpu::tf_plugin
 
 extern "C" ONEXPU_EXPORT void TF_InitKernel() {
   if (!onexpu::tf_plugin::kernels_wanted) return;
-  onexpu::tf_plugin::RegisterLastingDevices(onexpu::tf_plugin::kDevicePriority + 1);
+  onexpu::tf_plugin::RegisterPersistentDevices(onexpu::tf_plugin::kDevicePriority + 1);
   onexpu::tf_plugin::RegisterKernels();
   onexpu::tf_plugin::ExtendPythonFunctions();
 }

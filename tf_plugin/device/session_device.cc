@@ -73,24 +73,24 @@ class HandleAllocator final : public Allocator {
 };
 
 // One for each number, as long as the process: tensors give their handles back to it.
-Allocator* LastingAllocator(Device* lasting, int ordinal) {
+Allocator* PersistentAllocator(Device* persistent, int ordinal) {
   static auto* const mutex = new absl::Mutex;
   static auto* const allocators = new absl::flat_hash_map<int, std::unique_ptr<Allocator>>;
   absl::MutexLock lock(mutex);
   std::unique_ptr<Allocator>& allocator = (*allocators)[ordinal];
   if (allocator == nullptr) {
     allocator =
-        std::make_unique<HandleAllocator>(lasting->GetAllocator(AllocatorAttributes()), ordinal);
+        std::make_unique<HandleAllocator>(persistent->GetAllocator(AllocatorAttributes()), ordinal);
   }
   return allocator.get();
 }
 
 class SessionDevice final : public Device {
  public:
-  SessionDevice(DeviceAttributes attributes, Device* lasting)
-      : Device(lasting->env(), std::move(attributes)),
-        lasting_(lasting),
-        allocator_(LastingAllocator(lasting, parsed_name().id)) {}
+  SessionDevice(DeviceAttributes attributes, Device* persistent)
+      : Device(persistent->env(), std::move(attributes)),
+        persistent_(persistent),
+        allocator_(PersistentAllocator(persistent, parsed_name().id)) {}
 
   // ---- What is this device's own ----
 
@@ -101,65 +101,65 @@ class SessionDevice final : public Device {
   }
 
   Allocator* GetAllocator(AllocatorAttributes attributes) override {
-    return attributes.on_host() ? lasting_->GetAllocator(attributes) : allocator_;
+    return attributes.on_host() ? persistent_->GetAllocator(attributes) : allocator_;
   }
 
-  // ---- What the lasting device does ----
+  // ---- What the persistent device does ----
 
-  DeviceBase* UnderlyingDevice() override { return lasting_->UnderlyingDevice(); }
-  const DeviceBase* UnderlyingDevice() const override { return lasting_->UnderlyingDevice(); }
+  DeviceBase* UnderlyingDevice() override { return persistent_->UnderlyingDevice(); }
+  const DeviceBase* UnderlyingDevice() const override { return persistent_->UnderlyingDevice(); }
 
   const CpuWorkerThreads* tensorflow_cpu_worker_threads() const override {
-    return lasting_->tensorflow_cpu_worker_threads();
+    return persistent_->tensorflow_cpu_worker_threads();
   }
   const AcceleratorDeviceInfo* tensorflow_accelerator_device_info() const override {
-    return lasting_->tensorflow_accelerator_device_info();
+    return persistent_->tensorflow_accelerator_device_info();
   }
   tsl::thread::ThreadPool* tensorflow_device_thread_pool() override {
-    return lasting_->tensorflow_device_thread_pool();
+    return persistent_->tensorflow_device_thread_pool();
   }
-  bool has_eigen_cpu_device() const override { return lasting_->has_eigen_cpu_device(); }
+  bool has_eigen_cpu_device() const override { return persistent_->has_eigen_cpu_device(); }
   const Eigen::ThreadPoolDevice* eigen_cpu_device() override {
-    return lasting_->eigen_cpu_device();
+    return persistent_->eigen_cpu_device();
   }
 
   absl::Status MakeTensorFromProto(const tensorflow::TensorProto& proto,
                                    AllocatorAttributes attributes, Tensor* tensor) override {
-    return lasting_->MakeTensorFromProto(proto, attributes, tensor);
+    return persistent_->MakeTensorFromProto(proto, attributes, tensor);
   }
   void CopyTensorInSameDevice(const Tensor* from, Tensor* to, const DeviceContext* context,
                               tensorflow::StatusCallback done) override {
-    lasting_->CopyTensorInSameDevice(from, to, context, std::move(done));
+    persistent_->CopyTensorInSameDevice(from, to, context, std::move(done));
   }
   absl::Status TryGetDeviceContext(DeviceContext** context) override {
-    return lasting_->TryGetDeviceContext(context);
+    return persistent_->TryGetDeviceContext(context);
   }
 
   void Compute(OpKernel* kernel, OpKernelContext* context) override {
-    lasting_->Compute(kernel, context);
+    persistent_->Compute(kernel, context);
   }
   void ComputeAsync(AsyncOpKernel* kernel, OpKernelContext* context,
                     AsyncOpKernel::DoneCallback done) override {
-    lasting_->ComputeAsync(kernel, context, std::move(done));
+    persistent_->ComputeAsync(kernel, context, std::move(done));
   }
 
  private:
-  Device* const lasting_;
+  Device* const persistent_;
   Allocator* const allocator_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> MakeSessionDevice(const std::string& name_prefix, Device* lasting) {
-  const tensorflow::DeviceNameUtils::ParsedName& lasting_name = lasting->parsed_name();
-  const DeviceAttributes& attributes = lasting->attributes();
+std::unique_ptr<Device> MakeSessionDevice(const std::string& name_prefix, Device* persistent) {
+  const tensorflow::DeviceNameUtils::ParsedName& persistent_name = persistent->parsed_name();
+  const DeviceAttributes& attributes = persistent->attributes();
   return std::make_unique<SessionDevice>(
       Device::BuildDeviceAttributes(
-          absl::StrCat(name_prefix, "/device:", lasting_name.type, ":", lasting_name.id),
+          absl::StrCat(name_prefix, "/device:", persistent_name.type, ":", persistent_name.id),
           tensorflow::DeviceType(attributes.device_type()),
           tensorflow::Bytes(attributes.memory_limit()), attributes.locality(),
           attributes.physical_device_desc()),
-      lasting);
+      persistent);
 }
 
 }  // namespace onexpu::tf_plugin

@@ -10,9 +10,9 @@
 
 namespace onexpu::tf_plugin {
 
-// `lasting` outlives the result. Its name begins with `name_prefix` ("/job:…/task:0").
+// `persistent` outlives the result. Its name begins with `name_prefix` ("/job:…/task:0").
 std::unique_ptr<tensorflow::Device> MakeSessionDevice(const std::string& name_prefix,
-                                                      tensorflow::Device* lasting);
+                                                      tensorflow::Device* persistent);
 
 }  // namespace onexpu::tf_plugin
 

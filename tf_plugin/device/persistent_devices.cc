@@ -1,4 +1,4 @@
-#include "tf_plugin/device/lasting_devices.h"
+#include "tf_plugin/device/persistent_devices.h"
 
 #include <memory>
 #include <string>
@@ -28,9 +28,9 @@ using ::tensorflow::Device;
 using ::tensorflow::NextPluggableDeviceFactory;
 
 // TensorFlow takes the factory of a device that compiles for a NextPluggableDeviceFactory.
-class LastingDeviceFactory final : public NextPluggableDeviceFactory {
+class PersistentDeviceFactory final : public NextPluggableDeviceFactory {
  public:
-  LastingDeviceFactory() : NextPluggableDeviceFactory(kDeviceType, kCompilationDevice) {}
+  PersistentDeviceFactory() : NextPluggableDeviceFactory(kDeviceType, kCompilationDevice) {}
 
   absl::Status CreateDevices(const tensorflow::SessionOptions& options,
                              const std::string& name_prefix,
@@ -49,20 +49,20 @@ class LastingDeviceFactory final : public NextPluggableDeviceFactory {
     const absl::Status status =
         NextPluggableDeviceFactory::CreateDevices(without_selection, name_prefix, &all);
     for (std::unique_ptr<Device>& device : all) {
-      Device* const lasting = Lasting(std::move(device));
-      if (!visible.contains(lasting->parsed_name().id)) continue;
-      devices->push_back(MakeSessionDevice(name_prefix, lasting));
+      Device* const persistent = Persistent(std::move(device));
+      if (!visible.contains(persistent->parsed_name().id)) continue;
+      devices->push_back(MakeSessionDevice(name_prefix, persistent));
     }
     return status;
   }
 
  private:
   // The first device with this ordinal.
-  Device* Lasting(std::unique_ptr<Device> device) {
+  Device* Persistent(std::unique_ptr<Device> device) {
     absl::MutexLock lock(&mutex_);
-    std::unique_ptr<Device>& lasting = devices_[device->parsed_name().id];
-    if (lasting == nullptr) lasting = std::move(device);
-    return lasting.get();
+    std::unique_ptr<Device>& persistent = devices_[device->parsed_name().id];
+    if (persistent == nullptr) persistent = std::move(device);
+    return persistent.get();
   }
 
   absl::Mutex mutex_;
@@ -71,8 +71,8 @@ class LastingDeviceFactory final : public NextPluggableDeviceFactory {
 
 }  // namespace
 
-void RegisterLastingDevices(int priority) {
-  tensorflow::DeviceFactory::Register(kDeviceType, std::make_unique<LastingDeviceFactory>(),
+void RegisterPersistentDevices(int priority) {
+  tensorflow::DeviceFactory::Register(kDeviceType, std::make_unique<PersistentDeviceFactory>(),
                                       priority, /*is_pluggable_device=*/true);
 }
 
