@@ -15,7 +15,7 @@
 #include "tf_plugin/device/device_api.h"
 #include "tf_plugin/device/device_profiler.h"
 #include "tf_plugin/device/persistent_devices.h"
-#include "tf_plugin/memo/counting_table.h"
+#include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/placement/eager_placement.h"
 #include "tf_plugin/placement/parallel_concat.h"
 #include "tf_plugin/placement/placement_pass.h"
@@ -83,7 +83,9 @@ extern "C" ONEXPU_EXPORT const TFNPD_Api* TFNPD_InitPlugin(TFNPD_PluginParams* p
   return InitFirstCopy(params);
 }
 
-extern "C" ONEXPU_EXPORT const PJRT_Api* GetPjrtApi() { return onexpu::tf_plugin::CountingTable(); }
+extern "C" ONEXPU_EXPORT const PJRT_Api* GetPjrtApi() {
+  return onexpu::tf_plugin::InstrumentedApi();
+}
 
 extern "C" ONEXPU_EXPORT void TF_InitKernel() {
   if (!onexpu::tf_plugin::kernels_wanted) return;

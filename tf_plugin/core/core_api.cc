@@ -13,9 +13,9 @@ extern "C" int OnexpuProbe(char* message, size_t message_size);
 namespace onexpu::tf_plugin {
 
 const PJRT_Api& CoreApi() {
-  // This library exports a GetPjrtApi of its own (counting_table.h), so the core's is asked of the
-  // core's library, and that is found by a symbol that only it has. The reference also makes the
-  // linker keep the library.
+  // This library exports a GetPjrtApi of its own (instrumented_api.h), so the core's is asked of
+  // the core's library, and that is found by a symbol that only it has. The reference also makes
+  // the linker keep the library.
   static const PJRT_Api* const api = [] {
     Dl_info core{};
     CHECK(dladdr(reinterpret_cast<const void*>(&OnexpuProbe), &core) != 0) << "no OnexpuProbe";

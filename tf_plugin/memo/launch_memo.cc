@@ -12,7 +12,7 @@
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/core/core_api.h"
-#include "tf_plugin/memo/counting_table.h"
+#include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/memo/program_memo.h"
 #include "xla/tsl/platform/errors.h"
 
@@ -52,7 +52,7 @@ class Completion {
 class RememberingLaunch final : public AsyncOpKernel {
  public:
   RememberingLaunch(OpKernelConstruction* construction, std::unique_ptr<OpKernel> launch)
-      : AsyncOpKernel(construction), launch_(std::move(launch)), memo_(*CountingTable()) {}
+      : AsyncOpKernel(construction), launch_(std::move(launch)), memo_(*InstrumentedApi()) {}
 
   void ComputeAsync(OpKernelContext* context, DoneCallback done) override {
     if (memo_.Run(*context)) return done();

@@ -16,7 +16,7 @@
 #include "absl/synchronization/mutex.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/tensor_shape.h"
-#include "tf_plugin/memo/counting_table.h"
+#include "tf_plugin/memo/instrumented_api.h"
 #include "xla/pjrt/c/pjrt_c_api.h"
 
 namespace onexpu::tf_plugin {

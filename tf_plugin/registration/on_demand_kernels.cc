@@ -13,7 +13,7 @@
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/tensor_list/long_concat.h"
-#include "tf_plugin/memo/counting_table.h"
+#include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/memo/program_memo.h"
 #include "tf_plugin/registration/on_demand_exceptions.h"
 #include "tf_plugin/xla_backend/checked_translations.h"

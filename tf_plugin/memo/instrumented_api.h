@@ -1,12 +1,12 @@
-// The core's PJRT table as TensorFlow gets it: the same functions, and programs that count the ops
-// they hold.
+// The PJRT API table that TensorFlow gets: the core's functions, instrumented to count the ops of
+// the programs that run.
 //
-// TensorFlow tells nobody which of its ops a compiled program is made of, nor when it runs one. Its
-// way into the core does: a program that is compiled names TensorFlow's ops in its metadata, and
-// every run comes through PJRT_LoadedExecutable_Execute. Three functions are wrapped for that, the
-// rest is the core's. Thread-safe.
-#ifndef TF_PLUGIN_MEMO_COUNTING_TABLE_H_
-#define TF_PLUGIN_MEMO_COUNTING_TABLE_H_
+// TensorFlow does not report which of its ops a compiled program contains, nor when it runs one.
+// The calls into the core do: the metadata of a compiled program names TensorFlow's ops, and every
+// run goes through PJRT_LoadedExecutable_Execute. Three functions are wrapped; all others are the
+// core's. Thread-safe.
+#ifndef TF_PLUGIN_MEMO_INSTRUMENTED_API_H_
+#define TF_PLUGIN_MEMO_INSTRUMENTED_API_H_
 
 #include <cstdint>
 #include <vector>
@@ -15,8 +15,8 @@
 
 namespace onexpu::tf_plugin {
 
-// The table, with static life time.
-const PJRT_Api* CountingTable();
+// The table has static lifetime.
+const PJRT_Api* InstrumentedApi();
 
 // While one lives, programs that this thread runs are not counted as clusters: a kernel that runs
 // programs of its own counts itself.
@@ -63,4 +63,4 @@ uint64_t ExecutableGeneration();
 
 }  // namespace onexpu::tf_plugin
 
-#endif  // TF_PLUGIN_MEMO_COUNTING_TABLE_H_
+#endif  // TF_PLUGIN_MEMO_INSTRUMENTED_API_H_

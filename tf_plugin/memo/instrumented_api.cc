@@ -1,4 +1,4 @@
-#include "tf_plugin/memo/counting_table.h"
+#include "tf_plugin/memo/instrumented_api.h"
 
 #include <algorithm>
 #include <atomic>
@@ -124,7 +124,7 @@ PJRT_Error* Destroy(PJRT_LoadedExecutable_Destroy_Args* args) {
 
 }  // namespace
 
-const PJRT_Api* CountingTable() {
+const PJRT_Api* InstrumentedApi() {
   static const PJRT_Api table = [] {
     PJRT_Api copy = CoreApi();
     copy.PJRT_Client_Compile = Compile;
