@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tf_plugin/core/placement_counters.h"
-#include "tf_plugin/kernels/support/flat_programs.h"
+#include "tf_plugin/kernels/support/concat_split.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -99,7 +99,7 @@ class LongConcat final : public OpKernel {
       pieces.push_back({buffer, array.NumElements()});
     }
     TF_ASSIGN_OR_RETURN(OwnedBuffer joined,
-                        JoinPieces(*context, Array(*context, 0).dtype(), pieces, shape, rows));
+                        ConcatPieces(*context, Array(*context, 0).dtype(), pieces, shape, rows));
     return SetOutput(context, 0, shape, std::move(joined));
   }
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tf_plugin/kernels/support/flat_programs.h"
+#include "tf_plugin/kernels/support/concat_split.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/tsl/platform/errors.h"
@@ -23,8 +23,9 @@ absl::StatusOr<std::vector<Tensor>> CutInto(OpKernelContext* context, const Tens
   if (tensor.NumElements() > 0) {
     TF_ASSIGN_OR_RETURN(buffer, BufferOf(tensor));
   }
-  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> pieces,
-                      CutPieces(*context, tensor.dtype(), {buffer, tensor.NumElements()}, shapes));
+  TF_ASSIGN_OR_RETURN(
+      std::vector<OwnedBuffer> pieces,
+      SplitPieces(*context, tensor.dtype(), {buffer, tensor.NumElements()}, shapes));
   std::vector<Tensor> tensors;
   tensors.reserve(pieces.size());
   for (size_t i = 0; i < pieces.size(); ++i) {
@@ -78,7 +79,7 @@ absl::Status OutputJoined(OpKernelContext* context, int index, DataType type,
     }
     pieces.push_back({buffer, size});
   }
-  TF_ASSIGN_OR_RETURN(OwnedBuffer joined, JoinPieces(*context, type, pieces, shape));
+  TF_ASSIGN_OR_RETURN(OwnedBuffer joined, ConcatPieces(*context, type, pieces, shape));
   return SetOutput(context, index, shape, std::move(joined));
 }
 

@@ -1,7 +1,6 @@
-// Joins buffers into one, and cuts one into several, element for element and without regard to
-// their shapes.
-#ifndef TF_PLUGIN_KERNELS_SUPPORT_FLAT_PROGRAMS_H_
-#define TF_PLUGIN_KERNELS_SUPPORT_FLAT_PROGRAMS_H_
+// Concatenates buffers, and splits a buffer, element by element and regardless of their shapes.
+#ifndef TF_PLUGIN_KERNELS_SUPPORT_CONCAT_SPLIT_H_
+#define TF_PLUGIN_KERNELS_SUPPORT_CONCAT_SPLIT_H_
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +12,7 @@
 
 namespace onexpu::tf_plugin {
 
-// A buffer and how many elements it has.
+// A buffer and its number of elements.
 struct Piece {
   PJRT_Buffer* buffer;
   int64_t size;
@@ -21,15 +20,15 @@ struct Piece {
 
 // One buffer of `shape` with the elements of `pieces`, one after the other; none of them is empty.
 // With more than one row: all first rows of the pieces, then all second ones, and so on.
-absl::StatusOr<OwnedBuffer> JoinPieces(const tensorflow::OpKernelContext& context,
-                                       tensorflow::DataType type, absl::Span<const Piece> pieces,
-                                       const tensorflow::TensorShape& shape, int64_t rows = 1);
+absl::StatusOr<OwnedBuffer> ConcatPieces(const tensorflow::OpKernelContext& context,
+                                         tensorflow::DataType type, absl::Span<const Piece> pieces,
+                                         const tensorflow::TensorShape& shape, int64_t rows = 1);
 
 // Buffers of `shapes` with the elements of `whole`, from its first one on.
-absl::StatusOr<std::vector<OwnedBuffer>> CutPieces(
+absl::StatusOr<std::vector<OwnedBuffer>> SplitPieces(
     const tensorflow::OpKernelContext& context, tensorflow::DataType type, const Piece& whole,
     absl::Span<const tensorflow::TensorShape> shapes);
 
 }  // namespace onexpu::tf_plugin
 
-#endif  // TF_PLUGIN_KERNELS_SUPPORT_FLAT_PROGRAMS_H_
+#endif  // TF_PLUGIN_KERNELS_SUPPORT_CONCAT_SPLIT_H_

@@ -1,4 +1,4 @@
-#include "tf_plugin/kernels/support/flat_programs.h"
+#include "tf_plugin/kernels/support/concat_split.h"
 
 #include <algorithm>
 #include <string>
@@ -20,7 +20,7 @@ using ::tensorflow::DataType;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::TensorShape;
 
-// Programs take at most so many operands, and give so many results; longer lists take several runs.
+// The maximum number of operands and results of a program; longer lists take several runs.
 constexpr size_t kMaxPieces = 32;
 
 absl::StatusOr<xla::PrimitiveType> ElementType(DataType type) {
@@ -34,10 +34,10 @@ std::string Key(absl::string_view program, DataType type, absl::Span<const int64
                       absl::StrJoin(sizes, ","));
 }
 
-absl::StatusOr<xla::XlaComputation> BuildJoin(DataType type, int64_t rows,
-                                              absl::Span<const int64_t> sizes) {
+absl::StatusOr<xla::XlaComputation> BuildConcat(DataType type, int64_t rows,
+                                                absl::Span<const int64_t> sizes) {
   TF_ASSIGN_OR_RETURN(const xla::PrimitiveType element_type, ElementType(type));
-  xla::XlaBuilder builder("join_pieces");
+  xla::XlaBuilder builder("concat_pieces");
   std::vector<xla::XlaOp> pieces;
   for (size_t i = 0; i < sizes.size(); ++i) {
     pieces.push_back(
@@ -51,10 +51,10 @@ absl::StatusOr<xla::XlaComputation> BuildJoin(DataType type, int64_t rows,
 
 // Parameters: the whole, and where the first piece starts. Results: the pieces, and where the last
 // one ends, for the next run.
-absl::StatusOr<xla::XlaComputation> BuildCut(DataType type, int64_t whole,
-                                             absl::Span<const int64_t> sizes) {
+absl::StatusOr<xla::XlaComputation> BuildSplit(DataType type, int64_t whole,
+                                               absl::Span<const int64_t> sizes) {
   TF_ASSIGN_OR_RETURN(const xla::PrimitiveType element_type, ElementType(type));
-  xla::XlaBuilder builder("cut_pieces");
+  xla::XlaBuilder builder("split_pieces");
   const xla::XlaOp source =
       xla::Parameter(&builder, 0, xla::ShapeUtil::MakeShape(element_type, {whole}), "whole");
   xla::XlaOp start = xla::Parameter(&builder, 1, xla::ShapeUtil::MakeShape(xla::S64, {}), "start");
@@ -68,8 +68,8 @@ absl::StatusOr<xla::XlaComputation> BuildCut(DataType type, int64_t whole,
   return builder.Build();
 }
 
-absl::StatusOr<OwnedBuffer> JoinOnce(const OpKernelContext& context, DataType type,
-                                     absl::Span<const Piece> pieces, int64_t rows) {
+absl::StatusOr<OwnedBuffer> ConcatOnce(const OpKernelContext& context, DataType type,
+                                       absl::Span<const Piece> pieces, int64_t rows) {
   std::vector<OwnedBuffer> views;
   std::vector<PJRT_Buffer*> operands;
   std::vector<int64_t> sizes;
@@ -83,15 +83,15 @@ absl::StatusOr<OwnedBuffer> JoinOnce(const OpKernelContext& context, DataType ty
   TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> joined,
                       RunDeviceProgram(
                           context, Key(absl::StrCat("join ", rows), type, sizes),
-                          [&] { return BuildJoin(type, rows, sizes); }, operands));
+                          [&] { return BuildConcat(type, rows, sizes); }, operands));
   return std::move(joined.front());
 }
 
 }  // namespace
 
-absl::StatusOr<OwnedBuffer> JoinPieces(const OpKernelContext& context, DataType type,
-                                       absl::Span<const Piece> pieces, const TensorShape& shape,
-                                       int64_t rows) {
+absl::StatusOr<OwnedBuffer> ConcatPieces(const OpKernelContext& context, DataType type,
+                                         absl::Span<const Piece> pieces, const TensorShape& shape,
+                                         int64_t rows) {
   if (pieces.size() == 1) return ViewOf(pieces.front().buffer, shape);
   std::vector<Piece> round(pieces.begin(), pieces.end());
   std::vector<OwnedBuffer> joined;  // the pieces of this round, after the first
@@ -102,7 +102,7 @@ absl::StatusOr<OwnedBuffer> JoinPieces(const OpKernelContext& context, DataType 
       const auto group = absl::MakeConstSpan(round).subspan(first, kMaxPieces);
       int64_t size = 0;
       for (const Piece& piece : group) size += piece.size;
-      TF_ASSIGN_OR_RETURN(OwnedBuffer buffer, JoinOnce(context, type, group, rows));
+      TF_ASSIGN_OR_RETURN(OwnedBuffer buffer, ConcatOnce(context, type, group, rows));
       next.push_back({buffer.get(), size});
       next_joined.push_back(std::move(buffer));
     }
@@ -112,9 +112,9 @@ absl::StatusOr<OwnedBuffer> JoinPieces(const OpKernelContext& context, DataType 
   return ViewOf(joined.front().get(), shape);
 }
 
-absl::StatusOr<std::vector<OwnedBuffer>> CutPieces(const OpKernelContext& context, DataType type,
-                                                   const Piece& whole,
-                                                   absl::Span<const TensorShape> shapes) {
+absl::StatusOr<std::vector<OwnedBuffer>> SplitPieces(const OpKernelContext& context, DataType type,
+                                                     const Piece& whole,
+                                                     absl::Span<const TensorShape> shapes) {
   std::vector<OwnedBuffer> pieces(shapes.size());
   std::vector<size_t> filled;  // indexes of the shapes that have elements
   for (size_t i = 0; i < shapes.size(); ++i) {
@@ -136,7 +136,7 @@ absl::StatusOr<std::vector<OwnedBuffer>> CutPieces(const OpKernelContext& contex
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> cut,
         RunDeviceProgram(context, Key(absl::StrCat("cut ", whole.size), type, sizes),
-                         [&] { return BuildCut(type, whole.size, sizes); },
+                         [&] { return BuildSplit(type, whole.size, sizes); },
                          {flat.get(), start.get()}));
     for (size_t i = 0; i < group.size(); ++i) {
       TF_ASSIGN_OR_RETURN(pieces[group[i]], ViewOf(cut[i].get(), shapes[group[i]]));
