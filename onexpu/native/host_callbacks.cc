@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "onexpu/native/core.h"
+#include "onexpu/native/deferred_decrefs.h"
 #include "onexpu/native/element_types.h"
-#include "onexpu/native/retired.h"
 #include "pybind11/numpy.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla/pjrt/c/pjrt_c_api_ffi_extension.h"
@@ -100,7 +100,7 @@ struct BoundFunction {
   static ffi::TypeId id;
 
   explicit BoundFunction(py::object bound) : function(std::move(bound)) {}
-  ~BoundFunction() { Retired::Get().Add(std::move(function)); }
+  ~BoundFunction() { DeferredDecrefs::Get().Add(std::move(function)); }
 
   py::object function;
 };

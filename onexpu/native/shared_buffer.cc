@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "onexpu/native/core.h"
+#include "onexpu/native/deferred_decrefs.h"
 #include "onexpu/native/dlpack_capsule.h"
-#include "onexpu/native/retired.h"
 #include "pjrt_core/c_api/extensions/sycl_sharing.h"
 #include "pybind11/stl.h"
 
@@ -41,7 +41,7 @@ void CallWithoutLock(Function function, Args* args) {
 
 std::shared_ptr<SharedBuffer> ShareBuffer(uint64_t address, const std::string& dtype,
                                           SharedBuffer::Shape shape, bool is_written) {
-  Retired::Get().Drop();
+  DeferredDecrefs::Get().Drop();
   const ElementType& type = ElementTypeNamed(dtype);
   OnexpuShareBufferArgs args{};
   args.struct_size = sizeof(args);
@@ -79,7 +79,7 @@ std::shared_ptr<SharedBuffer> ViewMemory(uint64_t address, const std::string& dt
                                          SharedBuffer::Shape shape, int device, py::object owner,
                                          uint64_t queue,
                                          const std::optional<std::vector<uint64_t>>& events) {
-  Retired::Get().Drop();
+  DeferredDecrefs::Get().Drop();
   const ElementType& type = ElementTypeNamed(dtype);
   const bool is_capsule = IsDlpackCapsule(owner);
   auto kept = std::make_unique<Owner>();
@@ -104,7 +104,7 @@ std::shared_ptr<SharedBuffer> ViewMemory(uint64_t address, const std::string& dt
   args.user = kept.get();
   args.on_delete = [](void* user) {
     const std::unique_ptr<Owner> done(static_cast<Owner*>(user));
-    Retired::Get().Add(std::move(done->object));
+    DeferredDecrefs::Get().Add(std::move(done->object));
   };
   CallWithoutLock(Sharing().view_memory, &args);
   Owner* const view_owner = kept.release();  // the buffer's, from here on

@@ -1,15 +1,15 @@
-#include "onexpu/native/retired.h"
+#include "onexpu/native/deferred_decrefs.h"
 
 #include <utility>
 
 namespace onexpu::native {
 
-Retired& Retired::Get() {
-  static Retired* const retired = new Retired;  // outlives the interpreter
-  return *retired;
+DeferredDecrefs& DeferredDecrefs::Get() {
+  static DeferredDecrefs* const decrefs = new DeferredDecrefs;  // outlives the interpreter
+  return *decrefs;
 }
 
-void Retired::Add(pybind11::object object) {
+void DeferredDecrefs::Add(pybind11::object object) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     objects_.push_back(object.release());
@@ -17,7 +17,7 @@ void Retired::Add(pybind11::object object) {
   Py_AddPendingCall([](void*) { return Get().Drop(), 0; }, nullptr);
 }
 
-void Retired::Drop() {
+void DeferredDecrefs::Drop() {
   std::vector<pybind11::handle> objects;
   {
     std::lock_guard<std::mutex> lock(mutex_);
