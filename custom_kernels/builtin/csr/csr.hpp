@@ -31,8 +31,8 @@ inline std::int64_t count_below(const Number* numbers, std::int64_t n, std::int6
   return low;
 }
 
-// Goes over elements and knows where each is.
-struct Walk {
+// Iterates over elements and tracks the row and batch of each.
+struct CsrCursor {
   const std::int32_t* row_pointers;
   const std::int64_t* batch_begins;
   std::int64_t batches, rows;

@@ -26,19 +26,19 @@ constexpr char kWho[] = "csr_matmul";
 
 // As csr_matmul.cpp declares it.
 struct CsrMatmulSizes {
-  int64_t rows, inner, columns, piece, pieces, all_pieces, walk;
+  int64_t rows, inner, columns, piece, pieces, all_pieces, pieces_per_item;
   int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
-// Which kernel, its columns of a piece, and how many work-items are a group: one alone walks.
+// The kernel, the columns of a piece, and the work-group size. A group of one iterates over pieces.
 struct Schedule {
   const KernelTable* kernels;
   int64_t piece;
   size_t group;
 };
 
-// A GPU's work-items stand side by side. A CPU's walk over rows, of which they compute vectors;
-// its compiler sees vectors of complex numbers when they are a work-group, side by side.
+// A GPU's work-items compute adjacent columns. A CPU's work-items iterate over rows and compute
+// vectors of columns. Its compiler vectorizes complex numbers only across a work-group.
 Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi::DataType type) {
   static const auto* const rows = new KernelTable(CsrMatmulKernels(), "csr_matmul");
   static const auto* const wide = new KernelTable(CsrMatmulKernels(), "csr_matmul_wide");
@@ -51,9 +51,9 @@ Schedule ScheduleFor(const sycl::queue& queue, const CsrMatmulSizes& sizes, ffi:
   return {wide, kVectors * kVector, kVector};
 }
 
-// Rows may be of any length: many walks, so that cores end together, and yet not one for each row,
-// as a launch has a price for each.
-int64_t RowsOfAWalk(const sycl::queue& queue, int64_t rows) {
+// Rows may have any length. Many work-items balance the load of the cores, but not one for each
+// row, because each work-item has a launch cost.
+int64_t PiecesPerItem(const sycl::queue& queue, int64_t rows) {
   constexpr int64_t kPerCore = 32;
   const int64_t cores = queue.get_device().get_info<sycl::info::device::max_compute_units>();
   return std::max<int64_t>(1, rows / (kPerCore * cores));
@@ -103,8 +103,8 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.piece = schedule.piece;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   sizes.all_pieces = a->sizes.all_rows() * sizes.pieces;
-  sizes.walk = schedule.group == 1 ? RowsOfAWalk(queue, sizes.all_pieces) : 1;
-  const int64_t items = (sizes.all_pieces + sizes.walk - 1) / sizes.walk;
+  sizes.pieces_per_item = schedule.group == 1 ? PiecesPerItem(queue, sizes.all_pieces) : 1;
+  const int64_t items = (sizes.all_pieces + sizes.pieces_per_item - 1) / sizes.pieces_per_item;
   return LaunchKernel(queue, *schedule.kernels->Find(a->type),
                       {.global = static_cast<size_t>(items) * std::max<size_t>(schedule.group, 1),
                        .local = schedule.group},

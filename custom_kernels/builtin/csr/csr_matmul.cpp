@@ -4,9 +4,9 @@
 #include "custom_kernels/builtin/support/complex.hpp"
 
 struct CsrMatmulSizes {
-  std::int64_t rows, inner, columns;  // of the product, of what is summed over
-  std::int64_t piece, pieces;         // columns of a work-item; pieces of a row
-  std::int64_t all_pieces, walk;      // of all rows of all batches; of a work-item
+  std::int64_t rows, inner, columns;         // of the product, of what is summed over
+  std::int64_t piece, pieces;                // columns of a work-item; pieces of a row
+  std::int64_t all_pieces, pieces_per_item;  // of all rows of all batches; of a work-item
   std::int32_t transpose_b, conjugate_b, transpose_output, conjugate_output;
 };
 
@@ -142,13 +142,13 @@ inline void multiply_piece(const std::int32_t* row_pointers, const std::int32_t*
 
 }  // namespace
 
-// A work-item per walk over pieces.
+// A work-item per `pieces_per_item` pieces.
 template <typename T>
 ONEXPU_KERNEL void csr_matmul(const std::int32_t* row_pointers, const std::int32_t* column_indices,
                               const T* values, const std::int64_t* batch_begins, const T* b,
                               T* result, CsrMatmulSizes sizes) {
-  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
-  const std::int64_t end = sycl::min(begin + sizes.walk, sizes.all_pieces);
+  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.pieces_per_item;
+  const std::int64_t end = sycl::min(begin + sizes.pieces_per_item, sizes.all_pieces);
   for (std::int64_t id = begin; id < end; ++id)
     multiply_piece(row_pointers, column_indices, values, batch_begins, b, result, id, sizes);
 }

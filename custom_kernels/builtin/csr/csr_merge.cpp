@@ -30,20 +30,20 @@ inline Elements partners(const std::int32_t* b_row_pointers, const std::int64_t*
 }
 
 // Goes over the elements of A and its copies, one after the other.
-struct FactorWalk {
-  Walk walk;
+struct FactorCursor {
+  CsrCursor cursor;
   std::int64_t batch = 0, element = -1;
 
   void go_to(std::int64_t number, const CsrProductSizes& sizes) {
     const std::int64_t copy = sizes.a_batches == sizes.batches ? 0 : number / sizes.a_elements;
     const std::int64_t next = number - copy * sizes.a_elements;
     if (next == element + 1 && element >= 0) {
-      walk.go_to(next);
+      cursor.go_to(next);
     } else {
-      walk.start(next);
+      cursor.start(next);
     }
     element = next;
-    batch = copy + walk.batch;
+    batch = copy + cursor.batch;
   }
 };
 
@@ -56,11 +56,11 @@ ONEXPU_KERNEL void csr_cells(const std::int32_t* row_pointers, const std::int32_
                              std::uint64_t* numbers, T* terms, std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
   const std::int64_t last = sycl::min(first + chunk, sizes.elements);
-  Walk walk = {row_pointers, batch_begins, sizes.batches, sizes.rows};
-  walk.start(first);
+  CsrCursor cursor = {row_pointers, batch_begins, sizes.batches, sizes.rows};
+  cursor.start(first);
   for (std::int64_t i = first; i < last; ++i) {
-    walk.go_to(i);
-    const std::int64_t row = walk.batch * sizes.rows + walk.row;
+    cursor.go_to(i);
+    const std::int64_t row = cursor.batch * sizes.rows + cursor.row;
     numbers[i] = std::uint64_t(row * sizes.columns + column_indices[i]);
     terms[i] = values[i] * scale[0];
   }
@@ -75,7 +75,7 @@ ONEXPU_KERNEL void csr_count_terms(const std::int32_t* row_pointers,
                                    CsrProductSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
-  FactorWalk a = {{row_pointers, batch_begins, sizes.a_batches, sizes.rows}};
+  FactorCursor a = {{row_pointers, batch_begins, sizes.a_batches, sizes.rows}};
   std::int64_t count = 0;
   for (std::int64_t i = first; i < last; ++i) {
     a.go_to(i, sizes);
@@ -95,11 +95,11 @@ ONEXPU_KERNEL void csr_write_terms(
     const std::int64_t* positions, std::uint64_t* numbers, T* terms, CsrProductSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.elements);
-  FactorWalk a = {{row_pointers, batch_begins, sizes.a_batches, sizes.rows}};
+  FactorCursor a = {{row_pointers, batch_begins, sizes.a_batches, sizes.rows}};
   std::int64_t to = positions[onexpu::global_id()];
   for (std::int64_t i = first; i < last; ++i) {
     a.go_to(i, sizes);
-    const std::int64_t row = a.batch * sizes.rows + a.walk.row;
+    const std::int64_t row = a.batch * sizes.rows + a.cursor.row;
     const Elements other =
         partners(b_row_pointers, b_batch_begins, a.batch, column_indices[a.element], sizes);
     for (std::int64_t j = other.begin; j < other.end; ++j, ++to) {

@@ -83,14 +83,14 @@ absl::Status FromCoordinates(sycl::queue& queue, ffi::ScratchAllocator& scratch,
       AllocateScratch(scratch, (sizes->all_rows() + 1) * sizeof(int32_t), kWho);
   if (!row_begins.ok()) return row_begins.status();
   // Of no elements, rows have beginnings, too.
-  const Chunks walks = ElementChunks(queue, std::max<int64_t>(sizes->elements, 1));
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kWho);
+  const Chunks chunks = ElementChunks(queue, std::max<int64_t>(sizes->elements, 1));
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kWho);
   if (!counts.ok()) return counts.status();
   absl::Status status =
-      LaunchKernel(queue, compress, walks.range, coordinates.untyped_data(),
-                   column_indices.untyped_data(), *row_begins, *counts, walks.size, *sizes);
+      LaunchKernel(queue, compress, chunks.range, coordinates.untyped_data(),
+                   column_indices.untyped_data(), *row_begins, *counts, chunks.size, *sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *counts, walks.count, numbers.typed_data<int64_t>() + sizes->batches);
+  status = ScanCounts(queue, *counts, chunks.count, numbers.typed_data<int64_t>() + sizes->batches);
   if (!status.ok()) return status;
   return LaunchKernel(queue, point, Items(sizes->row_pointers()), *row_begins,
                       row_pointers.untyped_data(), numbers.untyped_data(), *sizes);
@@ -203,10 +203,10 @@ absl::Status TransposeInto(sycl::queue& queue, ffi::ScratchAllocator& scratch,
       absl::Status status = LaunchKernel(queue, point, Items(turned.row_pointers()), columns.begins,
                                          to.row_pointers, no_totals, turned);
       if (!status.ok()) return status;
-      const Chunks walks = ChunksOf(queue, sizes.elements, columns.chunks.size);
-      return LaunchKernel(queue, *transposes.Find(matrix.type), walks.range, matrix.row_pointers,
+      const Chunks chunks = ChunksOf(queue, sizes.elements, columns.chunks.size);
+      return LaunchKernel(queue, *transposes.Find(matrix.type), chunks.range, matrix.row_pointers,
                           matrix.column_indices, matrix.values, columns.counts, columns.begins,
-                          to.column_indices, to.values, walks.size, sizes);
+                          to.column_indices, to.values, chunks.size, sizes);
     }
   }
   absl::StatusOr<void*> rows = AllocateScratch(scratch, sizes.elements * sizeof(int32_t), kWho);
@@ -312,7 +312,7 @@ absl::StatusOr<CsrMatrix> ReadCsr(sycl::queue& queue, ffi::ScratchAllocator& scr
 }
 
 Chunks ElementChunks(const sycl::queue& queue, int64_t elements) {
-  return WalksOf(queue, elements, /*size_on_gpu=*/1);
+  return ChooseChunks(queue, elements, /*size_on_gpu=*/1);
 }
 
 KernelRange SerialRows(const sycl::queue& queue, int64_t rows) {

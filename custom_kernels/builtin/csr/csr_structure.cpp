@@ -98,13 +98,13 @@ ONEXPU_KERNEL void csr_coordinates(const std::int32_t* row_pointers,
                                    std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
   const std::int64_t last = sycl::min(first + chunk, sizes.elements);
-  Walk walk = {row_pointers, batch_begins, sizes.batches, sizes.rows};
-  walk.start(first);
+  CsrCursor cursor = {row_pointers, batch_begins, sizes.batches, sizes.rows};
+  cursor.start(first);
   for (std::int64_t i = first; i < last; ++i) {
-    walk.go_to(i);
+    cursor.go_to(i);
     std::int64_t* const at = coordinates + i * sizes.rank;
-    if (sizes.rank == 3) at[0] = walk.batch;
-    at[sizes.rank - 2] = walk.row;
+    if (sizes.rank == 3) at[0] = cursor.batch;
+    at[sizes.rank - 2] = cursor.row;
     at[sizes.rank - 1] = column_indices[i];
   }
 }
@@ -131,12 +131,12 @@ ONEXPU_KERNEL void csr_turn(const std::int32_t* row_pointers, const std::int32_t
                             std::int32_t* columns, std::int64_t chunk, CsrSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * chunk;
   const std::int64_t last = sycl::min(first + chunk, sizes.elements);
-  Walk walk = {row_pointers, batch_begins, sizes.batches, sizes.rows};
-  walk.start(first);
+  CsrCursor cursor = {row_pointers, batch_begins, sizes.batches, sizes.rows};
+  cursor.start(first);
   for (std::int64_t i = first; i < last; ++i) {
-    walk.go_to(i);
-    rows[i] = std::int32_t(walk.batch * sizes.columns + column_indices[i]);
-    columns[i] = std::int32_t(walk.row);
+    cursor.go_to(i);
+    rows[i] = std::int32_t(cursor.batch * sizes.columns + column_indices[i]);
+    columns[i] = std::int32_t(cursor.row);
   }
 }
 
@@ -163,15 +163,15 @@ ONEXPU_KERNEL void csr_transpose(const std::int32_t* row_pointers,
   const std::int64_t first = id * chunk, last = sycl::min(first + chunk, sizes.elements);
   std::uint32_t* const next = counts + id * (sizes.columns + 1);
   for (std::int64_t k = 0; k <= sizes.columns; ++k) next[k] += std::uint32_t(begins[k]);
-  Walk walk = {row_pointers, nullptr, sizes.batches, sizes.rows};
-  walk.start(first);
-  for (std::int64_t i = first; i < last; ++walk.row) {
-    const std::int64_t end = sycl::min(last, std::int64_t(row_pointers[walk.row + 1]));
+  CsrCursor cursor = {row_pointers, nullptr, sizes.batches, sizes.rows};
+  cursor.start(first);
+  for (std::int64_t i = first; i < last; ++cursor.row) {
+    const std::int64_t end = sycl::min(last, std::int64_t(row_pointers[cursor.row + 1]));
     for (; i < end; ++i) {
       const std::int64_t column = column_indices[i];
       const bool is_inside = column >= 0 && column < sizes.columns;
       const std::uint32_t to = next[is_inside ? column : sizes.columns]++;
-      new_columns[to] = std::int32_t(walk.row);
+      new_columns[to] = std::int32_t(cursor.row);
       new_values[to] = sizes.conjugate ? conjugate(values[i]) : values[i];
     }
   }

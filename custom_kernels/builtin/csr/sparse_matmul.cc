@@ -22,7 +22,7 @@ namespace ffi = ::xla::ffi;
 
 // As sparse_matmul.cpp declares it.
 struct SparseMatmulSizes {
-  int64_t elements, rows, inner, columns, chunk, piece, pieces, walk;
+  int64_t elements, rows, inner, columns, chunk, piece, pieces, elements_per_item;
   int32_t coordinates_are_wide, adjoint_a, adjoint_b, padding;
 };
 
@@ -103,9 +103,9 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<void*> numbers =
       AllocateScratch(scratch, sizes.elements * sizeof(uint64_t), "sparse matmul");
   if (!numbers.ok()) return numbers.status();
-  const Chunks walks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/1);
-  sizes.walk = walks.size;
-  absl::Status status = LaunchKernel(queue, *number_rows, walks.range, coordinates.untyped_data(),
+  const Chunks chunks = ChooseChunks(queue, sizes.elements, /*size_on_gpu=*/1);
+  sizes.elements_per_item = chunks.size;
+  absl::Status status = LaunchKernel(queue, *number_rows, chunks.range, coordinates.untyped_data(),
                                      *numbers, has_to_sort, sizes);
   if (!status.ok()) return status;
   absl::StatusOr<SortedNumbers> sorted =

@@ -11,7 +11,7 @@ struct SparseMatmulSizes {
   std::int64_t elements;              // of A
   std::int64_t rows, inner, columns;  // of the result, of what is summed over
   std::int64_t chunk, piece, pieces;  // elements, columns of a work-item; pieces of a row
-  std::int64_t walk;                  // elements of a work-item of sparse_matmul_rows
+  std::int64_t elements_per_item;     // elements of a work-item of sparse_matmul_rows
   std::int32_t coordinates_are_wide;  // s64, else s32
   std::int32_t adjoint_a, adjoint_b, padding;
 };
@@ -143,8 +143,8 @@ inline void multiply_given(const Elements& elements, const T* values, const T* b
 template <typename Index>
 inline void number_rows(const Index* coordinates, std::uint64_t* numbers,
                         const SparseMatmulSizes& sizes) {
-  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.walk;
-  const std::int64_t last = sycl::min(first + sizes.walk, sizes.elements);
+  const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.elements_per_item;
+  const std::int64_t last = sycl::min(first + sizes.elements_per_item, sizes.elements);
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t row = coordinates[2 * i + (sizes.adjoint_a ? 1 : 0)];
     numbers[i] = std::uint64_t(row >= 0 && row < sizes.rows ? row : sizes.rows);

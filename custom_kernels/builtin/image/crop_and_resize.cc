@@ -128,11 +128,11 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& boxes, const ffi::A
                       box_index.untyped_data(), verdict.untyped_data(), int64_t{b[0]}, batch);
 }
 
-// How many of the rows a work-item of a CPU takes, for work of about so many elements.
-int32_t RowsOfWalk(const sycl::queue& queue, int64_t rows, int64_t elements) {
-  const int64_t walks = WalksOf(queue, elements, /*size_on_gpu=*/elements).count;
+// The rows of one CPU work-item, for work of about `elements` elements.
+int32_t RowsPerItem(const sycl::queue& queue, int64_t rows, int64_t elements) {
+  const int64_t items = ChooseChunks(queue, elements, /*size_on_gpu=*/elements).count;
   return static_cast<int32_t>(
-      std::min<int64_t>((rows + walks - 1) / walks, std::numeric_limits<int32_t>::max()));
+      std::min<int64_t>((rows + items - 1) / items, std::numeric_limits<int32_t>::max()));
 }
 
 absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi::AnyBuffer& boxes,
@@ -146,7 +146,7 @@ absl::Status Forward(sycl::queue& queue, const ffi::AnyBuffer& image, const ffi:
   if (!kernel.ok()) return kernel.status();
   if (crops.element_count() == 0) return absl::OkStatus();
   const int64_t rows = int64_t{sizes->boxes} * sizes->crop_height;
-  if (by_rows) sizes->rows = RowsOfWalk(queue, rows, crops.element_count());
+  if (by_rows) sizes->rows = RowsPerItem(queue, rows, crops.element_count());
   const KernelRange range = by_rows ? ChunksOf(queue, rows, sizes->rows).range
                                     : KernelRange{.global = crops.element_count()};
   return LaunchKernel(queue, **kernel, range, image.untyped_data(), boxes.untyped_data(),
@@ -162,7 +162,7 @@ KernelRange GradImagePieces(const sycl::queue& queue, CropSizes& sizes) {
   }
   const int64_t samples = int64_t{sizes.boxes} * sizes.crop_height * sizes.crop_width;
   const int64_t pixels = std::max(samples, rows * sizes.image_width);
-  sizes.piece_height = std::min(RowsOfWalk(queue, rows, pixels * sizes.depth), sizes.image_height);
+  sizes.piece_height = std::min(RowsPerItem(queue, rows, pixels * sizes.depth), sizes.image_height);
   sizes.piece_width = sizes.image_width;
   sizes.piece_depth = sizes.depth;
   const int64_t pieces = (sizes.image_height + sizes.piece_height - 1) / sizes.piece_height;

@@ -26,7 +26,7 @@ namespace ffi = ::xla::ffi;
 
 // As categorical.cpp declares it.
 struct CategoricalSizes {
-  int64_t rows, classes, samples, chunk, chunks, walk;
+  int64_t rows, classes, samples, chunk, chunks, samples_per_item;
   int32_t samples_are_wide;
   float scale;
 };
@@ -100,9 +100,9 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
   status = LaunchKernel(queue, *All().totals.Find(type),
                         {.global = static_cast<size_t>(sizes.rows)}, *totals, *maxima, sizes);
   if (!status.ok()) return status;
-  const Chunks walks = WalksOf(queue, drawn, /*size_on_gpu=*/1);
-  sizes.walk = walks.size;
-  return LaunchKernel(queue, *All().draw.Find(type), walks.range, *words, logits.untyped_data(),
+  const Chunks items = ChooseChunks(queue, drawn, /*size_on_gpu=*/1);
+  sizes.samples_per_item = items.size;
+  return LaunchKernel(queue, *All().draw.Find(type), items.range, *words, logits.untyped_data(),
                       *maxima, *sums, *totals, samples.untyped_data(), sizes);
 }
 

@@ -11,7 +11,7 @@
 struct CategoricalSizes {
   std::int64_t rows, classes, samples;
   std::int64_t chunk, chunks;     // classes of a chunk, whole groups; chunks of a row
-  std::int64_t walk;              // samples of a work-item
+  std::int64_t samples_per_item;  // samples of a work-item
   std::int32_t samples_are_wide;  // s64, else s32
   float scale;                    // of the greatest weight, a power of two
 };
@@ -140,14 +140,14 @@ ONEXPU_KERNEL void categorical_totals(std::uint64_t* totals, Real<T>* maxima,
   maxima[first] = maximum;
 }
 
-// A work-item per walk over samples, each with two random words.
+// A work-item per `samples_per_item` samples, each with two random words.
 template <typename T>
 ONEXPU_KERNEL void categorical_draw(const std::uint32_t* words, const T* logits,
                                     const Real<T>* maxima, const std::uint64_t* sums,
                                     const std::uint64_t* totals, void* samples,
                                     CategoricalSizes sizes) {
-  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.walk;
-  const std::int64_t end = sycl::min(begin + sizes.walk, sizes.rows * sizes.samples);
+  const std::int64_t begin = std::int64_t(onexpu::global_id()) * sizes.samples_per_item;
+  const std::int64_t end = sycl::min(begin + sizes.samples_per_item, sizes.rows * sizes.samples);
   const std::int64_t groups = sizes.chunk / kGroup;
   for (std::int64_t id = begin; id < end; ++id) {
     const std::int64_t row = id / sizes.samples;

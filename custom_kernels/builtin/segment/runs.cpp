@@ -1,4 +1,4 @@
-// Runs of equal numbers among sorted ones. Kernel source: built by sycl_kernels, see BUILD.
+// Runs of equal keys in a sorted array. Kernel source: built by sycl_kernels, see BUILD.
 
 struct RunSizes {
   std::int64_t elements, chunk;

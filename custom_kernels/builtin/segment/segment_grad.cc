@@ -112,9 +112,9 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<Runs> runs =
       FindRuns(queue, scratch, sorted->numbers, sizes->elements, {}, verdict.untyped_data());
   if (!runs.ok()) return runs.status();
-  const Chunks walks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/1);
-  sizes->chunk = walks.size;
-  KernelRange range = walks.range;
+  const Chunks chunks = ChooseChunks(queue, sizes->elements, /*size_on_gpu=*/1);
+  sizes->chunk = chunks.size;
+  KernelRange range = chunks.range;
   range.global *= sizes->pieces;
   return LaunchKernel(queue, *kernel, range, slopes.untyped_data(), segments.untyped_data(),
                       *counts, sorted->numbers, sorted->places, runs->begins,

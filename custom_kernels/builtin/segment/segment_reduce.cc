@@ -99,15 +99,15 @@ absl::Status Check(sycl::queue& queue, const ffi::AnyBuffer& ids,
                                                    DescribeBuffer(verdict), ", not int64[4]"));
   }
   sizes->data_rows = data_rows;
-  // A short walk alone needs nothing set to zero before it, and no second thread.
+  // A single short chunk needs no zeroed verdict and no second thread.
   constexpr int64_t kMaxSerialRows = 1 << 16;
-  const Chunks walks = HasCpuSchedules(queue) && sizes->rows <= kMaxSerialRows
-                           ? ChunksOf(queue, sizes->rows, sizes->rows)
-                           : WalksOf(queue, sizes->rows, /*size_on_gpu=*/64);
-  sizes->chunk = walks.size;
+  const Chunks chunks = HasCpuSchedules(queue) && sizes->rows <= kMaxSerialRows
+                            ? ChunksOf(queue, sizes->rows, sizes->rows)
+                            : ChooseChunks(queue, sizes->rows, /*size_on_gpu=*/64);
+  sizes->chunk = chunks.size;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
-  if (walks.count > 1) queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
-  return LaunchKernel(queue, CheckKernel(), walks.range, ids.untyped_data(), picks,
+  if (chunks.count > 1) queue.memset(verdict.untyped_data(), 0, verdict.size_bytes());
+  return LaunchKernel(queue, CheckKernel(), chunks.range, ids.untyped_data(), picks,
                       verdict.untyped_data(), *sizes);
 }
 
@@ -147,19 +147,19 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   sizes->columns = static_cast<int64_t>(elements) / sizes->segments;
   const void* const picks = indices->has_value() ? (*indices)->untyped_data() : nullptr;
   if (HasCpuSchedules(queue)) {
-    const Chunks walks = WalksOf(queue, std::max<int64_t>(sizes->rows, 1), /*size_on_gpu=*/1);
-    sizes->chunk = walks.size;
-    return LaunchKernel(queue, *ReduceRowsKernels().Find(data.element_type()), walks.range,
+    const Chunks chunks = ChooseChunks(queue, std::max<int64_t>(sizes->rows, 1), /*size_on_gpu=*/1);
+    sizes->chunk = chunks.size;
+    return LaunchKernel(queue, *ReduceRowsKernels().Find(data.element_type()), chunks.range,
                         data.untyped_data(), picks, ids.untyped_data(), result.untyped_data(),
                         *sizes);
   }
   absl::StatusOr<void*> begins =
       AllocateScratch(scratch, (sizes->segments + 1) * sizeof(int64_t), "segments");
   if (!begins.ok()) return begins.status();
-  const Chunks row_walks = WalksOf(queue, sizes->rows + 1, /*size_on_gpu=*/1);
-  sizes->chunk = row_walks.size;
+  const Chunks row_chunks = ChooseChunks(queue, sizes->rows + 1, /*size_on_gpu=*/1);
+  sizes->chunk = row_chunks.size;
   absl::Status status =
-      LaunchKernel(queue, BeginsKernel(), row_walks.range, ids.untyped_data(), *begins, *sizes);
+      LaunchKernel(queue, BeginsKernel(), row_chunks.range, ids.untyped_data(), *begins, *sizes);
   if (!status.ok()) return status;
   return LaunchKernel(queue, *kernel, {.global = elements}, data.untyped_data(), picks, *begins,
                       result.untyped_data(), *sizes);

@@ -10,7 +10,7 @@ struct SegmentSizes {
   std::int64_t columns;
   std::int64_t segments;
   std::int64_t data_rows;                       // that indices pick from
-  std::int64_t chunk;                           // rows or segments that a work-item walks over
+  std::int64_t chunk;                           // rows or segments of a work-item
   std::int32_t ids_are_wide, indices_are_wide;  // 64-bit, else 32
   std::int32_t combiner;                        // as segment_reduce.cc numbers them
   std::int32_t has_indices;
@@ -111,7 +111,7 @@ inline void reduce_all_columns(const T* data, const void* indices, std::int64_t 
 // The segments that begin in rows `first` to `last`, each with those before it that have no rows.
 // The end counts as a row of the segment after the last.
 template <bool has_indices, typename T, typename Id>
-inline void walk_segments(const T* data, const void* indices, const Id* ids, T* result,
+inline void scan_segments(const T* data, const void* indices, const Id* ids, T* result,
                           std::int64_t first, std::int64_t last, const SegmentSizes& sizes) {
   std::int64_t before = -1, i = first;
   if (first > 0) {
@@ -172,7 +172,7 @@ inline bool leaves(const Id* indices, std::int64_t first, std::int64_t last, std
 }  // namespace
 
 // Verdict: whether a number is smaller than the one before, whether an index is outside, the first
-// and the last number. The first two are zero before, unless one work-item walks over all.
+// and the last number. The first two are zero before, unless one work-item reads all rows.
 ONEXPU_KERNEL void segment_check(const void* ids, const void* indices, std::int64_t* verdict,
                                  SegmentSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
@@ -234,19 +234,19 @@ ONEXPU_KERNEL void segment_reduce_rows(const T* data, const void* indices, const
                                        T* result, SegmentSizes sizes) {
   const std::int64_t first = std::int64_t(onexpu::global_id()) * sizes.chunk;
   const std::int64_t last = sycl::min(first + sizes.chunk, sizes.rows);
-  const auto walk = [&](auto has_indices, const auto* numbers) {
-    walk_segments<decltype(has_indices)::value>(data, indices, numbers, result, first, last, sizes);
+  const auto scan = [&](auto has_indices, const auto* numbers) {
+    scan_segments<decltype(has_indices)::value>(data, indices, numbers, result, first, last, sizes);
   };
-  const auto walk_numbers = [&](auto has_indices) {
+  const auto scan_ids = [&](auto has_indices) {
     if (sizes.ids_are_wide) {
-      walk(has_indices, static_cast<const std::int64_t*>(ids));
+      scan(has_indices, static_cast<const std::int64_t*>(ids));
     } else {
-      walk(has_indices, static_cast<const std::int32_t*>(ids));
+      scan(has_indices, static_cast<const std::int32_t*>(ids));
     }
   };
   if (sizes.has_indices) {
-    walk_numbers(std::true_type());
+    scan_ids(std::true_type());
   } else {
-    walk_numbers(std::false_type());
+    scan_ids(std::false_type());
   }
 }

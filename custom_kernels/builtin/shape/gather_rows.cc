@@ -52,11 +52,11 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
                         result.untyped_data());
   }
   // A CPU copies rows; a GPU's work-items stand side by side.
-  const Chunks walks = WalksOf(queue, sizes.rows, /*size_on_gpu=*/1);
-  sizes.chunk = walks.size;
+  const Chunks chunks = ChooseChunks(queue, sizes.rows, /*size_on_gpu=*/1);
+  sizes.chunk = chunks.size;
   sizes.piece = HasCpuSchedules(queue) ? sizes.columns : 1;
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
-  KernelRange range = walks.range;
+  KernelRange range = chunks.range;
   range.global *= sizes.pieces;
   return LaunchKernel(queue, *of_rows->Find(bytes), range, data.untyped_data(), places,
                       result.untyped_data(), sizes);

@@ -34,8 +34,8 @@ bool IsVector(const ffi::AnyBuffer& buffer, ffi::DataType type) {
   return buffer.element_type() == type && buffer.dimensions().size() == 1;
 }
 
-// A CPU counts the rows of each partition, and the order is these counts: walks over all rows then
-// put them into their places, some partitions at once. Elsewhere it is the rows' numbers.
+// A CPU counts the rows of each partition, and `order` holds these counts: later scans over all
+// rows move them, up to kAtOnce partitions at a time. Otherwise `order` holds row indices.
 std::optional<KindChunks> ChunksOfCounts(const sycl::queue& queue, int64_t rows,
                                          int64_t partitions) {
   constexpr int64_t kMaxScans = 4;

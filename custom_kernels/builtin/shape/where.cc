@@ -81,7 +81,7 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
         DescribeBuffer(coordinates), " and count ", DescribeBuffer(count)));
   }
 
-  const Chunks chunks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/64);
+  const Chunks chunks = ChooseChunks(queue, sizes.elements, /*size_on_gpu=*/64);
   sizes.chunk = chunks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), "where");
   if (!counts.ok()) return counts.status();

@@ -110,9 +110,9 @@ absl::StatusOr<SortedKinds> SortByDigits(sycl::queue& queue, ::xla::ffi::Scratch
       SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), sizes.elements,
                      BitsFor(static_cast<uint64_t>(sizes.kinds) + 1));
   if (!sorted.ok()) return sorted.status();
-  const Chunks walks = WalksOf(queue, sizes.elements + 1, /*size_on_gpu=*/1);
-  sizes.chunk = walks.size;
-  status = LaunchKernel(queue, find, walks.range, sorted->numbers, *begins, sizes);
+  const Chunks chunks = ChooseChunks(queue, sizes.elements + 1, /*size_on_gpu=*/1);
+  sizes.chunk = chunks.size;
+  status = LaunchKernel(queue, find, chunks.range, sorted->numbers, *begins, sizes);
   if (!status.ok()) return status;
   if (places == nullptr) return SortedKinds{sorted->places, *begins};
   queue.memcpy(places, sorted->places, sizes.elements * sizeof(uint32_t));
@@ -123,12 +123,12 @@ absl::StatusOr<SortedKinds> SortByDigits(sycl::queue& queue, ::xla::ffi::Scratch
 
 std::optional<KindChunks> KindChunksOf(const sycl::queue& queue, int64_t elements, int64_t kinds) {
   if (!HasCpuSchedules(queue)) return std::nullopt;
-  // Counters of many kinds are seldom the one before, and want the cache for themselves.
+  // With many kinds, consecutive elements rarely share a counter, and the counters fill the cache.
   constexpr int64_t kMaxInterleavedKinds = 32;
   const int64_t ways = kinds <= kMaxInterleavedKinds ? 4 : 1;
-  const Chunks walks = WalksOf(queue, elements, /*size_on_gpu=*/1);
-  const KindChunks chunks = {(walks.size + ways - 1) / ways, walks.count * ways, ways, walks.range};
-  // Counters are not to be more than elements.
+  const Chunks items = ChooseChunks(queue, elements, /*size_on_gpu=*/1);
+  const KindChunks chunks = {(items.size + ways - 1) / ways, items.count * ways, ways, items.range};
+  // At most as many counters as elements.
   if (chunks.count * (kinds + 1) > elements) return std::nullopt;
   return chunks;
 }

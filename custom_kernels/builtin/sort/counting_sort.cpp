@@ -14,7 +14,7 @@ inline std::int64_t kind(const std::int32_t* kind_of, std::int64_t i, const Kind
 
 // Calls `visit` with the elements of `ways` chunks from `chunk` on, in the order of each.
 template <int ways, typename Visit>
-inline void walk(std::int64_t chunk, const KindSizes& sizes, const Visit& visit) {
+inline void visit_chunks(std::int64_t chunk, const KindSizes& sizes, const Visit& visit) {
   for (std::int64_t step = 0; step < sizes.chunk; ++step) {
     for (int way = 0; way < ways; ++way) {
       const std::int64_t i = (chunk + way) * sizes.chunk + step;
@@ -25,16 +25,16 @@ inline void walk(std::int64_t chunk, const KindSizes& sizes, const Visit& visit)
 
 }  // namespace
 
-// A work-item per `ways` chunks, which it walks over at once: the counter of an element may be that
-// of the one before, and a processor waits for it; not for the counters of other chunks. Counts are
-// [chunks, kinds + 1].
+// A work-item per `ways` chunks, which it interleaves: consecutive elements of one chunk may update
+// the same counter, and each update would wait for the one before. Chunks have separate counters.
+// Counts are [chunks, kinds + 1].
 template <int ways>
 ONEXPU_KERNEL void kind_count(const std::int32_t* kind_of, std::uint32_t* counts, KindSizes sizes) {
   const std::int64_t chunk = std::int64_t(onexpu::global_id()) * ways, row = sizes.kinds + 1;
   std::uint32_t* const own = counts + chunk * row;
   for (std::int64_t k = 0; k < ways * row; ++k) own[k] = 0;
-  walk<ways>(chunk, sizes,
-             [&](int way, std::int64_t i) { ++own[way * row + kind(kind_of, i, sizes)]; });
+  visit_chunks<ways>(chunk, sizes,
+                     [&](int way, std::int64_t i) { ++own[way * row + kind(kind_of, i, sizes)]; });
 }
 
 // A work-item per kind: counts become how many there are in the chunks before.
@@ -59,7 +59,7 @@ ONEXPU_KERNEL void kind_places(const std::int32_t* kind_of, const std::int64_t* 
   for (int way = 0; way < ways; ++way) {
     for (std::int64_t k = 0; k < row; ++k) own[way * row + k] += std::uint32_t(begins[k]);
   }
-  walk<ways>(chunk, sizes, [&](int way, std::int64_t i) {
+  visit_chunks<ways>(chunk, sizes, [&](int way, std::int64_t i) {
     places[own[way * row + kind(kind_of, i, sizes)]++] = std::uint32_t(i);
   });
 }

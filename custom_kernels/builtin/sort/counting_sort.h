@@ -13,15 +13,15 @@
 
 namespace onexpu {
 
-// How elements are cut where kinds are counted: a work-item walks over `ways` chunks at once, for
-// the counter of an element may be that of the one before, which a processor waits for.
+// The chunks in which kinds are counted. A work-item interleaves `ways` chunks, because consecutive
+// elements of one chunk may update the same counter, and each update would wait for the one before.
 struct KindChunks {
   int64_t size, count;
   int64_t ways;
   KernelRange range;  // of count / ways work-items
 };
 
-// Nothing where kinds are not counted.
+// Nothing if kinds are not counted.
 std::optional<KindChunks> KindChunksOf(const sycl::queue& queue, int64_t elements, int64_t kinds);
 
 // In device memory.
@@ -34,8 +34,8 @@ struct SortedKinds {
 // comes last. The places go to `places` unless that is null. UNIMPLEMENTED from 2^32 elements on,
 // RESOURCE_EXHAUSTED without memory for the work.
 //
-// A CPU's few walks count each kind and then put elements into their places. Where walks are many,
-// or kinds are more than elements, it is a radix sort.
+// A CPU uses a counting sort with few chunks. With many chunks, or more kinds than elements, it is
+// a radix sort.
 absl::StatusOr<SortedKinds> SortByKind(sycl::queue& queue, ::xla::ffi::ScratchAllocator& scratch,
                                        const int32_t* kind_of, int64_t elements, int64_t kinds,
                                        uint32_t* places);
@@ -48,8 +48,8 @@ struct CountedKinds {
   KindChunks chunks;
 };
 
-// Nothing where SortByKind would not count. The counts go to `counts` unless that is null; there
-// are not more than elements.
+// Nothing if SortByKind would not count. The counts go to `counts` unless that is null; there are
+// at most as many counts as elements.
 absl::StatusOr<std::optional<CountedKinds>> CountByKind(sycl::queue& queue,
                                                         ::xla::ffi::ScratchAllocator& scratch,
                                                         const int32_t* kind_of, int64_t elements,

@@ -59,11 +59,11 @@ absl::Status Count(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi
   sizes.elements = static_cast<int64_t>(values.element_count());
   sizes.bins = static_cast<int64_t>(histogram.element_count());
   sizes.counts_are_wide = histogram.element_type() == ffi::S64;
-  // Worth it for long walks.
+  // Pays for long chunks.
   sizes.measures_guesses = HasCpuSchedules(queue);
-  // Not more counts than values.
-  const Chunks walks = WalksOf(queue, sizes.elements, /*size_on_gpu=*/256);
-  const Chunks chunks = ChunksOf(queue, sizes.elements, std::max(walks.size, sizes.bins));
+  // At most as many counts as values.
+  const Chunks chosen = ChooseChunks(queue, sizes.elements, /*size_on_gpu=*/256);
+  const Chunks chunks = ChunksOf(queue, sizes.elements, std::max(chosen.size, sizes.bins));
   sizes.chunk = chunks.size;
   sizes.rows = kRows * chunks.count;
   absl::StatusOr<void*> counts =

@@ -139,8 +139,8 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   }
   static SpirvModule& count_firsts = Module("unique_count_firsts");
   static SpirvModule& find_indices = Module("unique_indices");
-  const Chunks walks = WalksOf(queue, elements, /*size_on_gpu=*/32);
-  UniqueSizes sizes = {elements, walks.size, form->magnitude, form->infinity};
+  const Chunks chunks = ChooseChunks(queue, elements, /*size_on_gpu=*/32);
+  UniqueSizes sizes = {elements, chunks.size, form->magnitude, form->infinity};
   sizes.slot_bits = absl::bit_width(static_cast<uint64_t>(elements)) + 1;  // twice as many, or more
   sizes.numbers_are_wide = number == ffi::S64;
   const size_t table_bytes = sizeof(uint32_t) << sizes.slot_bits;
@@ -150,19 +150,19 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
   if (!firsts.ok()) return firsts.status();
   absl::StatusOr<void*> numbers = AllocateScratch(scratch, elements * sizeof(uint32_t), kName);
   if (!numbers.ok()) return numbers.status();
-  absl::StatusOr<void*> found = AllocateScratch(scratch, walks.count * sizeof(int64_t), kName);
+  absl::StatusOr<void*> found = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kName);
   if (!found.ok()) return found.status();
   const SizedKernels& kernels = KernelsFor(form->bytes);
 
   queue.memset(*table, 0xff, table_bytes);
   absl::Status status =
-      LaunchKernel(queue, *kernels.insert, walks.range, x.untyped_data(), *table, *firsts, sizes);
+      LaunchKernel(queue, *kernels.insert, chunks.range, x.untyped_data(), *table, *firsts, sizes);
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, count_firsts, walks.range, *table, *firsts, *found, sizes);
+  status = LaunchKernel(queue, count_firsts, chunks.range, *table, *firsts, *found, sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *found, walks.count, total.untyped_data());
+  status = ScanCounts(queue, *found, chunks.count, total.untyped_data());
   if (!status.ok()) return status;
-  status = LaunchKernel(queue, *kernels.number_firsts, walks.range, x.untyped_data(), *firsts,
+  status = LaunchKernel(queue, *kernels.number_firsts, chunks.range, x.untyped_data(), *firsts,
                         *found, *numbers, y.untyped_data(), sizes);
   if (!status.ok()) return status;
   status = LaunchKernel(queue, find_indices, {.global = static_cast<size_t>(elements)}, *firsts,

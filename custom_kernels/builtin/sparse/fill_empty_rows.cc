@@ -76,15 +76,15 @@ absl::Status Fill(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   absl::StatusOr<SortedNumbers> sorted =
       SortWithPlaces(queue, scratch, static_cast<uint64_t*>(*numbers), elements, BitsFor(rows + 1));
   if (!sorted.ok()) return sorted.status();
-  const Chunks walks = WalksOf(queue, elements + rows, /*size_on_gpu=*/8);
-  sizes.chunk = walks.size;
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, walks.count * sizeof(int64_t), kName);
+  const Chunks chunks = ChooseChunks(queue, elements + rows, /*size_on_gpu=*/8);
+  sizes.chunk = chunks.size;
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kName);
   if (!counts.ok()) return counts.status();
-  status = LaunchKernel(queue, count_rows, walks.range, sorted->numbers, *counts, sizes);
+  status = LaunchKernel(queue, count_rows, chunks.range, sorted->numbers, *counts, sizes);
   if (!status.ok()) return status;
-  status = ScanCounts(queue, *counts, walks.count, nullptr);
+  status = ScanCounts(queue, *counts, chunks.count, nullptr);
   if (!status.ok()) return status;
-  return LaunchKernel(queue, *move, walks.range, coordinates.untyped_data(), values.untyped_data(),
+  return LaunchKernel(queue, *move, chunks.range, coordinates.untyped_data(), values.untyped_data(),
                       default_value.untyped_data(), sorted->numbers, sorted->places, *counts,
                       new_coordinates.untyped_data(), new_values.untyped_data(),
                       is_empty.untyped_data(), moved_to.untyped_data(), verdict.untyped_data(),

@@ -1,7 +1,7 @@
 // An element for every row that has none. Kernel source: built by sycl_kernels, see BUILD.
 //
 // Elements are sorted by their rows, stably, and merged with the rows: each row comes before its
-// elements. A walk takes its share of elements and rows together, as there may be many more of
+// elements. A work-item takes a share of elements and rows together, as there may be many more of
 // either, and counts the rows that begin in it; of the rows before a row, those that have not begun
 // are empty, and each of them takes a place. Numbers of elements are less than 2^32.
 
@@ -44,17 +44,17 @@ inline Merged merged_after(const std::uint64_t* numbers, std::int64_t steps,
   return {low, steps - low};
 }
 
-// What a walk takes, from `begin` on.
+// The share of one work-item.
 struct Share {
   Merged begin, end;
 };
-inline Share share_of(const std::uint64_t* numbers, std::int64_t walk, const FillSizes& sizes) {
-  const std::int64_t first = walk * sizes.chunk, all = sizes.elements + sizes.rows;
+inline Share share_of(const std::uint64_t* numbers, std::int64_t id, const FillSizes& sizes) {
+  const std::int64_t first = id * sizes.chunk, all = sizes.elements + sizes.rows;
   return {merged_after(numbers, first, sizes),
           merged_after(numbers, sycl::min(first + sizes.chunk, all), sizes)};
 }
 
-// Whether the last row that the walk takes has its first element behind it.
+// Whether the last row of the share has its first element after the share.
 inline bool begins_behind(const std::uint64_t* numbers, const Merged& end, const FillSizes& sizes) {
   return end.elements < sizes.elements && end.rows > 0 &&
          std::int64_t(numbers[end.elements]) == end.rows - 1;
@@ -62,7 +62,7 @@ inline bool begins_behind(const std::uint64_t* numbers, const Merged& end, const
 
 }  // namespace
 
-// A work-item per walk.
+// A work-item per share.
 ONEXPU_KERNEL void fill_count_rows(const std::uint64_t* numbers, std::int64_t* counts,
                                    FillSizes sizes) {
   const Share share = share_of(numbers, std::int64_t(onexpu::global_id()), sizes);

@@ -155,9 +155,9 @@ absl::Status Reshape(sycl::queue& queue, const ffi::AnyBuffer& indices,
         absl::StrCat("onexpu: sparse coordinates: [", absl::StrJoin(from.begin(), from.end(), ","),
                      "] has 2^63 elements or more, whose places no number has"));
   }
-  const Chunks walks = WalksOf(queue, sizes->count, /*size_on_gpu=*/1);
-  sizes->chunk = walks.size;
-  return LaunchKernel(queue, *reshape, walks.range, indices.untyped_data(), result.untyped_data(),
+  const Chunks chunks = ChooseChunks(queue, sizes->count, /*size_on_gpu=*/1);
+  sizes->chunk = chunks.size;
+  return LaunchKernel(queue, *reshape, chunks.range, indices.untyped_data(), result.untyped_data(),
                       *sizes);
 }
 

@@ -88,7 +88,7 @@ absl::Status Slice(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   std::copy(start.begin(), start.end(), sizes->start);
   std::copy(size.begin(), size.end(), sizes->size);
-  const Chunks chunks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/64);
+  const Chunks chunks = ChooseChunks(queue, sizes->elements, /*size_on_gpu=*/64);
   sizes->chunk = chunks.size;
   absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), kName);
   if (!counts.ok()) return counts.status();

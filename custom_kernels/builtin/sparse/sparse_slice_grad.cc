@@ -36,8 +36,8 @@ absl::Status Differentiate(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   static SpirvModule& look = *MakeModule(SparseSliceGradKernels(), "slice_grad_look").release();
   static const auto* const searching =
       new SizedKernelTable(SparseSliceGradKernels(), "slice_grad_search");
-  static const auto* const walking =
-      new SizedKernelTable(SparseSliceGradKernels(), "slice_grad_walk");
+  static const auto* const merging =
+      new SizedKernelTable(SparseSliceGradKernels(), "slice_grad_merge");
   const bool fits =
       AreCoordinates(coordinates) && AreCoordinates(slice) &&
       slice.dimensions()[1] == coordinates.dimensions()[1] && start.element_type() == ffi::S64 &&
@@ -61,20 +61,20 @@ absl::Status Differentiate(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   const size_t bytes = ffi::ByteWidth(result.element_type());
   SpirvModule* const search = searching->Find(bytes);
-  SpirvModule* const walk = walking->Find(bytes);
-  if (search == nullptr || walk == nullptr) {
+  SpirvModule* const merge = merging->Find(bytes);
+  if (search == nullptr || merge == nullptr) {
     return absl::UnimplementedError(
         absl::StrCat("onexpu: ", kName, ": no kernel for ", DescribeBuffer(result)));
   }
   absl::StatusOr<void*> is_in_disorder = AllocateScratch(scratch, sizeof(uint32_t), kName);
   if (!is_in_disorder.ok()) return is_in_disorder.status();
   queue.memset(*is_in_disorder, 0, sizeof(uint32_t));
-  const Chunks of_slice = WalksOf(queue, sizes.sliced, /*size_on_gpu=*/1);
+  const Chunks of_slice = ChooseChunks(queue, sizes.sliced, /*size_on_gpu=*/1);
   sizes.chunk = of_slice.size;
   absl::Status status =
       LaunchKernel(queue, look, of_slice.range, slice.untyped_data(), *is_in_disorder, sizes);
   if (!status.ok()) return status;
-  const Chunks of_whole = WalksOf(queue, sizes.elements, /*size_on_gpu=*/1);
+  const Chunks of_whole = ChooseChunks(queue, sizes.elements, /*size_on_gpu=*/1);
   sizes.chunk = of_whole.size;
   const auto launch = [&](SpirvModule& kernel, const KernelRange& range) {
     return LaunchKernel(queue, kernel, range, gradient.untyped_data(), coordinates.untyped_data(),
@@ -83,7 +83,7 @@ absl::Status Differentiate(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   };
   status = launch(*search, of_whole.range);
   if (!status.ok()) return status;
-  return launch(*walk, {.global = 1, .local = 1});
+  return launch(*merge, {.global = 1, .local = 1});
 }
 
 }  // namespace

@@ -74,10 +74,10 @@ ONEXPU_KERNEL void slice_grad_search(const Bits* gradient, const std::int64_t* c
 
 // One work-item. The result is zero before.
 template <typename Bits>
-ONEXPU_KERNEL void slice_grad_walk(const Bits* gradient, const std::int64_t* coordinates,
-                                   const std::int64_t* start, const std::int64_t* slice,
-                                   const std::uint32_t* is_in_disorder, Bits* result,
-                                   SliceGradSizes sizes) {
+ONEXPU_KERNEL void slice_grad_merge(const Bits* gradient, const std::int64_t* coordinates,
+                                    const std::int64_t* start, const std::int64_t* slice,
+                                    const std::uint32_t* is_in_disorder, Bits* result,
+                                    SliceGradSizes sizes) {
   if (*is_in_disorder == 0) return;
   std::int64_t next = 0;
   for (std::int64_t i = 0; i < sizes.elements && next < sizes.sliced; ++i) {

@@ -10,9 +10,9 @@ namespace onexpu {
 // whole, the slice's start s64[rank], coordinates s64[m, rank] of the slice, m <= n. Result [n]:
 // the gradient of the element that each of the whole became, 0 for those that are not in the slice.
 //
-// The slice has its elements in the order of the whole. In row-major order, as sparse tensors
-// mostly are, each is searched; in another, or where coordinates repeat, one work-item walks over
-// both.
+// The elements of the slice are in the order of the whole. In row-major order, the common case,
+// each element is found by a binary search. In another order, or if coordinates repeat, one
+// work-item merges both.
 XLA_FFI_Error* SparseSliceGradHandler(XLA_FFI_CallFrame* frame);
 
 }  // namespace onexpu

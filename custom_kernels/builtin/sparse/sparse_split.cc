@@ -71,8 +71,8 @@ absl::StatusOr<SplitSizes> SizesOf(const ffi::AnyBuffer& coordinates, int64_t pi
   return sizes;
 }
 
-// A CPU counts the elements of each piece, and the order is these counts: walks over all elements
-// then put them into their places, some pieces at once. Elsewhere it is the elements' numbers.
+// A CPU counts the elements of each piece, and `order` holds these counts: later scans over all
+// elements move them, up to kAtOnce pieces at a time. Otherwise `order` holds element indices.
 std::optional<KindChunks> ChunksOfCounts(const sycl::queue& queue, const SplitSizes& sizes) {
   constexpr int64_t kMaxScans = 4;
   if (sizes.pieces > kMaxScans * kAtOnce) return std::nullopt;
@@ -94,9 +94,9 @@ absl::Status Split(sycl::queue& queue, ffi::ScratchAllocator& scratch,
         "onexpu: ", kName, ": ", DescribeBuffer(coordinates), " do not fit ",
         DescribeBuffer(piece_of), ", ", DescribeBuffer(order), ", ", DescribeBuffer(counts)));
   }
-  const Chunks walks = WalksOf(queue, sizes->elements, /*size_on_gpu=*/1);
-  sizes->chunk = walks.size;
-  absl::Status status = LaunchKernel(queue, find, walks.range, coordinates.untyped_data(),
+  const Chunks chunks = ChooseChunks(queue, sizes->elements, /*size_on_gpu=*/1);
+  sizes->chunk = chunks.size;
+  absl::Status status = LaunchKernel(queue, find, chunks.range, coordinates.untyped_data(),
                                      piece_of.untyped_data(), *sizes);
   if (!status.ok()) return status;
   const int32_t* const kind_of = piece_of.typed_data<int32_t>();
@@ -186,11 +186,11 @@ absl::Status SplitElements(sycl::queue& queue, const ffi::AnyBuffer& coordinates
     const Piece& piece = pieces[k];
     SplitSizes own = *sizes;
     own.elements = piece.values.dimensions()[0];
-    const Chunks walks = WalksOf(queue, own.elements, /*size_on_gpu=*/1);
-    own.chunk = walks.size;
+    const Chunks piece_chunks = ChooseChunks(queue, own.elements, /*size_on_gpu=*/1);
+    own.chunk = piece_chunks.size;
     absl::Status status = LaunchKernel(
-        queue, *gather, walks.range, coordinates.untyped_data(), values.untyped_data(), places,
-        piece.coordinates.untyped_data(), piece.values.untyped_data(), own.begin(k), own);
+        queue, *gather, piece_chunks.range, coordinates.untyped_data(), values.untyped_data(),
+        places, piece.coordinates.untyped_data(), piece.values.untyped_data(), own.begin(k), own);
     if (!status.ok()) return status;
     places += own.elements;
   }

@@ -20,9 +20,9 @@ Chunks ChunksOf(const sycl::queue& queue, int64_t elements, int64_t size) {
            .local = HasCpuSchedules(queue) ? size_t{1} : size_t{0}}};
 }
 
-Chunks WalksOf(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu) {
+Chunks ChooseChunks(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu) {
   if (!HasCpuSchedules(queue)) return ChunksOf(queue, elements, size_on_gpu);
-  // A few, so that cores end together; long ones, as a launch has a price for each.
+  // Several for each core, to balance the load; not too short, because each has a launch cost.
   constexpr int64_t kChunksPerCore = 8, kMinElementsPerChunk = 1024;
   const int64_t most =
       kChunksPerCore * queue.get_device().get_info<sycl::info::device::max_compute_units>();

@@ -1,4 +1,4 @@
-// Sums of counts. Kernel source: built by sycl_kernels, see BUILD.
+// Prefix sum of counts. Kernel source: built by sycl_kernels, see BUILD.
 
 // One work-group for all.
 ONEXPU_KERNEL void scan_counts(std::int64_t* counts, std::int64_t* total, std::int64_t n) {

@@ -1,5 +1,5 @@
-// Serial walks over the pieces of an array, a work-item each, and the sums of what they count: the
-// way in which kernels of this room find places for results whose number depends on values.
+// Splits an array into chunks, one work-item each, and scans the counts of the chunks. Built-in
+// kernels compact results this way if their number depends on values.
 //
 // For handlers; thread-safe. Errors: RESOURCE_EXHAUSTED without device memory.
 #ifndef CUSTOM_KERNELS_BUILTIN_SUPPORT_CHUNKS_H_
@@ -23,17 +23,17 @@ struct Chunks {
   KernelRange range;
 };
 
-// Pieces of `size` elements.
+// Chunks of `size` elements.
 Chunks ChunksOf(const sycl::queue& queue, int64_t elements, int64_t size);
 
-// Pieces of the device's choice: on a CPU a few for each core, on a GPU of `size_on_gpu` elements.
-Chunks WalksOf(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu);
+// Chunks for the device: a few for each core of a CPU, or of `size_on_gpu` elements on a GPU.
+Chunks ChooseChunks(const sycl::queue& queue, int64_t elements, int64_t size_on_gpu);
 
-// Replaces each of `n` 64-bit counts by the sum of those before it. The sum of all goes to the s64
-// at `total`, unless that is null.
+// Exclusive prefix sum of `n` 64-bit counts, in place. The sum of all goes to the s64 at `total`,
+// unless that is null.
 absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total);
 
-// Device memory for as long as the handler's work takes. `who` begins the error.
+// Device memory for the duration of the handler's work. `who` names the handler in the error.
 absl::StatusOr<void*> AllocateScratch(::xla::ffi::ScratchAllocator& scratch, size_t bytes,
                                       absl::string_view who);
 

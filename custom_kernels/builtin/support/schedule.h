@@ -1,5 +1,5 @@
-// Which schedule a handler of this room takes: a CPU's work-items are few and walk over memory, a
-// GPU's are many and stand side by side. Both give the same results. Thread-safe.
+// The schedule of a built-in handler. A CPU has few work-items that iterate over contiguous memory;
+// a GPU has many that access adjacent elements. Both give the same results. Thread-safe.
 #ifndef CUSTOM_KERNELS_BUILTIN_SUPPORT_SCHEDULE_H_
 #define CUSTOM_KERNELS_BUILTIN_SUPPORT_SCHEDULE_H_
 
@@ -7,8 +7,8 @@
 
 namespace onexpu {
 
-// As the device is, unless ONEXPU_SCHEDULES says gpu or cpu, for tests without a GPU. (The core
-// refuses other words when it starts.)
+// Whether the device is a CPU, unless ONEXPU_SCHEDULES is gpu or cpu, for tests without a GPU. (The
+// core rejects other values at startup.)
 bool HasCpuSchedules(const sycl::queue& queue);
 
 }  // namespace onexpu
