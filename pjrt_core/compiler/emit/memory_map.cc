@@ -131,7 +131,6 @@ absl::Status MemoryMap::AddAllocations() {
 
 absl::Status MemoryMap::AddResults() {
   const xla::Shape& shape = module_.result_shape();
-  program_.result_is_tuple = shape.IsTuple();
   for (const auto& leaf : xla::ShapeUtil::GetLeafShapes(shape)) {
     ONEXPU_RETURN_IF_ERROR(AddResult(leaf.shape, leaf.index));
   }
