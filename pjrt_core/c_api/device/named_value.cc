@@ -50,16 +50,6 @@ void NamedValues::Add(absl::string_view name, AttributeValue value) {
   list_.push_back(out);
 }
 
-absl::string_view FindString(absl::Span<const PJRT_NamedValue> values, absl::string_view name) {
-  for (const PJRT_NamedValue& value : values) {
-    if (value.type == PJRT_NamedValue_kString &&
-        absl::string_view(value.name, value.name_size) == name) {
-      return absl::string_view(value.string_value, value.value_size);
-    }
-  }
-  return {};
-}
-
 std::optional<int64_t> FindInteger(absl::Span<const PJRT_NamedValue> values,
                                    absl::string_view name) {
   for (const PJRT_NamedValue& value : values) {

@@ -36,10 +36,7 @@ class NamedValues {
   std::vector<PJRT_NamedValue> list_;
 };
 
-// Reads a caller's value; the string of a named string option, or "" when there is none of that
-// name.
-absl::string_view FindString(absl::Span<const PJRT_NamedValue> values, absl::string_view name);
-// The integer of that name, if there is one.
+// The integer option of that name, if the caller passed one.
 std::optional<int64_t> FindInteger(absl::Span<const PJRT_NamedValue> values,
                                    absl::string_view name);
 
