@@ -65,7 +65,3 @@ ONEXPU_EXPORT void OnexpuReleaseCompileResult(OnexpuCompileResult* result) {
 }
 
 ONEXPU_EXPORT int32_t OnexpuCompilerAbiVersion(void) { return ONEXPU_COMPILER_ABI_VERSION; }
-
-ONEXPU_EXPORT const char* OnexpuCompilerVersion(void) {
-  return onexpu::compiler::CompilerVersion().c_str();
-}

@@ -44,13 +44,10 @@ typedef struct OnexpuCompileResult {
 typedef OnexpuCompileResult* (*OnexpuCompileFn)(const OnexpuCompileRequest* request);
 typedef void (*OnexpuReleaseCompileResultFn)(OnexpuCompileResult* result);
 typedef int32_t (*OnexpuCompilerAbiVersionFn)(void);
-typedef const char* (*OnexpuCompilerVersionFn)(
-    void);  // for fingerprints and messages, NUL-terminated, static
 
 OnexpuCompileResult* OnexpuCompile(const OnexpuCompileRequest* request);
 void OnexpuReleaseCompileResult(OnexpuCompileResult* result);
 int32_t OnexpuCompilerAbiVersion(void);
-const char* OnexpuCompilerVersion(void);
 
 #ifdef __cplusplus
 }
