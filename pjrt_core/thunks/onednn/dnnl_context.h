@@ -65,9 +65,9 @@ absl::StatusOr<dnnl::memory::desc> ToDnnl(const program::Tensor& tensor);
 // The same dimensions and type with a format of oneDNN's choice.
 dnnl::memory::desc AnyFormat(const dnnl::memory::desc& desc);
 
-// Appends `activation`. NaN passes through every one of them, as in XLA: oneDNN's own relu and clip
-// turn it into 0, so relu is elu with alpha 0 (5 % of a small convolution, measured) and relu6 is
-// refused.
+// Appends `activation`. NaN passes through all of them, as in XLA. oneDNN's own relu and clip turn
+// NaN into 0, so relu is elu with alpha 0 (5 % of a small convolution, measured). oneDNN's clip
+// (relu6) and gelu_erf are not used: clip loses NaN, and gelu_erf gives NaN at infinity.
 absl::Status AppendActivation(program::Activation activation, float alpha,
                               dnnl::post_ops& post_ops);
 
