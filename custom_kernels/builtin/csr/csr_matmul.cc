@@ -22,7 +22,7 @@ namespace ffi = ::xla::ffi;
 
 using Shape = ffi::Span<const int64_t>;
 
-constexpr char kWho[] = "csr_matmul";
+constexpr char kName[] = "csr_matmul";
 
 // As csr_matmul.cpp declares it.
 struct CsrMatmulSizes {
@@ -68,7 +68,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       const ffi::AnyBuffer& values, const ffi::AnyBuffer& b,
                       const ffi::AnyBuffer& result, Shape shape, const Options& options) {
   absl::StatusOr<CsrMatrix> a =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!a.ok()) return a.status();
   int64_t rows = a->sizes.rows, inner = a->sizes.columns;
   if (options.transpose_a) std::swap(rows, inner);
@@ -82,7 +82,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
           static_cast<size_t>(a->sizes.batches * rows * of_b[rank - (options.transpose_b ? 2 : 1)]);
   if (!fits || (options.conjugate_a && !options.transpose_a)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", kWho, ": ", a->sizes.batches, " matrices of ", rows, " rows and ",
+        absl::StrCat("onexpu: ", kName, ": ", a->sizes.batches, " matrices of ", rows, " rows and ",
                      inner, " columns with values ", DescribeBuffer(values), " times ",
                      DescribeBuffer(b), " are not ", DescribeBuffer(result)));
   }

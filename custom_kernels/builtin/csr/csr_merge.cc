@@ -49,7 +49,7 @@ struct Merged {
 };
 
 absl::Status CheckMerged(const Merged& to, ffi::DataType type, const CsrSizes& sizes,
-                         int64_t elements, absl::string_view who) {
+                         int64_t elements, absl::string_view handler) {
   const auto holds = [](const ffi::AnyBuffer& buffer, ffi::DataType of, int64_t size) {
     return buffer.element_type() == of && static_cast<int64_t>(buffer.element_count()) >= size;
   };
@@ -59,10 +59,10 @@ absl::Status CheckMerged(const Merged& to, ffi::DataType type, const CsrSizes& s
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("onexpu: ", who, ": ", sizes.batches, " matrices of ", sizes.rows, " rows and ",
-                   elements, " elements do not fit into ", DescribeBuffer(to.row_pointers), ", ",
-                   DescribeBuffer(to.column_indices), ", ", DescribeBuffer(to.values), " and ",
-                   DescribeBuffer(to.totals)));
+      absl::StrCat("onexpu: ", handler, ": ", sizes.batches, " matrices of ", sizes.rows,
+                   " rows and ", elements, " elements do not fit into ",
+                   DescribeBuffer(to.row_pointers), ", ", DescribeBuffer(to.column_indices), ", ",
+                   DescribeBuffer(to.values), " and ", DescribeBuffer(to.totals)));
 }
 
 // Numbers of cells, which are overwritten, and values.
@@ -72,10 +72,10 @@ struct Terms {
 };
 
 absl::StatusOr<Terms> AllocateTerms(ffi::ScratchAllocator& scratch, int64_t count,
-                                    ffi::DataType type, absl::string_view who) {
-  absl::StatusOr<void*> numbers = AllocateScratch(scratch, count * sizeof(uint64_t), who);
+                                    ffi::DataType type, absl::string_view handler) {
+  absl::StatusOr<void*> numbers = AllocateScratch(scratch, count * sizeof(uint64_t), handler);
   if (!numbers.ok()) return numbers.status();
-  absl::StatusOr<void*> values = AllocateScratch(scratch, count * ffi::ByteWidth(type), who);
+  absl::StatusOr<void*> values = AllocateScratch(scratch, count * ffi::ByteWidth(type), handler);
   if (!values.ok()) return values.status();
   return Terms{static_cast<uint64_t*>(*numbers), *values};
 }
@@ -103,7 +103,7 @@ absl::Status Merge(sycl::queue& queue, ffi::ScratchAllocator& scratch, const Ter
 
 absl::Status Add(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                  const ffi::RemainingArgs& arguments, const Merged& to, Shape shape) {
-  constexpr char kWho[] = "csr_add";
+  constexpr char kName[] = "csr_add";
   constexpr size_t kPerMatrix = 4;
   static const KernelTable& cells = Table("csr_cells");
   std::vector<CsrMatrix> matrices;
@@ -117,27 +117,27 @@ absl::Status Add(sycl::queue& queue, ffi::ScratchAllocator& scratch,
     if (row_pointers.has_error() || column_indices.has_error() || values.has_error() ||
         scale.has_error() || scale->element_type() != to.values.element_type() ||
         values->element_type() != to.values.element_type() || scale->element_count() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kWho, ": operands from ", i,
+      return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": operands from ", i,
                                                      " on are no matrix of ",
                                                      DescribeBuffer(to.values), " with its scale"));
     }
     absl::StatusOr<CsrMatrix> matrix =
-        ReadCsr(queue, scratch, *row_pointers, *column_indices, *values, shape, kWho);
+        ReadCsr(queue, scratch, *row_pointers, *column_indices, *values, shape, kName);
     if (!matrix.ok()) return matrix.status();
     elements += matrix->sizes.elements;
     matrices.push_back(*matrix);
     scales.push_back(scale->untyped_data());
   }
   if (elements == 0 || arguments.size() % kPerMatrix != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kWho, ": ", elements,
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": ", elements,
                                                    " elements of ", arguments.size(), " operands"));
   }
   CsrSizes sizes = matrices.front().sizes;
   const ffi::DataType type = matrices.front().type;
   sizes.elements = elements;
-  absl::Status status = CheckMerged(to, type, sizes, elements, kWho);
+  absl::Status status = CheckMerged(to, type, sizes, elements, kName);
   if (!status.ok()) return status;
-  absl::StatusOr<Terms> terms = AllocateTerms(scratch, elements, type, kWho);
+  absl::StatusOr<Terms> terms = AllocateTerms(scratch, elements, type, kName);
   if (!terms.ok()) return terms.status();
   int64_t first = 0;
   for (size_t i = 0; i < matrices.size(); ++i) {
@@ -160,7 +160,7 @@ Chunks ProductChunks(const sycl::queue& queue, int64_t elements) {
 }
 
 absl::StatusOr<CsrProductSizes> ProductSizes(const CsrSizes& a, const CsrSizes& b,
-                                             absl::string_view who) {
+                                             absl::string_view handler) {
   const bool copies_a = a.batches == 1, copies_b = b.batches == 1;
   if (a.columns == b.rows && (a.batches == b.batches || copies_a || copies_b)) {
     const int64_t batches = copies_a ? b.batches : a.batches;
@@ -169,7 +169,7 @@ absl::StatusOr<CsrProductSizes> ProductSizes(const CsrSizes& a, const CsrSizes& 
         a.batches, b.batches, a.elements, copies_a ? batches * a.elements : a.elements,
         0};
   }
-  return absl::InvalidArgumentError(absl::StrCat("onexpu: ", who, ": no product of ", a.batches,
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: ", handler, ": no product of ", a.batches,
                                                  " matrices [", a.rows, ",", a.columns, "] and ",
                                                  b.batches, " of [", b.rows, ",", b.columns, "]"));
 }
@@ -178,9 +178,9 @@ absl::StatusOr<CsrProductSizes> ProductSizes(const CsrSizes& a, const CsrSizes& 
 absl::StatusOr<int64_t*> CountTerms(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                                     const CsrMatrix& a, const CsrMatrix& b,
                                     const CsrProductSizes& sizes, const Chunks& chunks,
-                                    absl::string_view who) {
+                                    absl::string_view handler) {
   static SpirvModule& count = Module("csr_count_terms");
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), who);
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, chunks.count * sizeof(int64_t), handler);
   if (!counts.ok()) return counts.status();
   absl::Status status =
       LaunchKernel(queue, count, chunks.range, a.row_pointers, a.column_indices, a.batch_begins,
@@ -194,23 +194,23 @@ absl::Status ProductTerms(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                           const ffi::AnyBuffer& values, const ffi::AnyBuffer& b_row_pointers,
                           const ffi::AnyBuffer& b_column_indices, const ffi::AnyBuffer& b_values,
                           const ffi::AnyBuffer& total, Shape shape, Shape b_shape) {
-  constexpr char kWho[] = "csr_product_terms";
+  constexpr char kName[] = "csr_product_terms";
   absl::StatusOr<CsrMatrix> a =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!a.ok()) return a.status();
   absl::StatusOr<CsrMatrix> b =
-      ReadCsr(queue, scratch, b_row_pointers, b_column_indices, b_values, b_shape, kWho);
+      ReadCsr(queue, scratch, b_row_pointers, b_column_indices, b_values, b_shape, kName);
   if (!b.ok()) return b.status();
-  absl::StatusOr<CsrProductSizes> sizes = ProductSizes(a->sizes, b->sizes, kWho);
+  absl::StatusOr<CsrProductSizes> sizes = ProductSizes(a->sizes, b->sizes, kName);
   if (!sizes.ok()) return sizes.status();
   if (total.element_type() != ffi::S64 || total.element_count() != 1 || sizes->elements == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kWho, ": the number of terms of ",
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": the number of terms of ",
                                                    DescribeBuffer(values), " is no ",
                                                    DescribeBuffer(total)));
   }
   const Chunks chunks = ProductChunks(queue, sizes->elements);
   sizes->chunk = chunks.size;
-  absl::StatusOr<int64_t*> counts = CountTerms(queue, scratch, *a, *b, *sizes, chunks, kWho);
+  absl::StatusOr<int64_t*> counts = CountTerms(queue, scratch, *a, *b, *sizes, chunks, kName);
   if (!counts.ok()) return counts.status();
   return ScanCounts(queue, *counts, chunks.count, total.untyped_data());
 }
@@ -218,15 +218,15 @@ absl::Status ProductTerms(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 // A product by the terms of each cell.
 absl::Status SortedProduct(sycl::queue& queue, ffi::ScratchAllocator& scratch, const CsrMatrix& a,
                            const CsrMatrix& b, CsrProductSizes sizes, int64_t count,
-                           const Merged& to, absl::string_view who) {
+                           const Merged& to, absl::string_view handler) {
   static const KernelTable& writes = Table("csr_write_terms");
   const Chunks chunks = ProductChunks(queue, sizes.elements);
   sizes.chunk = chunks.size;
-  absl::StatusOr<int64_t*> positions = CountTerms(queue, scratch, a, b, sizes, chunks, who);
+  absl::StatusOr<int64_t*> positions = CountTerms(queue, scratch, a, b, sizes, chunks, handler);
   if (!positions.ok()) return positions.status();
   absl::Status status = ScanCounts(queue, *positions, chunks.count, nullptr);
   if (!status.ok()) return status;
-  absl::StatusOr<Terms> terms = AllocateTerms(scratch, count, a.type, who);
+  absl::StatusOr<Terms> terms = AllocateTerms(scratch, count, a.type, handler);
   if (!terms.ok()) return terms.status();
   status = LaunchKernel(queue, *writes.Find(a.type), chunks.range, a.row_pointers, a.column_indices,
                         a.values, a.batch_begins, b.row_pointers, b.column_indices, b.values,
@@ -239,17 +239,17 @@ absl::Status SortedProduct(sycl::queue& queue, ffi::ScratchAllocator& scratch, c
 // A product by its dense cells, which are fewer than the terms.
 absl::Status DenseProduct(sycl::queue& queue, ffi::ScratchAllocator& scratch, const CsrMatrix& a,
                           const CsrMatrix& b, const CsrProductSizes& sizes, const Merged& to,
-                          absl::string_view who) {
+                          absl::string_view handler) {
   static const KernelTable& multiplies = Table("csr_dense_terms");
   static const KernelTable& compresses = Table("csr_compress");
   static SpirvModule& point = Module("csr_compress_pointers");
   const int64_t rows = sizes.batches * sizes.rows;
   const size_t cells = static_cast<size_t>(rows * sizes.columns);
-  absl::StatusOr<void*> dense = AllocateScratch(scratch, cells * ffi::ByteWidth(a.type), who);
+  absl::StatusOr<void*> dense = AllocateScratch(scratch, cells * ffi::ByteWidth(a.type), handler);
   if (!dense.ok()) return dense.status();
-  absl::StatusOr<void*> marks = AllocateScratch(scratch, cells, who);
+  absl::StatusOr<void*> marks = AllocateScratch(scratch, cells, handler);
   if (!marks.ok()) return marks.status();
-  absl::StatusOr<void*> counts = AllocateScratch(scratch, (rows + 1) * sizeof(int64_t), who);
+  absl::StatusOr<void*> counts = AllocateScratch(scratch, (rows + 1) * sizeof(int64_t), handler);
   if (!counts.ok()) return counts.status();
   queue.memset(*dense, 0, cells * ffi::ByteWidth(a.type));
   queue.memset(*marks, 0, cells);
@@ -274,27 +274,27 @@ absl::Status Product(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                      const ffi::AnyBuffer& values, const ffi::AnyBuffer& b_row_pointers,
                      const ffi::AnyBuffer& b_column_indices, const ffi::AnyBuffer& b_values,
                      const Merged& to, Shape shape, Shape b_shape, int64_t terms) {
-  constexpr char kWho[] = "csr_product";
+  constexpr char kName[] = "csr_product";
   absl::StatusOr<CsrMatrix> a =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!a.ok()) return a.status();
   absl::StatusOr<CsrMatrix> b =
-      ReadCsr(queue, scratch, b_row_pointers, b_column_indices, b_values, b_shape, kWho);
+      ReadCsr(queue, scratch, b_row_pointers, b_column_indices, b_values, b_shape, kName);
   if (!b.ok()) return b.status();
-  absl::StatusOr<CsrProductSizes> sizes = ProductSizes(a->sizes, b->sizes, kWho);
+  absl::StatusOr<CsrProductSizes> sizes = ProductSizes(a->sizes, b->sizes, kName);
   if (!sizes.ok()) return sizes.status();
   if (terms < 1 || sizes->elements == 0 || a->type != b->type) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kWho, ": no ", terms, " terms of ",
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": no ", terms, " terms of ",
                                                    DescribeBuffer(values), " and ",
                                                    DescribeBuffer(b_values)));
   }
   // The numbers of cells are below 2^63: batches * rows are row pointers, columns are 32-bit.
   const int64_t cells = sizes->batches * sizes->rows * sizes->columns;
   const CsrSizes result = {sizes->batches, sizes->rows, sizes->columns, 0, a->sizes.rank, 0};
-  absl::Status status = CheckMerged(to, a->type, result, std::min(terms, cells), kWho);
+  absl::Status status = CheckMerged(to, a->type, result, std::min(terms, cells), kName);
   if (!status.ok()) return status;
-  if (terms > cells) return DenseProduct(queue, scratch, *a, *b, *sizes, to, kWho);
-  return SortedProduct(queue, scratch, *a, *b, *sizes, terms, to, kWho);
+  if (terms > cells) return DenseProduct(queue, scratch, *a, *b, *sizes, to, kName);
+  return SortedProduct(queue, scratch, *a, *b, *sizes, terms, to, kName);
 }
 
 }  // namespace

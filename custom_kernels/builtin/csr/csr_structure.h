@@ -40,17 +40,17 @@ struct CsrMatrix {
   const int64_t* batch_begins;  // [batches]: where the elements of each begin; null for one batch
 };
 
-// `shape`: [rows, columns] or [batches, rows, columns]. `who` begins the error: INVALID_ARGUMENT
-// for what is no shape, UNIMPLEMENTED for one of 2^63 places or more.
+// `shape`: [rows, columns] or [batches, rows, columns]. `handler` is its name in the error:
+// INVALID_ARGUMENT for what is no shape, UNIMPLEMENTED for one of 2^63 places or more.
 absl::StatusOr<CsrSizes> CsrSizesOf(::xla::ffi::Span<const int64_t> shape, int64_t elements,
-                                    absl::string_view who);
+                                    absl::string_view handler);
 
 // The matrix of three operands; the beginnings of batches are computed.
 absl::StatusOr<CsrMatrix> ReadCsr(sycl::queue& queue, ::xla::ffi::ScratchAllocator& scratch,
                                   const ::xla::ffi::AnyBuffer& row_pointers,
                                   const ::xla::ffi::AnyBuffer& column_indices,
                                   const ::xla::ffi::AnyBuffer& values,
-                                  ::xla::ffi::Span<const int64_t> shape, absl::string_view who);
+                                  ::xla::ffi::Span<const int64_t> shape, absl::string_view handler);
 
 // Elements, in pieces whose places are found one after the other.
 Chunks ElementChunks(const sycl::queue& queue, int64_t elements);

@@ -27,17 +27,17 @@ const KernelTable& Table(absl::string_view prefix) {
 KernelRange Items(int64_t count) { return {.global = static_cast<size_t>(count)}; }
 
 absl::StatusOr<SpirvModule*> KernelFor(const KernelTable& kernels, const ffi::AnyBuffer& values,
-                                       const ffi::AnyBuffer& result, absl::string_view who) {
+                                       const ffi::AnyBuffer& result, absl::string_view handler) {
   if (values.element_type() != result.element_type() ||
       values.element_count() != result.element_count()) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", who, ": values ",
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", handler, ": values ",
                                                    DescribeBuffer(values), " do not become ",
                                                    DescribeBuffer(result)));
   }
   SpirvModule* const kernel = kernels.Find(values.element_type());
   if (kernel != nullptr) return kernel;
   return absl::UnimplementedError(
-      absl::StrCat("onexpu: ", who, " has no kernel for ", DescribeBuffer(values)));
+      absl::StrCat("onexpu: ", handler, " has no kernel for ", DescribeBuffer(values)));
 }
 
 const KernelTable& SoftmaxKernels() {
@@ -54,17 +54,17 @@ absl::Status Scale(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                    const ffi::AnyBuffer& row_pointers, const ffi::AnyBuffer& column_indices,
                    const ffi::AnyBuffer& values, const ffi::AnyBuffer& factors,
                    const ffi::AnyBuffer& result, Shape shape) {
-  constexpr char kWho[] = "csr_scale";
+  constexpr char kName[] = "csr_scale";
   static const KernelTable& kernels = Table("csr_scale");
   absl::StatusOr<CsrMatrix> matrix =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!matrix.ok()) return matrix.status();
-  absl::StatusOr<SpirvModule*> kernel = KernelFor(kernels, values, result, kWho);
+  absl::StatusOr<SpirvModule*> kernel = KernelFor(kernels, values, result, kName);
   if (!kernel.ok()) return kernel.status();
   const int64_t count = static_cast<int64_t>(factors.element_count());
   if (factors.element_type() != matrix->type || (count != 1 && count != matrix->sizes.batches)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: ", kWho, ": factors ", DescribeBuffer(factors), " of ",
+        absl::StrCat("onexpu: ", kName, ": factors ", DescribeBuffer(factors), " of ",
                      matrix->sizes.batches, " matrices ", DescribeBuffer(values)));
   }
   return LaunchKernel(queue, **kernel, Items(matrix->sizes.elements), matrix->values,
@@ -84,11 +84,11 @@ absl::Status Conjugate(sycl::queue& queue, const ffi::AnyBuffer& values,
 absl::Status Softmax(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                      const ffi::AnyBuffer& row_pointers, const ffi::AnyBuffer& column_indices,
                      const ffi::AnyBuffer& values, const ffi::AnyBuffer& result, Shape shape) {
-  constexpr char kWho[] = "csr_softmax";
+  constexpr char kName[] = "csr_softmax";
   absl::StatusOr<CsrMatrix> logits =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!logits.ok()) return logits.status();
-  absl::StatusOr<SpirvModule*> kernel = KernelFor(SoftmaxKernels(), values, result, kWho);
+  absl::StatusOr<SpirvModule*> kernel = KernelFor(SoftmaxKernels(), values, result, kName);
   if (!kernel.ok()) return kernel.status();
   return LaunchKernel(queue, **kernel, Items(logits->sizes.all_rows()), logits->row_pointers,
                       logits->values, logits->batch_begins, result.untyped_data(), logits->sizes);
@@ -100,18 +100,18 @@ absl::Status SoftmaxGrad(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                          const ffi::AnyBuffer& grad_column_indices,
                          const ffi::AnyBuffer& grad_values, const ffi::AnyBuffer& result,
                          Shape shape) {
-  constexpr char kWho[] = "csr_softmax_grad";
+  constexpr char kName[] = "csr_softmax_grad";
   static const KernelTable& kernels = Table("csr_softmax_grad");
   absl::StatusOr<CsrMatrix> softmax =
-      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kWho);
+      ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
   if (!softmax.ok()) return softmax.status();
   absl::StatusOr<CsrMatrix> gradient =
-      ReadCsr(queue, scratch, grad_row_pointers, grad_column_indices, grad_values, shape, kWho);
+      ReadCsr(queue, scratch, grad_row_pointers, grad_column_indices, grad_values, shape, kName);
   if (!gradient.ok()) return gradient.status();
-  absl::StatusOr<SpirvModule*> kernel = KernelFor(kernels, values, result, kWho);
+  absl::StatusOr<SpirvModule*> kernel = KernelFor(kernels, values, result, kName);
   if (!kernel.ok()) return kernel.status();
   if (gradient->type != softmax->type) {
-    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kWho, ": a gradient ",
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: ", kName, ": a gradient ",
                                                    DescribeBuffer(grad_values), " of ",
                                                    DescribeBuffer(values)));
   }

@@ -220,7 +220,7 @@ absl::Status FillBetween(sycl::queue& queue, const std::array<ffi::AnyBuffer, 4>
 }  // namespace
 
 absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands,
-                                          absl::string_view who) {
+                                          absl::string_view handler) {
   if (operands.size() == 0) return PhiloxOperands();
   if (operands.size() == 2) {
     const auto key = operands.get<ffi::AnyBuffer>(0), counter = operands.get<ffi::AnyBuffer>(1);
@@ -231,7 +231,7 @@ absl::StatusOr<PhiloxOperands> PhiloxFrom(const ffi::RemainingArgs& operands,
     }
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "onexpu: ", who, ": a stream is a key, uint64[1], and a counter, uint64[2 or more]"));
+      "onexpu: ", handler, ": a stream is a key, uint64[1], and a counter, uint64[2 or more]"));
 }
 
 absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,

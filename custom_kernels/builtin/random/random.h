@@ -26,10 +26,10 @@ struct PhiloxOperands {
   const void* counter = nullptr;
 };
 
-// The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `who` begins
-// the error.
+// The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `handler`
+// begins the error.
 absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands,
-                                          absl::string_view who);
+                                          absl::string_view handler);
 
 // Words of 32 random bits, four from each block of the stream.
 absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,

@@ -36,12 +36,12 @@ absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total
 }
 
 absl::StatusOr<void*> AllocateScratch(::xla::ffi::ScratchAllocator& scratch, size_t bytes,
-                                      absl::string_view who) {
+                                      absl::string_view handler) {
   if (bytes == 0) return nullptr;
   const std::optional<void*> memory = scratch.Allocate(bytes);
   if (!memory.has_value()) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("onexpu: ", who, ": no device memory for ", bytes, " bytes"));
+        absl::StrCat("onexpu: ", handler, ": no device memory for ", bytes, " bytes"));
   }
   return *memory;
 }
