@@ -1,12 +1,12 @@
-// What a queue's commands were, and when the device ran them, while a profiler is active.
+// Records a queue's commands and their device times while a profiler is active.
 //
-// One trace per timeline, which owns it for the life of the process; thread-safe. Nothing of it is
-// in the way of a run that nobody profiles: ExecuteContext::trace is null then.
+// One trace per timeline, which owns it for the life of the process; thread-safe. Runs without a
+// profiler have no overhead: ExecuteContext::trace is null.
 //
 // Times come from the device: the queue that is used while profiling has SYCL's profiling
-// information (SYCL 2020, section 4.6.6.2). A step that knows its command gives its event. Of one
-// that does not (a library submits as many as it likes) only the end is known, by a marker behind
-// it; it began when it was submitted, or when what came before it was done.
+// information (SYCL 2020, section 4.6.6.2). A step that knows its command passes its event. For
+// other steps (a library submits any number of commands), only the end is known, from a marker
+// command. Such a step begins when it is submitted or when the preceding work is complete.
 #ifndef PJRT_CORE_DEVICE_COMMAND_TRACE_H_
 #define PJRT_CORE_DEVICE_COMMAND_TRACE_H_
 
@@ -38,7 +38,7 @@ struct CommandLabel {
   int64_t bytes = 0;        // of a copy
 };
 
-// What a copy is called, without making a string where nobody profiles.
+// The label of a copy. No string is built unless a profiler is active.
 struct CopyLabel {
   const char* name = "copy";
   size_t bytes = 0;

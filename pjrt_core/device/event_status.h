@@ -1,12 +1,12 @@
-// Whether the command of a SYCL event is complete, and waiting for that.
+// Queries whether the command of a SYCL event is complete, and waits for it.
 //
-// sycl::event's own functions can say so too early (SYCL 2026.1): of a command that is held back
-// behind somebody's host task they first look for the driver's event, which is not there yet, and
-// then for SYCL's command, which is not there any more when a thread of SYCL's has handed it to the
-// driver meanwhile. They take what has neither for complete. Asked again, they find the driver's
-// event.
+// The functions of sycl::event can report completion too early (SYCL 2026.1). If SYCL holds a
+// command back behind a host task, they first look for the driver's event, which does not exist
+// yet. Then they look for SYCL's command, which is gone if a SYCL thread has passed it to the
+// driver in the meantime. An event with neither is reported complete. A second query finds the
+// driver's event.
 //
-// Thread-safe. Throw what sycl::event does.
+// Thread-safe. Throws the exceptions of sycl::event.
 #ifndef PJRT_CORE_DEVICE_EVENT_STATUS_H_
 #define PJRT_CORE_DEVICE_EVENT_STATUS_H_
 

@@ -225,7 +225,7 @@ XLA_FFI_Error* FutureCreate(XLA_FFI_Future_Create_Args* args) {
   return nullptr;
 }
 
-// Whoever awaits the future frees it: the event has to outlive Complete.
+// The awaiting thread frees the future, so the event must outlive Complete.
 XLA_FFI_Error* FutureSetAvailable(XLA_FFI_Future_SetAvailable_Args* args) {
   std::shared_ptr<Event> event = args->future->event;
   event->Complete(absl::OkStatus());

@@ -42,9 +42,9 @@ class FfiState {
   void* object_ = nullptr;
 };
 
-// User data that every execution carries: a std::optional<sycl::event>*, or null where nobody asks.
-// A handler that leaves there the event of the last command that it has submitted saves a marker
-// behind it, which costs some microseconds.
+// User data of every execution: a std::optional<sycl::event>*, or null if the event is not needed.
+// A handler that stores the event of its last command there avoids a marker command, which costs
+// some microseconds.
 inline constexpr absl::string_view kLastCommandType = "onexpu.last_command";
 
 // User data that every execution carries: a cl_command_queue where the stream is the caller's

@@ -1,7 +1,7 @@
-// XLA_FFI_Error on our side: a status behind a pointer, and the three functions of XLA_FFI_Api that
+// Implements XLA_FFI_Error as a pointer to a status, with the three functions of XLA_FFI_Api that
 // handle it.
 //
-// An error belongs to whoever received it last. Thread-safe: no shared state.
+// The last receiver owns an error. Thread-safe: no shared state.
 #ifndef PJRT_CORE_FFI_ERROR_H_
 #define PJRT_CORE_FFI_ERROR_H_
 
