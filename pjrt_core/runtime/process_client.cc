@@ -163,9 +163,9 @@ class ProcessClient final : public Client {
   std::string platform_version_;
 };
 
-// The one global. The client itself lives as long as the process: events, buffers and threads of
-// frameworks refer to it until the very end. What is counted is who holds it: when nobody does, its
-// cached memory is released.
+// The only global. The client lives as long as the process, because events, buffers and threads of
+// frameworks refer to it until the end. Its holders are counted: when the last one releases it, its
+// cached memory is freed.
 struct Singleton {
   absl::Mutex mutex;
   ProcessClient* client ABSL_GUARDED_BY(mutex) = nullptr;
@@ -177,9 +177,10 @@ Singleton& TheSingleton() {
   return *singleton;
 }
 
-// At the end of the process, before SYCL's own destructors: nothing may be in flight then. Memory
-// that nobody holds goes while the driver is whole: its own end clears what it kept of the memory's
-// commands after it has destroyed their queues (OpenCL on CPUs: "Pure virtual function called").
+// Runs at the end of the process, before SYCL's own destructors: nothing may be in flight then.
+// Unowned memory is freed while the driver still works. The driver's own shutdown clears the
+// commands of that memory only after it has destroyed their queues (OpenCL on CPUs: "Pure virtual
+// function called").
 void StopAtExit() {
   if (!CheckNotForked().ok()) return;
   Singleton& singleton = TheSingleton();

@@ -39,8 +39,8 @@ class Profiler {
   // it can: without times it works all the same.
   void AddDevice(SyclDevice& device);
 
-  // The beginning and the end of a session's time. They wait for nobody: what the launcher has yet
-  // to submit, which may want a lock that the caller holds (Python's), is before them.
+  // Begin and end a session. They do not wait for the launcher, because its pending work may need a
+  // lock that the caller holds (the GIL); that work counts as submitted before them.
   absl::Status Start();
   absl::Status Stop();
 

@@ -69,9 +69,9 @@ class Buffer : public std::enable_shared_from_this<Buffer> {
   static absl::StatusOr<std::shared_ptr<Buffer>> Uninitialized(const ArrayShape& shape,
                                                                MemorySpace* memory);
 
-  // Memory of somebody else, readable by the device (the SYCL context must know it:
-  // INVALID_ARGUMENT otherwise). `on_delete` runs when the last user is done with it; not if this
-  // fails.
+  // A view of externally owned memory that the device can read (memory that is unknown to the SYCL
+  // context is INVALID_ARGUMENT). `on_delete` runs when the last user has released it, but not if
+  // this call fails.
   static absl::StatusOr<std::shared_ptr<Buffer>> View(void* device_memory, const ArrayShape& shape,
                                                       MemorySpace* memory,
                                                       absl::AnyInvocable<void()> on_delete,

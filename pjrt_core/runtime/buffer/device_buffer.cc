@@ -119,7 +119,7 @@ absl::Status DeviceBuffer::AcquireExternalReference() {
     external_hold_ = contents_.memory;
     external_hold_->AddOwner();
   }
-  contents_.definition.version = 0;  // whoever holds the pointer may write
+  contents_.definition.version = 0;  // the holder of the pointer may write
   return absl::OkStatus();
 }
 

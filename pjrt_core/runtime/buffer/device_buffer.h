@@ -1,6 +1,6 @@
-// The one implementation of Buffer: a place in a piece of memory, and the work that defines it.
+// The implementation of Buffer: an address in device memory, and the work that defines it.
 //
-// Shared; thread-safe. Private to the runtime: everybody else has buffer.h.
+// Shared; thread-safe. Private to the runtime: other code uses buffer.h.
 #ifndef PJRT_CORE_RUNTIME_BUFFER_DEVICE_BUFFER_H_
 #define PJRT_CORE_RUNTIME_BUFFER_DEVICE_BUFFER_H_
 
@@ -22,9 +22,9 @@ namespace onexpu {
 
 // Which work writes a buffer's bytes. Views share it.
 struct Definition {
-  TicketRef ticket;              // none: defined before anybody could see it
+  TicketRef ticket;              // none: defined before the buffer was visible
   std::shared_ptr<Event> ready;  // never null
-  uint64_t version = 0;          // thunk.h's ContentVersion; 0: somebody else may write
+  uint64_t version = 0;          // thunk.h's ContentVersion; 0: external code may write
 
   // The error that the bytes are, if it is known by now.
   absl::Status poison() const { return ready->IsKnown() ? ready->status() : absl::OkStatus(); }

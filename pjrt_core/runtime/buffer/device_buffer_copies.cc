@@ -17,7 +17,7 @@
 namespace onexpu {
 namespace {
 
-// Whether the device can read what somebody else has allocated.
+// Checks that the device can read externally owned memory.
 absl::Status CheckReadable(const void* memory, const SyclDevice& device) {
   sycl::usm::alloc kind = sycl::usm::alloc::unknown;
   bool is_elsewhere = false;

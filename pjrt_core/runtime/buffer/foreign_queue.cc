@@ -18,7 +18,7 @@
 namespace onexpu {
 namespace {
 
-// Nobody knows what others have queued: too long to be waited for in passing.
+// The amount of foreign work is unknown, so no thread waits for it as if it were cheap.
 constexpr int64_t kUnknownNanoseconds = 10'000'000;
 
 const SyclDevice& ToSycl(const Device& device) { return static_cast<const SyclDevice&>(device); }
@@ -64,7 +64,7 @@ absl::StatusOr<Definition> DefineByForeignWork(const ForeignWork& work, Device& 
 
   Submission submission(target);
   absl::MutexLock lock(&target.submission_mutex());
-  // Nothing of ours may be held back behind somebody's host task (thunks/library_order.h).
+  // Our commands must not be held back behind a foreign host task (thunks/library_order.h).
   const bool waits = target.is_cpu();
   SubmitOptions options{.blocking = waits, .estimated_nanoseconds = kUnknownNanoseconds};
   defined = submission.Submit(
@@ -74,7 +74,7 @@ absl::StatusOr<Definition> DefineByForeignWork(const ForeignWork& work, Device& 
         if (waits) WaitUntilComplete(**last);
         return absl::OkStatus();
       });
-  defined.version = 0;  // whoever has the memory may write again
+  defined.version = 0;  // the owner of the memory may write again
   return defined;
 }
 

@@ -1,11 +1,13 @@
-// Order between a device and the queues of other SYCL code in the process: dpctl's, a library's.
+// Orders a device's work and the queues of other SYCL code in the process: dpctl's, a library's.
 //
-// A foreign queue is the address of a sycl::queue of the libsycl that the core uses, an event that
-// of a sycl::event; whoever passes one keeps it. Thread-safe; not with a submission lock held.
+// A foreign queue is the address of a sycl::queue of the libsycl that the core uses, and an event
+// is the address of a sycl::event. The caller keeps ownership. Thread-safe; call without a
+// submission lock.
 //
-// Events carry the order, and never a barrier over all that a foreign queue holds: dpctl queues
-// tasks that need Python's lock, SYCL's scheduler holds a lock of its own while it waits for a task
-// that comes before a barrier, and who submits with Python's lock held waits for that one.
+// Dependencies use events, never a barrier over all work of a foreign queue, because a barrier can
+// deadlock: dpctl queues tasks that need the GIL, SYCL's scheduler holds its own lock while it
+// waits for a task before a barrier, and a thread that submits with the GIL held waits for that
+// lock.
 #ifndef PJRT_CORE_RUNTIME_BUFFER_FOREIGN_QUEUE_H_
 #define PJRT_CORE_RUNTIME_BUFFER_FOREIGN_QUEUE_H_
 

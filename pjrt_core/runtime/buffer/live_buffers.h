@@ -11,8 +11,8 @@
 
 namespace onexpu {
 
-// A buffer is listed when its address is first told to anybody: nobody can come back with one that
-// was not.
+// Lists a buffer when its address is first exported, so every address that a caller can return is
+// listed.
 void ListLiveBuffer(const void* address, const std::shared_ptr<Buffer>& buffer);
 void UnlistLiveBuffer(const void* address, const Buffer* buffer);
 // The live buffer at `address` that was listed last, or null. Of `num_bytes`, if given: a view of

@@ -42,7 +42,7 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Donate(
                    contents.offset == 0 && contents.memory->size() >= bytes;
   if (!own) return Copy(contents, bytes, kind);
   Read(contents);
-  // Whoever still reads the old contents on another queue comes first.
+  // Pending reads of the old contents on other queues come first.
   for (TicketRef use : contents.memory->uses()) DependOn(use);
   return contents.memory;
 }
@@ -56,7 +56,7 @@ absl::StatusOr<std::shared_ptr<DeviceMemory>> Submission::Copy(
 }
 
 uint64_t Submission::MemoryEpoch() const {
-  // Whoever has the memory may free it before the next run.
+  // The owner of the memory may free it before the next run.
   constexpr uint64_t kOnce = uint64_t{1} << 63;
   for (const std::shared_ptr<DeviceMemory>& memory : memories_) {
     if (memory != nullptr && memory->is_external()) return kOnce | device_.NewMark();

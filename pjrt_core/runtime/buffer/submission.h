@@ -44,7 +44,7 @@ struct SubmitOptions {
   RunCostModel* cost_model = nullptr;      // may be null; owned by keep_alive
   Timeline::Label label;                   // the same
   std::shared_ptr<const void> keep_alive;  // until the work is complete
-  // Told how handing the work to the queue went, before anybody may know that it did. May be null.
+  // Receives the status of the submission before the work becomes observable. May be null.
   absl::AnyInvocable<void(const absl::Status&)> on_submitted;
 };
 
@@ -65,8 +65,9 @@ class Submission {
   // Fresh memory for the work to write.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Allocate(MemoryKind kind, size_t bytes);
 
-  // Memory that the work may write and that starts with `contents`: the donor's own when nobody
-  // else owns it and no other argument reads it, a copy otherwise. The caller deletes the donor.
+  // Memory that the work may write and that starts with `contents`: the donor's own memory if it
+  // has no other owner and no other argument reads it, otherwise a copy. The caller deletes the
+  // donor.
   absl::StatusOr<std::shared_ptr<DeviceMemory>> Donate(const DeviceBuffer::Contents& contents,
                                                        size_t bytes, MemoryKind kind);
   // The same without the donor's consent: always a copy.
@@ -85,7 +86,7 @@ class Submission {
 
   // Body: absl::Status(sycl::queue&), or absl::Status(sycl::queue&, std::optional<sycl::event>*
   // last) for one that may know the event of its last command, which otherwise costs a marker; null
-  // when nobody will wait for it. Movable. What it returns or throws becomes the outcome: the
+  // if the event is not needed. Movable. Its status or exception becomes the outcome: the
   // definition's ready event has it on return if the work failed inline.
   template <typename Body>
   Definition Submit(SubmitOptions options, Body body);

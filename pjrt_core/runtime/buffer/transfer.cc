@@ -81,9 +81,9 @@ bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpa
   return kind == sycl::usm::alloc::host || kind == sycl::usm::alloc::shared;
 }
 
-// The same for contents in the host's memory, which need no command of the device. Small ones: they
-// are copied by whoever completes the work that defines them. Releases the caller's ownership,
-// without which somebody might write into the memory before.
+// The same for small contents in host memory, which need no device command: the thread that
+// completes the defining work copies them. Releases the caller's ownership only after the copy, so
+// that the memory is not overwritten before.
 std::shared_ptr<Event> CopyOnHost(DeviceBuffer::Contents contents, size_t offset, size_t bytes,
                                   void* destination) {
   const std::shared_ptr<Event> defined = contents.definition.ready;
@@ -179,8 +179,8 @@ std::shared_ptr<Event> CopyToHost(const DeviceBuffer& buffer, size_t offset, siz
 
   const TicketRef made = definition.ticket;
   if (made.ticket != 0 && !made.timeline->IsCommitted(made.ticket)) {
-    // The launcher has yet to submit what defines it: the copy follows it there. Until it has a
-    // ticket, nobody may write into the memory.
+    // The launcher has not submitted the defining work yet, so the copy follows it there. Until the
+    // copy has a ticket, the memory must not be written.
     std::shared_ptr<Event> filled = Event::Create();
     contents->memory->AddOwner();
     device.launcher().Enqueue([submit = std::move(submit), contents = *std::move(contents),

@@ -1,8 +1,8 @@
-// Copies between host arrays and device memory, and when they are done.
+// Copies between host arrays and device memory, and reports their completion.
 //
-// Functions on their arguments; thread-safe. Small transfers on an idle queue finish before they
-// return (that costs less than telling somebody later); large ones run behind. What the layout of
-// the device array does not match is repacked on the host through pinned memory.
+// Stateless; thread-safe. Small transfers on an idle queue are complete on return (that costs less
+// than a later notification); large ones run asynchronously. If the host layout does not match the
+// device layout, the array is repacked on the host through pinned memory.
 #ifndef PJRT_CORE_RUNTIME_BUFFER_TRANSFER_H_
 #define PJRT_CORE_RUNTIME_BUFFER_TRANSFER_H_
 

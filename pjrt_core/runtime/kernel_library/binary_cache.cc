@@ -40,7 +40,7 @@ absl::Span<const uint8_t> Bytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// Native code is loaded from here, so nobody else may be able to write it.
+// Native code is loaded from here, so other users must not be able to write it.
 bool IsOurs(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && status.st_uid == geteuid() &&

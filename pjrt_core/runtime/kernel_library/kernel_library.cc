@@ -271,7 +271,7 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> KernelLibrary::BuildInChild(
       fork_server::Client::ForProgram(builder_).SendTwice(
           {reinterpret_cast<const char*>(spirv.data()), spirv.size()},
           device_.get_info<sycl::info::device::name>());
-  if (!response.ok()) return std::nullopt;  // nobody may start processes here
+  if (!response.ok()) return std::nullopt;  // processes cannot be started here
   switch (response->code) {
     case fork_server::ResponseCode::kOk:
       Count(&Counts::in_child);

@@ -1,9 +1,9 @@
-// One piece of memory that buffers share: a block of a pool, or somebody else's.
+// A piece of memory that buffers share: a block of a pool, or externally owned memory.
 //
-// Owned by shared_ptr: the buffers over it, and work that has no ticket yet. Work that has one does
-// not hold it, submitted or not: its tickets do (uses). When the last owner goes, a pool's block
-// returns at once with its tickets; memory of somebody else is given back when they are complete.
-// Thread-safe.
+// Owned by shared_ptr: by the buffers over it, and by work that has no ticket yet. Work that has a
+// ticket does not own the memory, submitted or not; the ticket marks the use (uses). When the last
+// owner is destroyed, a block returns to its pool immediately, with its tickets. Externally owned
+// memory is released when the tickets are complete. Thread-safe.
 #ifndef PJRT_CORE_RUNTIME_MEMORY_DEVICE_MEMORY_H_
 #define PJRT_CORE_RUNTIME_MEMORY_DEVICE_MEMORY_H_
 
@@ -48,7 +48,7 @@ class DeviceMemory {
   void RemoveOwner() { owners_.fetch_sub(1, std::memory_order_acq_rel); }
   bool HasSingleOwner() const { return owners_.load(std::memory_order_acquire) == 1; }
 
-  // For whoever looks through many arguments for the same memory. Guarded by the device's
+  // Marks memory while many arguments are searched for duplicates. Guarded by the device's
   // submission lock.
   uint64_t mark() const { return mark_; }
   void set_mark(uint64_t mark) { mark_ = mark; }

@@ -1,12 +1,12 @@
-// A caching pool over memory that is slow to get: USM of a device, pinned host memory.
+// A caching pool over memory that is slow to allocate: USM of a device, pinned host memory.
 //
 // Owned by its device; thread-safe. Regions come from the upstream allocator and are split into
 // blocks; free neighbours coalesce. A freed block carries the tickets of the work that may still
-// touch it: it goes at once to work on the same timeline (in-order queues keep it right), to
-// anybody else when the tickets are complete. Two-level size classes with bitmaps make both
-// directions constant-time, last freed first out (its lines may still be in cache). Small, medium
-// and large blocks come from regions of their own while the limit allows it: a small one that stays
-// would keep a large region from ever being whole again.
+// access it. Work on the same timeline reuses it immediately (in-order queues make this safe),
+// other work when the tickets are complete. Two-level size classes with bitmaps make both
+// directions constant-time, last in first out (its lines may still be in cache). Small, medium and
+// large blocks come from separate regions while the limit allows it: a small block that stays
+// allocated would keep a large region from coalescing.
 #ifndef PJRT_CORE_RUNTIME_MEMORY_MEMORY_POOL_H_
 #define PJRT_CORE_RUNTIME_MEMORY_MEMORY_POOL_H_
 

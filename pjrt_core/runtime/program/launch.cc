@@ -230,8 +230,8 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
         if (std::this_thread::get_id() == call->caller) call->outcome = outcome;
         return outcome;
       });
-  // Before the lock opens: nobody else may submit a use of memory that has a new owner. A handler
-  // that failed, for want of scratch memory maybe, gave no result that could be one.
+  // Before the lock is released: no other thread may submit a use of memory that has a new owner. A
+  // handler that failed, for example for lack of scratch memory, has no such result.
   for (const LaunchResultType& type : result_types) {
     if (type.alias_operand >= 0 && call->outcome.ok()) operands[type.alias_operand]->Delete();
   }

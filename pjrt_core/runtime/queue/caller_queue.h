@@ -1,13 +1,13 @@
 // A queue whose commands run on the thread that submits them, and are complete when it returns.
 //
 // Intel's OpenCL driver for CPUs has such queues (cl_intel_exec_by_local_thread). A command costs
-// 2 to 3 us instead of 5 to 15, and nobody has to be woken (measured: one kernel of 64 work-items,
-// submission and wait, 13 us instead of 25 after a pause; eight that follow one another 20 instead
-// of 41). It uses one processor: for small work.
+// 2 to 3 us instead of 5 to 15, and no thread has to be woken (measured: one kernel of 64
+// work-items, submission and wait, 13 us instead of 25 after a pause; eight that follow one another
+// 20 instead of 41). It uses one processor, so it is for small work.
 //
-// To SYCL the queue is not in order, as it was made by OpenCL; what order there is comes from
-// commands that run at once. So it is for kernels, copies and fills: a host task, oneDNN's
-// included, would run on a thread of SYCL's, some time.
+// SYCL does not treat the queue as in-order, because OpenCL created it. The order comes from
+// commands that run synchronously. Only kernels, copies and fills are allowed: a host task,
+// oneDNN's included, would run asynchronously on a SYCL thread.
 #ifndef PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
 #define PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
 

@@ -43,7 +43,7 @@ void Launcher::Loop() {
       queue_.pop_front();
     }
     std::move(work)();
-    work = nullptr;  // what it holds goes before anybody may pass
+    work = nullptr;  // released before waiting threads continue
     absl::MutexLock lock(&mutex_);
     pending_.fetch_sub(1, std::memory_order_acq_rel);
     changed_.SignalAll();

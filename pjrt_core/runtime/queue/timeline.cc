@@ -15,8 +15,7 @@
 namespace onexpu {
 namespace {
 
-// Work that nobody asks about is completed in batches of this size, so that what it keeps alive
-// goes.
+// Unobserved work is completed in batches of this size, to release what it keeps alive.
 constexpr size_t kBatch = 64;
 // How far ahead of the first incomplete ticket the waiter thread waits.
 constexpr int64_t kLookAheadNanoseconds = 1'000'000;
@@ -127,7 +126,7 @@ void Timeline::Commit(Ticket ticket, std::optional<sycl::event> last, absl::Stat
     if (ticket - first_ticket_ >= 2 * kBatch) WakeWaiter(ticket - kBatch);
     commit_changed_.SignalAll();
   }
-  // Whoever depends on failed work learns it at once; its memory stays in use until the ticket is
+  // Report the failure to dependent work immediately; the memory stays in use until the ticket is
   // complete.
   if (failed != nullptr) failed->Complete(std::move(status));
 }

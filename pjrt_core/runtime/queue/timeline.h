@@ -112,7 +112,7 @@ class Timeline final : public EventSource, public WaitSubject {
   void Commit(Ticket ticket, std::optional<sycl::event> last, absl::Status status,
               std::shared_ptr<const void> keep_alive);
 
-  // Reserve, submit and commit as one step. `label` is for who profiles.
+  // Reserve, submit and commit as one step. `label` is for profilers.
   Reservation Submit(int64_t estimated_nanoseconds, std::shared_ptr<const void> keep_alive,
                      const CopyLabel& label,
                      absl::FunctionRef<absl::StatusOr<sycl::event>(sycl::queue&)> submit);
@@ -200,7 +200,7 @@ class Timeline final : public EventSource, public WaitSubject {
   const sycl::async_handler on_error_;
   sycl::queue queue_;
   std::optional<CallerQueue> caller_queue_;
-  // Made by the first trace, for the life of the process: who submits may still hold them.
+  // Created by the first trace, for the life of the process: submitting threads may hold them.
   std::unique_ptr<sycl::queue> traced_queue_;
   std::unique_ptr<CommandTrace> trace_;
   std::atomic<sycl::queue*> queue_in_use_{&queue_};

@@ -25,8 +25,8 @@ class LaunchSites {
  public:
   // Null if there is none.
   std::shared_ptr<LaunchSite> Find(absl::string_view key) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Keeps `site` if there was a launch like it before, not too long ago. The one to use: `site`, or
-  // the one that somebody else has added meanwhile.
+  // Keeps `site` if there was a recent launch with the same key. Returns the site to use: `site`,
+  // or the one that another thread has added meanwhile.
   std::shared_ptr<LaunchSite> Add(absl::string_view key, std::shared_ptr<LaunchSite> site)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Forgets all sites. What they hold ends with the launches that use them. Not with locks held:

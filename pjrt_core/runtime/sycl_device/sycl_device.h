@@ -1,8 +1,8 @@
 // The runtime's side of a device: timelines, pools, launcher, kernel library, and the lock that
 // orders submissions.
 //
-// Owned by the client, lives as long as the process. Thread-safe. What only the runtime may see of
-// a Device is here; everybody else has device.h.
+// Owned by the client, lives as long as the process. Thread-safe. This is the part of a Device that
+// only the runtime sees; other code uses device.h.
 #ifndef PJRT_CORE_RUNTIME_SYCL_DEVICE_SYCL_DEVICE_H_
 #define PJRT_CORE_RUNTIME_SYCL_DEVICE_SYCL_DEVICE_H_
 
