@@ -1,13 +1,13 @@
-// Keeps the queue of a Program that may wait short: the device always has work, and never more than
-// two batches of commands. On any device a command in flight holds memory.
+// Limits the queue length of a Program that may wait: the device always has work, but at most two
+// batches of commands. On any device a command in flight holds memory.
 //
-// The CPU device has small batches. The cost of a command grows with those that are in flight
-// around library calls (a step of ResNet-50, 1545 commands: 66 ms, without a limit 500 ms). And a
-// thread that waits computes along: one that is away to submit for long finds a third thread in its
-// place, on two cores, when it comes back. Products of matrices take 1.6 times as long from then on
-// (a step of TensorFlow's transformer: 80 ms with batches of 2 to 8, 90 ms with 32 or 64; where the
-// thread sleeps instead of waiting in the driver, nobody takes its place, and GPT's takes 145 ms
-// instead of 100).
+// The CPU device has small batches. The cost of a command grows with the commands in flight around
+// library calls (a step of ResNet-50, 1545 commands: 66 ms, without a limit 500 ms). A thread that
+// waits in the driver also computes. If it submits for too long, the driver replaces it, and three
+// threads share two cores when it returns. Matrix products then take 1.6 times as long (a step of
+// TensorFlow's transformer: 80 ms with batches of 2 to 8, 90 ms with 32 or 64). If the thread
+// sleeps instead of waiting in the driver, it is not replaced, and GPT's step takes 145 ms instead
+// of 100.
 //
 // Lives for one execution, on one thread.
 #ifndef PJRT_CORE_THUNKS_COMMAND_THROTTLE_H_

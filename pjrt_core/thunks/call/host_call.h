@@ -1,12 +1,11 @@
-// Calls of this process's functions by a command of a CPU device's queue.
+// Calls functions of this process from a command of a CPU device's queue.
 //
-// What a library computes on the thread that calls it becomes a command like any other: in the
-// queue's order, on the device's own threads, in 3 us. The command is a kernel of one work-item
-// that calls through the address that it is given (SPV_INTEL_function_pointers). SYCL's own way, a
-// host task, costs 50 to 130 us between kernels (measured): the runtime takes it out of the
-// device's queue and waits on both sides. OpenCL's clEnqueueNativeKernel costs as little as this,
-// but SYCL does not know of it: what it holds back, behind somebody's host task, would come after
-// it.
+// A synchronous library call becomes an ordinary command: in queue order, on the device's own
+// threads, in 3 us. The command is a kernel of one work-item that calls through a function address
+// (SPV_INTEL_function_pointers). SYCL's own mechanism, a host task, costs 50 to 130 us between
+// kernels (measured): the runtime takes it out of the device's queue and waits on both sides.
+// OpenCL's clEnqueueNativeKernel is as cheap as this, but SYCL does not know of it: commands that
+// SYCL holds back behind a host task would come after it.
 //
 // Thread-safe after creation. For devices of type CPU alone, whose threads are this process's.
 #ifndef PJRT_CORE_THUNKS_CALL_HOST_CALL_H_

@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Thunk>> CollectiveThunk::Create(
   }
   const auto found = std::find(group.begin(), group.end(), own);
   if (found == group.end()) {
-    // Who neither sends nor receives has zeros, and nobody to meet.
+    // A participant that neither sends nor receives gets zeros and joins no rendezvous.
     group.clear();
     if (is_permutation) return result;
     return absl::InvalidArgumentError(

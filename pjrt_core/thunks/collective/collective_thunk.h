@@ -47,7 +47,7 @@ class CollectiveThunk final : public Thunk {
   const program::Slice destination_;
   std::vector<uint32_t> group_;  // that exchange messages; for a permutation all who take part
   size_t place_ = 0;             // in the group
-  int64_t sender_ = -1;          // a permutation's: its place in the group; -1 for nobody
+  int64_t sender_ = -1;          // of a permutation: its index in the group; -1 for none
   bool sends_ = true;            // whether the others need this participant's data
 };
 

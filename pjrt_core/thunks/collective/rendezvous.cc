@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<Rendezvous::Message>> Rendezvous::Meet(const void* ke
 }
 
 bool Rendezvous::HasEnded(Meeting& meeting, Purpose purpose, absl::Span<const uint32_t> group) {
-  // Whoever gave up has gone with its memory: the last to come must not go on as if it were there.
+  // A participant that gave up has released its memory: the last to arrive must not use it.
   if (!meeting.failure.ok()) return true;
   bool is_complete = true;
   for (size_t i = 0; i < group.size(); ++i) {

@@ -36,8 +36,8 @@ class Rendezvous {
     std::vector<sycl::event> chunks;
   };
   enum class Purpose {
-    kShare,   // fails as soon as anybody of the run has failed
-    kFinish,  // waits for all of the group, but those who have left: memory is in use until then
+    kShare,   // fails as soon as any participant of the run has failed
+    kFinish,  // waits for all of the group that have not left: memory is in use until then
   };
 
   // `copies_directly`: each participant's device copies from the memory of all others.
@@ -60,11 +60,11 @@ class Rendezvous {
     std::vector<Message> messages;
     std::vector<bool> has_come;
     size_t taken = 0;
-    absl::Status failure;  // for all of the group, or for nobody
+    absl::Status failure;  // for all of the group, or for none
   };
   using Key = std::tuple<const void*, Purpose, uint32_t>;  // the last is the group's first
 
-  // Whether everybody has come, or somebody cannot.
+  // Whether all participants have arrived, or one cannot.
   bool HasEnded(Meeting& meeting, Purpose purpose, absl::Span<const uint32_t> group)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

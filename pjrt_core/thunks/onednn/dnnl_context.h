@@ -3,7 +3,7 @@
 //
 // One per loaded Program, made by its first library thunk. Thread-compatible after creation: oneDNN
 // orders work by the queue, and submission to a device's compute queue is serialised by the device.
-// The device has a second compute queue for the time in which somebody profiles.
+// The device has a second compute queue that is used while a profiler is active.
 #ifndef PJRT_CORE_THUNKS_ONEDNN_DNNL_CONTEXT_H_
 #define PJRT_CORE_THUNKS_ONEDNN_DNNL_CONTEXT_H_
 

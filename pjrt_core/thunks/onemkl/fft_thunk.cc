@@ -54,7 +54,7 @@ class TransformOf final : public FftThunk::Transform {
     descriptor_.commit(queue);
   }
 
-  // The descriptor's own queue is the device's, or was before somebody began to profile.
+  // The descriptor's own queue is the device's, or was before a profiler became active.
   void Submit(sycl::queue& queue, void* source, void* destination) override {
     absl::MutexLock lock(&mutex_);
     SubmitInOrder(queue, [&](const std::vector<sycl::event>& before) {

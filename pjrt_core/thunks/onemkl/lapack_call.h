@@ -1,6 +1,6 @@
-// What the thunks of LAPACK's routines do alike. A matrix that cannot be factored is data, not an
-// error: the routines throw, and here it becomes a list of matrices, whose results the caller fills
-// with NaN or leaves as they are. Stateless but for LapackQueue.
+// Shared code of the thunks of LAPACK routines. A matrix that cannot be factored is data, not an
+// error: the routines throw, and this code converts the exception to a list of matrices, whose
+// results the caller fills with NaN or leaves as they are. Stateless except for LapackQueue.
 #ifndef PJRT_CORE_THUNKS_ONEMKL_LAPACK_CALL_H_
 #define PJRT_CORE_THUNKS_ONEMKL_LAPACK_CALL_H_
 
@@ -58,7 +58,7 @@ void FillWithNan(sycl::queue& queue, T* elements, int64_t count) {
   queue.memset(elements, 0xff, count * sizeof(T));
 }
 
-// The compiler lets the routine's result lie where its operand is, when nobody else reads that.
+// The compiler may alias the routine's result and its operand if there is no other reader.
 void CopyUnlessSame(const ExecuteContext& context, const program::Slice& from,
                     const program::Slice& to);
 

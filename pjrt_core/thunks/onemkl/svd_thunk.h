@@ -1,8 +1,8 @@
-// Singular values of a batch of matrices, and their vectors unless nobody asked. Where the
-// iteration did not converge, all of them are NaN.
+// Computes the singular values of a batch of matrices, and their vectors if requested. If the
+// iteration does not converge, all of them are NaN.
 //
-// Thread-safe after creation. Borrows device memory. Blocks: the routine tells its failures at the
-// end, on a queue of its own.
+// Thread-safe after creation. Borrows device memory. Blocks: the routine reports errors on
+// completion, on its own queue.
 #ifndef PJRT_CORE_THUNKS_ONEMKL_SVD_THUNK_H_
 #define PJRT_CORE_THUNKS_ONEMKL_SVD_THUNK_H_
 
