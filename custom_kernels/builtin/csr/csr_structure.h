@@ -40,8 +40,8 @@ struct CsrMatrix {
   const int64_t* batch_begins;  // [batches]: where the elements of each begin; null for one batch
 };
 
-// `shape`: [rows, columns] or [batches, rows, columns]. `handler` is its name in the error:
-// INVALID_ARGUMENT for what is no shape, UNIMPLEMENTED for one of 2^63 places or more.
+// `shape`: [rows, columns] or [batches, rows, columns]. `handler` begins the error message:
+// INVALID_ARGUMENT for an invalid shape, UNIMPLEMENTED for one of 2^63 or more elements.
 absl::StatusOr<CsrSizes> CsrSizesOf(::xla::ffi::Span<const int64_t> shape, int64_t elements,
                                     absl::string_view handler);
 

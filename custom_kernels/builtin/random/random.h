@@ -27,7 +27,7 @@ struct PhiloxOperands {
 };
 
 // The stream of operands, none or two. INVALID_ARGUMENT if they are something else; `handler`
-// begins the error.
+// begins the error message.
 absl::StatusOr<PhiloxOperands> PhiloxFrom(const xla::ffi::RemainingArgs& operands,
                                           absl::string_view handler);
 

@@ -33,7 +33,7 @@ Chunks ChooseChunks(const sycl::queue& queue, int64_t elements, int64_t size_on_
 // unless that is null.
 absl::Status ScanCounts(sycl::queue& queue, void* counts, int64_t n, void* total);
 
-// Device memory for the duration of the handler's work. `handler` is its name in the error.
+// Device memory for the duration of the handler's work. `handler` begins the error message.
 absl::StatusOr<void*> AllocateScratch(::xla::ffi::ScratchAllocator& scratch, size_t bytes,
                                       absl::string_view handler);
 
