@@ -43,7 +43,8 @@ bool IsDegenerateReshape(const HloInstruction& reshape) {
   return extents(reshape.shape()) == extents(reshape.operand(0)->shape());
 }
 
-// For each dimension of `inner`: that of `outer`, whose extents are the same but for those of 1.
+// Maps each dimension of `inner` to one of `outer`, which has the same extents except for those
+// of 1.
 std::vector<int64_t> DimensionsIn(const xla::Shape& outer, const xla::Shape& inner) {
   std::vector<int64_t> result;
   int64_t next = 0;

@@ -46,7 +46,7 @@ struct Attention {
 // 128 25 : 20.
 inline constexpr int64_t kMaxAttentionFeatures = 64;
 
-// The attention whose sums are `dot`. Nothing where anybody else uses what lies in between.
+// The attention whose sums are `dot`. Nothing if an intermediate result has another user.
 std::optional<Attention> FindAttention(const xla::HloInstruction& dot);
 
 // The fusion that the pass makes of one.

@@ -10,7 +10,7 @@
 
 namespace onexpu::compiler {
 
-// Lines that neighbouring work-items of a kernel transform: a vector unit's worth.
+// Lines that neighbouring work-items of a kernel transform: the width of a vector unit.
 inline constexpr int64_t kFftLines = 16;
 
 // Numbers that multiply up to `length`, each small enough for one butterfly; powers of two in equal

@@ -27,7 +27,7 @@ bool IsFloatConversion(const xla::HloInstruction& instruction);
 // Elementwise operations that cost as much as dozens of others.
 bool IsTranscendental(xla::HloOpcode opcode);
 
-// How often a loop runs, as an earlier pass found out; -1 when nobody knows.
+// The trip count of a loop, found by an earlier pass; -1 if unknown.
 int64_t KnownTripCount(const xla::HloInstruction& loop);
 
 // Whether it is what a loop repeats, or called by that.

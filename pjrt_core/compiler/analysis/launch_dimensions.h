@@ -9,7 +9,7 @@
 
 namespace onexpu::compiler {
 
-// A vector unit's worth of work-items, so that the device's compiler can run them side by side.
+// Work-items of a vector, so that the device's compiler can vectorize across them.
 inline constexpr int64_t kVectorLanes = 16;
 
 // Whether sub-groups of a CPU may be as large.

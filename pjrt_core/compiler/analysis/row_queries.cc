@@ -85,8 +85,8 @@ bool ShouldUseRowSchedule(const Rows& rows, const HloInstruction& fusion, const 
   constexpr int64_t kMinRowLength = 64;  // each work-item should have some elements
   // A longer row leaves the fast caches between its uses.
   constexpr int64_t kMaxRowLength = 32768;
-  // In a loop, below this many elements, the launches that are saved are worth less than a region
-  // that takes in all of it.
+  // In a loop with fewer elements, one region for the whole loop gains more than the saved
+  // launches.
   constexpr int64_t kMinElementsInLoop = 32768;
   const int64_t threads =
       target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
