@@ -93,11 +93,12 @@ class KernelCodegenImpl final : public KernelCodegen {
   std::map<std::tuple<int64_t, bool, int64_t>, int64_t> scratch_ids_;
 };
 
-// A device's compiler needs longer to begin a module (27 ms on a CPU) than for most kernels (18
-// ms), and works on several modules at a time. So the first modules are as many as can be built at
-// once, and the smallest takes the next kernel until all are worth more than their beginning; then
-// as many again are begun, so that the last ones, too, end together. Twice as many take a sixth
-// longer. A program that differs from an earlier one in some kernels shares the others' modules.
+// The device's compiler needs longer to start a module (27 ms on a CPU) than for most kernels (18
+// ms), and builds several modules concurrently. So there are as many open modules as are built
+// concurrently, and the smallest open module gets the next kernel until all exceed a minimum size.
+// Then as many new modules are opened, so that the last ones also finish together. Twice as many
+// modules take a sixth longer. A program that differs from an earlier one in some kernels shares
+// the other modules.
 int64_t KernelCodegenImpl::OpenModule(const std::string& name) {
   constexpr size_t kMaxOpenModules = 16;
   // A kernel has some hundreds of instructions.

@@ -6,10 +6,10 @@
 
 namespace onexpu::compiler {
 
-// Whether a bf16 or f16 result may stay in f32: all that use it are operations of the same kernel
-// that compute in f32 and round themselves. As XLA does it for hosts and other GPUs, and unless
-// xla_allow_excess_precision is off. What a program converts or stores is rounded, but for
-// the weights of attention that is one kernel (passes/fusion/attention_fusion.h).
+// Whether a bf16 or f16 result may stay in f32: all its users are operations of the same kernel
+// that compute in f32 and round themselves. XLA does the same for CPUs and other GPUs, unless
+// xla_allow_excess_precision is off. Values that a program converts or stores are rounded, except
+// for the weights of an attention kernel (passes/fusion/attention_fusion.h).
 bool MayStayWide(const xla::HloInstruction& instruction);
 
 }  // namespace onexpu::compiler

@@ -133,8 +133,7 @@ absl::Status FusionContext::Store(const Array& array, const Index& index, llvm::
 
 absl::StatusOr<llvm::Value*> FusionContext::Element(const xla::HloInstruction& instruction,
                                                     const Index& index) {
-  // An element of a tuple is worth finding by its tuple, which is computed once for all of its
-  // elements.
+  // Find an element of a tuple through its tuple, which is computed once for all of its elements.
   TF_ASSIGN_OR_RETURN(std::vector<llvm::Value*> values, Elements(instruction, index));
   if (values.size() != 1) {
     return absl::InternalError(

@@ -190,7 +190,7 @@ Index IndexMath::Delinearize(llvm::Value* linear, const xla::Shape& shape) {
   llvm::Value* rest = ToIndexType(linear);
   std::vector<llvm::Value*> values(shape.dimensions().size());
   const std::vector<int64_t> order = MinorToMajor(shape);
-  // The most major dimension that has an extent needs no remainder: the rest is smaller than it.
+  // The most major dimension with an extent above 1 needs no remainder: the quotient is below it.
   int64_t last = -1;
   int64_t limit = 1;
   for (int64_t dimension : order) {

@@ -71,7 +71,7 @@ Real ShiftedSine(const Real& x, int shift) {
   return Select(has_bit(2), -magnitude, magnitude);
 }
 
-// `common`, or where the condition holds `rare`, which nobody else computes.
+// `common`, or `rare` if the condition holds. `rare` is computed in a branch.
 Real Unless(llvm::Value* condition, const Real& common, llvm::function_ref<Real()> rare) {
   llvm::IRBuilderBase& b = common.b();
   llvm::BasicBlock* before = b.GetInsertBlock();

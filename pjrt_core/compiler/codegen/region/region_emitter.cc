@@ -214,8 +214,8 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   function->setDoesNotThrow();
-  // The arguments do not overlap, but may not say so: LLVM reads `noalias` as a promise that nobody
-  // else writes there either, and would keep what it loaded before a barrier.
+  // The arguments do not overlap, but must not be marked `noalias`: LLVM takes that as a promise
+  // that no other work-item writes there, and would reuse values loaded before a barrier.
   const std::optional<int64_t> max_steps = MaxStepsPerLaunch(instruction, target);
   if (absl::Status status = WriteKernel(instruction, max_steps, memory, target, *function);
       !status.ok()) {

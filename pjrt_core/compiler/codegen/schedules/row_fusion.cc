@@ -1,7 +1,7 @@
-// Reductions of rows with the elementwise work on the same rows: a work-group walks along a row as
-// often as there are reductions on the way, then once more for its results. The row comes from
-// memory once, and what is dear to compute stays in local memory from its first walk on: each lane
-// reads what it wrote itself.
+// Fuses row reductions with the elementwise work on the same rows. A work-group scans a row once
+// for each reduction, then once more for its results. The row is read from memory once. Expensive
+// values are cached in local memory after the scan that first computes them: each lane reads only
+// what it has written.
 #include <algorithm>
 #include <vector>
 
@@ -50,7 +50,7 @@ int64_t ChooseTogether(const Rows& rows, const Target& target) {
   return together;
 }
 
-// A walk along a row for each reduction, and one for the results. Between two walks all lanes get
+// A scan along a row for each reduction, and one for the results. Between two scans all lanes get
 // what all have: on a CPU in registers, as a sub-group is a vector there; on a GPU, where a group
 // is many sub-groups, through local memory.
 class RowKernel {
@@ -68,7 +68,7 @@ class RowKernel {
     for (Kept& kept : kept_) kept.local = LocalArray(kernel_, kept.type, rows_.length);
     lane_ = math_.ToIndexType(LocalId(kernel_));
     const int64_t together = ChooseTogether(rows_, kernel_.target());
-    TF_RETURN_IF_ERROR(ForEachRow(together, [&](Value* row) { return WalkRow(row); }));
+    TF_RETURN_IF_ERROR(ForEachRow(together, [&](Value* row) { return ScanRow(row); }));
     return LaunchDimensions{{static_cast<uint64_t>(rows_.count / together * lanes_)},
                             {static_cast<uint64_t>(lanes_)}};
   }
@@ -76,41 +76,42 @@ class RowKernel {
  private:
   struct Kept {
     const HloInstruction* instruction;
-    size_t since;             // the walk that computes it
+    size_t since;             // the scan that computes it
     xla::PrimitiveType type;  // that is kept
     Array local;              // the row's elements
   };
 
-  // What is dear and needed by several walks, as far as local memory goes, the last of what depends
-  // on each other first.
+  // Chooses expensive values that several scans need, up to the size of local memory. Of values
+  // that depend on each other, the last is chosen first.
   void ChooseKept() {
     int64_t bytes = RowBytesToKeep(kernel_.target());
     std::vector<HloInstruction*> instructions = kernel_.root().parent()->MakeInstructionPostOrder();
     for (auto next = instructions.rbegin(); next != instructions.rend(); ++next) {
       const HloInstruction& instruction = **next;
       const xla::PrimitiveType type = instruction.shape().element_type();
-      // One value stands for the instruction wherever a walk is, so nobody may look elsewhere.
+      // One value stands for the instruction at the current element, so all users must read that
+      // one.
       if (!IsTranscendental(instruction.opcode()) ||
           !xla::primitive_util::IsFloatingPointType(type) ||
           !xla::ShapeUtil::SameDimensions(instruction.shape(), rows_.shape) ||
           !StaysInItsRow(instruction, rows_)) {
         continue;
       }
-      std::vector<size_t> walks;
-      for (size_t walk = 0; walk <= reductions_.size(); ++walk) {
-        const HloInstruction& end = walk < reductions_.size() ? *reductions_[walk] : kernel_.root();
-        if (NeededFor(end).contains(&instruction)) walks.push_back(walk);
+      std::vector<size_t> scans;
+      for (size_t scan = 0; scan <= reductions_.size(); ++scan) {
+        const HloInstruction& end = scan < reductions_.size() ? *reductions_[scan] : kernel_.root();
+        if (NeededFor(end).contains(&instruction)) scans.push_back(scan);
       }
-      if (walks.size() < 2) continue;
+      if (scans.size() < 2) continue;
       const int64_t wanted = RowBytes(type, rows_);
       if (wanted > bytes) continue;
       bytes -= wanted;
       const xla::PrimitiveType kept = type == xla::F64 ? xla::F64 : xla::F32;
-      kept_.push_back({&instruction, walks[0], kept, Array()});
+      kept_.push_back({&instruction, scans[0], kept, Array()});
     }
   }
 
-  // What a walk computes for `end`: what other walks reduced is a number to it, and what is kept
+  // What a scan computes for `end`: what other scans reduced is a number to it, and what is kept
   // needs nothing more.
   absl::flat_hash_set<const HloInstruction*> NeededFor(const HloInstruction& end) const {
     absl::flat_hash_set<const HloInstruction*> needed = {&end};
@@ -151,16 +152,16 @@ class RowKernel {
                        [&](Value* in_group) { return body(math_.Add(first, in_group)); });
   }
 
-  absl::Status WalkRow(Value* row) {
+  absl::Status ScanRow(Value* row) {
     std::vector<ReductionValues> results;
-    // A value stands for its instruction as far as the loop goes in which it was bound.
+    // The binding of a value is valid in the loop in which it is made.
     const auto bind = [&] {
       for (size_t i = 0; i < results.size(); ++i) kernel_.BindValues(*reductions_[i], results[i]);
     };
-    for (size_t walk = 0; walk < reductions_.size(); ++walk) {
+    for (size_t scan = 0; scan < reductions_.size(); ++scan) {
       bind();
-      ReductionKernel steps = StepsOf(*reductions_[walk]);
-      TF_ASSIGN_OR_RETURN(ReductionValues values, Reduce(walk, row));
+      ReductionKernel steps = StepsOf(*reductions_[scan]);
+      TF_ASSIGN_OR_RETURN(ReductionValues values, Reduce(scan, row));
       TF_ASSIGN_OR_RETURN(values, CombineLanes(steps, std::move(values)));
       TF_ASSIGN_OR_RETURN(results.emplace_back(), steps.Result(values));
     }
@@ -184,14 +185,14 @@ class RowKernel {
   }
 
   // What each lane has of a row.
-  absl::StatusOr<ReductionValues> Reduce(size_t walk, Value* row) {
-    const HloInstruction& reduce = *reductions_[walk];
+  absl::StatusOr<ReductionValues> Reduce(size_t scan, Value* row) {
+    const HloInstruction& reduce = *reductions_[scan];
     ReductionKernel steps = StepsOf(reduce);
     const auto at = [&](Value* element) -> absl::StatusOr<ReductionValues> {
       const Index index = IndexOf(row, element);
-      TF_RETURN_IF_ERROR(TakeKept(walk, element));
+      TF_RETURN_IF_ERROR(TakeKept(scan, element));
       TF_ASSIGN_OR_RETURN(ReductionValues values, ReducedElements(kernel_, reduce, index));
-      TF_RETURN_IF_ERROR(Keep(walk, index, element));
+      TF_RETURN_IF_ERROR(Keep(scan, index, element));
       return values;
     };
     const int64_t several = ElementsTogether(reduce);
@@ -240,19 +241,19 @@ class RowKernel {
     return ReductionKernel(kernel_, *reductions_[0], shape_).IndexOf(row, element);
   }
 
-  // What earlier walks kept stands for its instruction.
-  absl::Status TakeKept(size_t walk, Value* element) {
+  // What earlier scans kept stands for its instruction.
+  absl::Status TakeKept(size_t scan, Value* element) {
     for (const Kept& kept : kept_) {
-      if (kept.since >= walk) continue;
+      if (kept.since >= scan) continue;
       TF_ASSIGN_OR_RETURN(Value * value, kernel_.Load(kept.local, Index({element})));
       kernel_.BindValues(*kept.instruction, {value});
     }
     return absl::OkStatus();
   }
 
-  absl::Status Keep(size_t walk, const Index& index, Value* element) {
+  absl::Status Keep(size_t scan, const Index& index, Value* element) {
     for (const Kept& kept : kept_) {
-      if (kept.since != walk) continue;
+      if (kept.since != scan) continue;
       TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*kept.instruction, index));
       TF_RETURN_IF_ERROR(kernel_.Store(kept.local, Index({element}), value));
     }

@@ -172,7 +172,7 @@ class OrderedUpdates {
   // Of the updates that meet.
   Index Numbered(Value* number) const { return math_.DelinearizeRowMajor(number, meeting_); }
 
-  // A place that is out of bounds is somebody's, too.
+  // An index that is out of bounds also belongs to one work-item.
   absl::StatusOr<Value*> IsMine(const Index& meeting) {
     TF_ASSIGN_OR_RETURN(
         Value * start, steps_.Start(Element(meeting.values(), math_.Constant(0)), plan_.component));

@@ -59,7 +59,7 @@ class SortKernel {
 
   FusionContext& kernel_;
   const xla::HloSortInstruction& sort_;
-  const xla::Shape& shape_;  // of every operand, but for the element type
+  const xla::Shape& shape_;  // of every operand, except for the element type
   int64_t length_;
   int64_t rows_;
   std::vector<llvm::Value*> row_;  // the index of the row, its sorted dimension free

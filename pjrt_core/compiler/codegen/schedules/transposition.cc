@@ -82,9 +82,10 @@ std::optional<Transposition> FindTransposition(const HloInstruction& root, const
   if (found.written < 0) return std::nullopt;
   absl::flat_hash_set<const HloInstruction*> visited;
   Collect(root, shape, found, visited);
-  const bool worth = found.read >= 0 && shape.dimensions(found.read) >= kMinTransposedExtent &&
-                     shape.dimensions(found.written) >= kMinTransposedExtent;
-  return worth ? std::optional(std::move(found)) : std::nullopt;
+  const bool is_profitable = found.read >= 0 &&
+                             shape.dimensions(found.read) >= kMinTransposedExtent &&
+                             shape.dimensions(found.written) >= kMinTransposedExtent;
+  return is_profitable ? std::optional(std::move(found)) : std::nullopt;
 }
 
 Tiles::Tiles(const xla::Shape& shape, const Transposition& transposition, bool may_overlap)

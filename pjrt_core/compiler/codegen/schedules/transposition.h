@@ -30,13 +30,13 @@ struct Transposition {
       transposed;  // what is read so, at the index of the result itself
 };
 
-// Nothing where no operand is read across the result, or too little of it to be worth tiles.
+// Nothing if no operand is read across the result, or too little of it for tiles to pay off.
 std::optional<Transposition> FindTransposition(const xla::HloInstruction& root,
                                                const Target& target);
 
-// The result cut into tiles of its two dimensions, one number each. `may_overlap`: where an extent
-// is more than a tile's and no multiple of it, the last one begins earlier, so that it is whole
-// too; what two of them handle must not depend on who comes first.
+// Divides the result into numbered tiles of its two dimensions. `may_overlap`: if an extent is
+// larger than a tile's and not a multiple of it, the last tile begins earlier, so that it is also
+// full. The result for elements in two tiles must not depend on the order of the tiles.
 class Tiles {
  public:
   Tiles(const xla::Shape& shape, const Transposition& transposition, bool may_overlap);

@@ -81,7 +81,7 @@ class Promotion {
     }
     if (llvm::isa<llvm::UndefValue>(value)) return llvm::ConstantInt::get(type, 0);
     return promoted_.lookup(
-        value);  // visited before: definitions come first in this order, but for phis
+        value);  // visited before: except for phis, definitions come first in this order
   }
 
   llvm::Value* Mask(llvm::Value* value, unsigned width) {
