@@ -12,7 +12,7 @@
 namespace onexpu::compiler {
 namespace {
 
-// A flag and where its value goes. Anything else in the variable is somebody else's.
+// A flag and the member that its value sets. Other flags in the variable belong to other readers.
 struct TextFlag {
   absl::string_view name;
   void (*set)(xla::DebugOptions&, const std::string&);

@@ -44,8 +44,8 @@ void ReadOnce() {
   if (value == nullptr) return;
   const std::string original = value;
   const std::string known = KnownFlags(SplitFlags(XlaFlagsOfProcess()));
-  // XLA keeps what it reads the first time. Nothing changes for anybody else: the variable is as
-  // before afterwards.
+  // XLA keeps the value that it reads first. The variable is restored afterwards, so other readers
+  // see no change.
   setenv(kVariable, known.c_str(), /*overwrite=*/1);
   xla::GetDebugOptionsFromFlags();
   setenv(kVariable, original.c_str(), /*overwrite=*/1);

@@ -17,7 +17,7 @@ absl::StatusOr<program::CustomCallThunkT> MakeCustomCall(const xla::HloCustomCal
 // True for calls that only kept their operands from being removed.
 bool OnlyKeepsOperands(absl::string_view target);
 
-// True for handlers that are known to run host code: whoever launches them waits.
+// True for handlers that are known to run host code: the launching thread waits for them.
 bool WaitsForHost(absl::string_view target);
 
 }  // namespace onexpu::compiler

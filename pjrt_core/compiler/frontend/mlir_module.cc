@@ -16,8 +16,8 @@
 #include "xla/hlo/builder/xla_computation.h"
 #include "xla/pjrt/layout_mode.h"
 
-// MLIR's classes, as far as their layout and their exported functions go. Each holds one pointer
-// there, too.
+// Declares MLIR's classes with only the layout and the exported functions that are needed. As in
+// MLIR, each holds one pointer.
 namespace mlir {
 
 class MLIRContext {

@@ -14,7 +14,7 @@
 namespace onexpu::compiler {
 namespace {
 
-// `wish` is a shape with layouts, from a proto that nobody has checked.
+// `wish` is a shape with layouts, from an unchecked proto.
 absl::Status CopyLayout(const xla::ShapeProto& proto, const char* what, int64_t number,
                         xla::ShapeLayout& layout) {
   ONEXPU_ASSIGN_OR_RETURN(const xla::Shape wish, xla::Shape::FromProto(proto));

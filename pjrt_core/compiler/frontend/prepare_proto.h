@@ -1,7 +1,7 @@
-// An HloModuleProto that nobody has checked, before XLA makes a module of it.
+// Checks an HloModuleProto before XLA converts it to a module.
 //
-// XLA's conversion and its verifier take much for granted, and end the process where it does not
-// hold. What a caller can get wrong there is an error here. Stateless; any thread.
+// XLA's conversion and its verifier assume much of the proto, and abort the process if it does not
+// hold. A caller's mistake is an error here. Stateless; any thread.
 #ifndef PJRT_CORE_COMPILER_FRONTEND_PREPARE_PROTO_H_
 #define PJRT_CORE_COMPILER_FRONTEND_PREPARE_PROTO_H_
 

@@ -17,7 +17,7 @@
 namespace onexpu::compiler {
 
 void AddPartitioningPasses(const xla::HloModule& module, xla::HloPassPipeline& pipeline) {
-  // They say that they have effects, which nobody knows how to partition.
+  // They are marked as having side effects, which the partitioner does not support.
   pipeline.AddPass<PlacementAnnotations>();
   const xla::HloModuleConfig& config = module.config();
   if (config.num_partitions() == 1) return;
