@@ -45,16 +45,15 @@ absl::string_view WhyUnsupported(HloOpcode opcode) {
     case HloOpcode::kCollectivePermuteStart:
     case HloOpcode::kCopyDone:
     case HloOpcode::kCopyStart:
-      return "half of an asynchronous instruction, which compilers write late, each for itself; "
-             "give the whole instruction";
+      return "start/done pairs are not accepted in input modules; use the synchronous instruction";
     case HloOpcode::kRecv:
     case HloOpcode::kRecvDone:
     case HloOpcode::kSend:
     case HloOpcode::kSendDone:
-      return "nobody is at the other end of a channel here; use an FFI custom call for the host, "
-             "and a collective for another device";
+      return "send/recv channels are not supported; use an FFI custom call for the host, and a "
+             "collective for another device";
     case HloOpcode::kDomain:
-      return "a mark of XLA's former partitioner; annotate shardings instead";
+      return "domain instructions are not supported; annotate shardings instead";
     default:
       return "";
   }
