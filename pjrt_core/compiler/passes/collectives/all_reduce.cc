@@ -22,14 +22,14 @@ using xla::HloInstruction;
 using xla::HloOpcode;
 using xla::Shape;
 
-// Up to here everybody gets everything and combines it: one exchange instead of two. In bytes of
-// the array; an exchange costs tens of microseconds, in which some hundred thousand bytes are
-// copied.
+// Up to this many bytes of the array, every participant gathers all data and combines it: one
+// exchange instead of two. An exchange costs tens of microseconds, the time to copy some hundred
+// thousand bytes.
 constexpr int64_t kMaxOneShotBytes = 64 << 10;
 
-// Among groups of different size: everybody gets everything, and combines what is its group's.
-// Exchanging shares would move less, but a member's share differs in size from group to group, and
-// the program has one shape for all.
+// For groups of different size: every participant gathers all data and combines its group's part.
+// Exchanging shares would move less, but the size of a share differs between groups, and the
+// program has one shape for all.
 HloInstruction* AllReduceUnevenly(CollectiveWriter& writer, HloInstruction* array,
                                   xla::HloComputation* combiner, const ParticipantGroups& groups) {
   const xla::HloModuleConfig& config = array->GetModule()->config();
@@ -65,9 +65,9 @@ HloInstruction* AllReduceUnevenly(CollectiveWriter& writer, HloInstruction* arra
   HloInstruction* row =
       writer.PartAt(constant(xla::LiteralUtil::CreateR2FromArray2D(members)), own);
 
-  ParticipantGroups everybody(1, std::vector<int64_t>(participants));
-  std::iota(everybody[0].begin(), everybody[0].end(), 0);
-  HloInstruction* all = writer.Exchange(CollectiveKind::AllGather, everybody, array,
+  ParticipantGroups all_participants(1, std::vector<int64_t>(participants));
+  std::iota(all_participants[0].begin(), all_participants[0].end(), 0);
+  HloInstruction* all = writer.Exchange(CollectiveKind::AllGather, all_participants, array,
                                         With(array->shape().dimensions(), 0, participants));
   HloInstruction* result = nullptr;
   for (size_t i = 0; i < largest; ++i) {

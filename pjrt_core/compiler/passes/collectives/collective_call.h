@@ -27,7 +27,7 @@ std::string ToText(const ParticipantGroups& groups);
 bool IsCollectiveCall(const xla::HloInstruction& instruction);
 bool IsParticipantId(const xla::HloInstruction& instruction);
 
-// The thunks of calls that are such, but for their slices.
+// The thunk of a collective call, without its slices.
 absl::StatusOr<program::CollectiveThunkT> CollectiveOf(const xla::HloInstruction& call);
 program::ParticipantIdThunkT ParticipantIdOf(const xla::HloInstruction& call);
 

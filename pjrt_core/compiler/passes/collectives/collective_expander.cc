@@ -59,7 +59,7 @@ absl::StatusOr<ParticipantGroups> GroupsOf(const xla::HloCollectiveInstruction& 
   return groups;
 }
 
-// Everybody's array side by side along `dimension`.
+// Concatenates the arrays of all participants along `dimension`.
 HloInstruction* AllGather(CollectiveWriter& writer, HloInstruction* array, int64_t dimension,
                           const ParticipantGroups& groups) {
   const int64_t size = groups.front().size();
@@ -221,8 +221,8 @@ absl::StatusOr<HloInstruction*> Expanded(HloInstruction& instruction) {
   }
 }
 
-// What stands for a collective that has nobody to talk to. Groups and pairs may name others; they
-// are not there.
+// Replaces a collective of a single participant. Groups and pairs may name others, which do not
+// exist.
 HloInstruction* Alone(HloInstruction& instruction) {
   CollectiveWriter writer(instruction);
   switch (instruction.opcode()) {

@@ -16,8 +16,7 @@ inline constexpr int64_t kMaxKernelArguments = 96;
 // Code generation has it as a part of a fusion.
 bool IsFusible(const xla::HloInstruction& instruction);
 
-// Its elements are computed by whoever reads them; a fusion in which it is not the root is
-// possible.
+// Whether its users can compute its elements: it can be in a fusion without being the root.
 bool IsFusibleProducer(const xla::HloInstruction& instruction);
 
 // kLoop or kInput (reductions), by the operation at the root.
@@ -30,8 +29,8 @@ bool IsPlainLoopRoot(const xla::HloInstruction& root);
 // A kWhile, kConditional or kCall, whose computations are executed.
 bool IsControlFlow(const xla::HloInstruction& instruction);
 
-// Its instructions run one after the other as thunks: an entry, a loop, a branch; not a reducer or
-// a comparator, which are inlined by whoever calls them.
+// Whether its instructions run as a sequence of thunks: an entry, a loop, a branch; not a reducer
+// or a comparator, which are inlined into their callers.
 bool IsExecuted(const xla::HloComputation& computation);
 
 }  // namespace onexpu::compiler

@@ -24,7 +24,7 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Instructions of a kernel, beyond which registers and the device's compiler are worth more.
+// In a larger kernel, register pressure and compile time cost more than a launch.
 constexpr int64_t kMaxKernelInstructions = 100;
 
 // Whether nothing in it has or decides a schedule but one element of the results for a work-item.
@@ -70,9 +70,9 @@ bool MayBeWrittenInPlace(const HloInstruction& array) {
   return source->opcode() == HloOpcode::kParameter;
 }
 
-// What the consumer may write over, others have to have read before. The producer's place is the
-// consumer's then: it may read an array at that place alone, and who waits for its result cannot
-// read the array at all, but of a copy.
+// An array that the consumer may overwrite must have been read by its other users. After the
+// fusion, the producer runs at the consumer's position: the producer may read such an array only at
+// the element it computes, and users that wait for its result can only read a copy of the array.
 bool LeavesOthersTheirOperands(const HloInstruction& producer, const HloInstruction& consumer) {
   const int64_t elements = xla::ShapeUtil::ElementsIn(producer.shape());
   const auto may_be_written_over = [&](const HloInstruction& array) {

@@ -36,8 +36,7 @@ bool IsTakenBy(const HloInstruction& producer, const HloInstruction& consumer, i
          GivesRows(consumer, rows) && StaysInItsRow(*consumer.fused_parameter(number), rows);
 }
 
-// The rows of `consumer`, when its operand number `number` is a reduction of them, and nobody
-// else's.
+// The rows of `consumer` if its operand `number` is a reduction of them and has no other user.
 std::optional<Rows> RowsReducedFor(const HloInstruction& consumer, int64_t number,
                                    const Target& target) {
   const HloInstruction& producer = *consumer.operand(number);
@@ -46,8 +45,8 @@ std::optional<Rows> RowsReducedFor(const HloInstruction& consumer, int64_t numbe
   return IsTakenBy(producer, consumer, number, *rows) ? rows : std::nullopt;
 }
 
-// Whether the operand number `number` is elementwise work on the rows that `consumer` reduces, done
-// for it alone, and cheap enough to be done in every walk but for what is kept: that goes off
+// Whether the operand `number` is elementwise work on the rows that `consumer` reduces, has no
+// other user, and is cheap enough to be recomputed in every scan. Subtracts cached values from
 // `bytes`.
 bool PreparesRows(const HloInstruction& consumer, int64_t number, const Rows& rows,
                   int64_t& bytes) {

@@ -19,7 +19,7 @@
 namespace onexpu::compiler {
 namespace {
 
-// A row that is worth a group of work-items, and rows enough for all of them.
+// The minimum length of a row for a work-group, and the minimum number of rows to fill the device.
 constexpr int64_t kMinRowLength = 64;
 constexpr int64_t kMinRows = 64;
 

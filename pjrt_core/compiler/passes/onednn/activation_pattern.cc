@@ -82,7 +82,7 @@ std::optional<Polynomial> PolynomialOf(const HloInstruction& expression, const H
   return opcode == HloOpcode::kMultiply ? Product(*a, *b) : Sum(*a, *b);
 }
 
-// Equal but for the rounding of constants to `type`.
+// Equal up to the rounding of constants to `type`.
 bool AreClose(const Polynomial& actual, const Polynomial& expected, xla::PrimitiveType type) {
   const double rounding = std::ldexp(1, 2 - xla::primitive_util::SignificandWidth(type));
   for (size_t i = 0; i < actual.size(); ++i) {

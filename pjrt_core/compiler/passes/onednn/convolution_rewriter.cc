@@ -105,7 +105,7 @@ bool HasLibraryReach(const HloInstruction& convolution) {
 }
 
 // oneDNN 3.11 on a CPU gives wrong gradients of bfloat16 convolutions, which are computed in f32
-// instead: jit_bf16's weight gradient reads memory that nobody wrote (one column of results, two
+// instead: jit_bf16's weight gradient reads uninitialized memory (one column of results, two
 // groups or four), and jit_bf16_1x1's data gradient of one output channel multiplies the gradient
 // by itself (in a program of oneDNN's API alone, too). Data gradients whose channels fill vectors
 // were right in every case of a random search. Forward convolutions of several groups of an odd

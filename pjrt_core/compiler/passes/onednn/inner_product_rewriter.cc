@@ -25,7 +25,7 @@ namespace {
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// Terms from which on the sum is worth a kernel for itself.
+// From this many terms on, a standalone kernel for the sum pays off.
 constexpr int64_t kMinTerms = 256;
 // One vector times a few: each of the few reads the one again, so that there must be more to gain.
 constexpr int64_t kMaxVectors = 16;

@@ -14,7 +14,7 @@ absl::StatusOr<bool> PlacementAnnotations::RunImpl(
   for (xla::HloComputation* computation : module->computations(execution_threads)) {
     for (xla::HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (!instruction->IsCustomCall("annotate_device_placement")) continue;
-      // It says that it has an effect, so that nobody else removes it.
+      // It is marked as having a side effect, so that other passes do not remove it.
       xla::Cast<xla::HloCustomCallInstruction>(instruction)->set_custom_call_has_side_effect(false);
       ONEXPU_RETURN_IF_ERROR(
           computation->ReplaceInstruction(instruction, instruction->mutable_operand(0)));
