@@ -99,7 +99,7 @@ void WriteOnce(Fault& fault) {
 void HandleFault(int signal, siginfo_t* information, void*) {
   for (Fault& fault : faults) {
     if (fault.signal != signal) continue;
-    // The instruction runs again when this returns, and faults for them; a signal that somebody
+    // The instruction runs again when this returns, and faults for them; a signal that a process
     // sent is sent again.
     WriteOnce(fault);
     sigaction(signal, &fault.before, nullptr);

@@ -1,9 +1,9 @@
-// Which of a source's compiler options the SYCL headers depend on. Pure functions; any thread.
+// Separates the compiler options that the SYCL headers depend on. Pure functions; any thread.
 //
 // libsycl-jit keeps precompiled headers for each set of options: 37 MB on disk, and a second of the
-// first compilation. The headers are the same for most macros of a user, who means them for the
-// source: such a macro becomes a line of the source, behind the headers, and all sets of options
-// that differ in those alone share one precompiled header.
+// first compilation. Most macros of a user do not affect the headers. Such a macro becomes a line
+// of the source, after the headers, so that all sets of options that differ only in such macros
+// share one precompiled header.
 #ifndef CUSTOM_KERNELS_HEADER_OPTIONS_H_
 #define CUSTOM_KERNELS_HEADER_OPTIONS_H_
 

@@ -347,7 +347,7 @@ absl::Status Submit(sycl::queue& queue, std::optional<sycl::event>* last_command
     if (call.dimensions == 2) Launch<2>(handler, call, kernel);
     if (call.dimensions == 3) Launch<3>(handler, call, kernel);
   };
-  // Without an event, unless somebody asks: the queue is in order, and an event costs some
+  // Without an event unless the caller needs it: the queue is in-order, and an event costs some
   // microseconds.
   if (last_command == nullptr) {
     SubmitUnobserved(queue, group);

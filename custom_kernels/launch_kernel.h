@@ -1,5 +1,5 @@
-// Submits a kernel of a SpirvModule with typed arguments. For handlers; may throw what SYCL throws,
-// which whoever calls a handler catches.
+// Submits a kernel of a SpirvModule with typed arguments. For handlers; may throw SYCL exceptions,
+// which the caller of a handler catches.
 #ifndef CUSTOM_KERNELS_LAUNCH_KERNEL_H_
 #define CUSTOM_KERNELS_LAUNCH_KERNEL_H_
 

@@ -12,9 +12,10 @@
 
 namespace onexpu {
 
-// Local to itself (RTLD_LOCAL): its symbols serve nobody else. NOT_FOUND when it does not open or
-// is no library of kernels, FAILED_PRECONDITION when it was built against another version of the
-// contract or another SYCL runtime; both are closed again, and nothing of them was called.
+// Loads with RTLD_LOCAL: its symbols are not visible to other libraries. NOT_FOUND if it does not
+// open or is not a library of kernels, FAILED_PRECONDITION if it was built against another version
+// of the interface or another SYCL runtime. In both cases the library is closed, and none of its
+// functions was called.
 absl::StatusOr<const OnexpuKernelLibrary*> OpenKernelLibrary(const std::string& path);
 
 }  // namespace onexpu

@@ -40,7 +40,7 @@ ONEXPU_KERNEL void csr_compress_rows(const std::int64_t* coordinates, std::int32
   Cell before = {0, 0, 0, -1};
   if (first > 0) before = cell_at(coordinates, first - 1, sizes);
   std::int64_t count = 0;
-  // Every row is written once, unless something is outside or late: then none is worth it.
+  // Every row is written once. If an index is out of range or out of order, no row is written.
   const auto begin_rows = [&](std::int64_t end, std::int64_t i) {
     for (std::int64_t row = before.number + 1; count == 0 && row < end; ++row)
       row_begins[row] = std::int32_t(i);

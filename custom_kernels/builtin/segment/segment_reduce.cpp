@@ -34,8 +34,8 @@ inline V combine(V a, V b) {
   return a + b;
 }
 
-// How many rows, as a float. Not from 64 bits at once: for that the CPU driver's compiler calls a
-// function, and moves the call to where nobody divides.
+// The number of rows as a float. Not converted from 64 bits directly: for that the CPU driver's
+// compiler calls a function, and hoists the call to a path without a division.
 template <typename S>
 inline S number(std::int64_t count) {
   if constexpr (std::is_integral_v<S>) return S(count);
@@ -119,7 +119,8 @@ inline void scan_segments(const T* data, const void* indices, const Id* ids, T* 
     while (i < last && ids[i] == before) ++i;
     if (i == last) return;
   }
-  // What does not ascend or is outside is somebody else's to refuse; nothing is written there.
+  // Segment ids that do not ascend or are out of range are rejected by segment_check; nothing is
+  // written for them.
   while (true) {
     const std::int64_t segment = i == sizes.rows ? sizes.segments : std::int64_t(ids[i]);
     for (std::int64_t s = sycl::max(before, std::int64_t(-1)) + 1;
@@ -205,7 +206,8 @@ ONEXPU_KERNEL void segment_begins(const void* ids, std::int64_t* begins, Segment
   std::int64_t before = first == 0 ? -1 : read(ids, sizes.ids_are_wide, first - 1);
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t here = i == sizes.rows ? sizes.segments : read(ids, sizes.ids_are_wide, i);
-    // What is not ascending or outside is somebody else's to refuse; nothing is written there.
+    // Segment ids that do not ascend or are out of range are rejected by segment_check; nothing is
+    // written for them.
     for (std::int64_t s = sycl::max(before, std::int64_t(-1)) + 1;
          s <= sycl::min(here, sizes.segments); ++s) {
       begins[s] = i;

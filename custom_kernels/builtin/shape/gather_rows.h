@@ -15,7 +15,7 @@ namespace onexpu {
 absl::Status GatherRows(sycl::queue& queue, const ::xla::ffi::AnyBuffer& data,
                         const uint32_t* places, const ::xla::ffi::AnyBuffer& result);
 
-// The most bytes that a work-item can copy at once of rows that follow one another: 1, 2, 4, 8 or
+// The maximum number of bytes of contiguous rows that a work-item can copy at once: 1, 2, 4, 8 or
 // 16.
 int64_t BytesAtOnce(int64_t row_bytes);
 

@@ -16,7 +16,7 @@ struct Text {
   int length;
 
   std::uint64_t at(int i) const { return bytes[kMaxCharacters - length + i]; }
-  // `size` bytes from the i-th on, the first the least.
+  // `size` bytes from the i-th on, little-endian.
   std::uint64_t word(int i, int size) const {
     std::uint64_t value = 0;
     for (int j = 0; j < size; ++j) value |= at(i + j) << (8 * j);

@@ -44,8 +44,8 @@ struct Guess {
     return (onexpu::load<float, width>(values) - first) * per_step + 1.0f;
   }
 
-  // How far a guess is at most from the edges around the value's bin. As guesses grow with the
-  // value, none is further off than one of an edge, but for what compilers may make of the formula.
+  // The maximum distance of a guess from the edges around the value's bin. Guesses grow with the
+  // value, so none is further off than the guess for an edge, up to rounding by the compiler.
   float error(const T* edges, std::int64_t count) const {
     float most = 0.0f;
     for (std::int64_t edge = 0; edge < count; ++edge) {

@@ -26,7 +26,7 @@ struct SortNote {
   uint32_t low, high, descends;
 };
 
-// What is shorter is sorted before a look at it would pay.
+// For shorter arrays, the inspection of the keys costs more than it saves.
 constexpr int64_t kMinInspectedElements = 16384;
 
 // A CPU's work-item has a cache for many counters and few siblings, whose counts are soon summed

@@ -1,10 +1,10 @@
-// A pass of a radix sort: chunks of elements are counted by a digit, and moved behind what chunks
-// before them and smaller digits have. Kernel source: built by sycl_kernels, see BUILD.
+// A pass of a radix sort: counts the elements of each chunk by a digit, and moves them after those
+// of previous chunks and smaller digits. Kernel source: built by sycl_kernels, see BUILD.
 //
-// A first look at the numbers notes in which bits they differ. A pass whose digit is the same in
-// all of them does nothing, nor does any pass over numbers that ascend already. So passes find out
-// from that note which of the two arrays the numbers are in. Where there is nothing to sort, nobody
-// looks: the note stays zero, and says that nothing moves.
+// An inspection of the keys first notes the bits in which they differ. A pass whose digit is equal
+// in all keys does nothing, and no pass moves keys that are already sorted. The passes derive from
+// the note which of the two arrays holds the keys. If there is nothing to sort, the note stays
+// zero, which means that nothing moves.
 
 struct SortPass {
   std::int64_t elements, chunk, chunks;

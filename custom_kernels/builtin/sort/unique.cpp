@@ -1,10 +1,9 @@
-// The distinct elements of a vector, in the order in which they first come: TensorFlow's Unique.
-// Kernel source: built by sycl_kernels, see BUILD.
+// The distinct elements of a vector, in order of first occurrence: TensorFlow's Unique. Kernel
+// source: built by sycl_kernels, see BUILD.
 //
-// A hash table finds the first element of each kind; the first ones, numbered in their own order,
-// are the result. Which slot a kind gets depends on who comes first to it, what is read from it
-// afterwards does not. Elements are compared as bits, so that one kernel serves all types of a
-// size.
+// A hash table finds the first occurrence of each value; these, numbered in their order, are the
+// result. The slot of a value depends on the order of work-items, but the contents that are read
+// afterwards do not. Elements are compared as bits, so that one kernel serves all types of a size.
 
 struct UniqueSizes {
   std::int64_t elements, chunk;

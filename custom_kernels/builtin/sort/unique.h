@@ -9,11 +9,11 @@
 
 namespace onexpu {
 
-// Operand: x [n], n > 0. Results: the distinct elements in the order in which they first come (n
-// elements, of which the leading ones are filled), for each element of x its number among them [n]
-// in s32 or s64, how often each comes ([n] of the same type, filled likewise, or [0] where nobody
-// asks) and how many there are, s64 (pinned host). The zeros are equal, NaNs are not. UNIMPLEMENTED
-// from 2^31 elements on.
+// Operand: x [n], n > 0. Results: the distinct elements in order of first occurrence (n elements,
+// of which the leading ones are set); for each element of x its index among them, [n] in s32 or
+// s64; the count of each, [n] of the same type with the leading ones set, or [0] if not requested;
+// and the number of distinct elements, s64 (pinned host). The zeros are equal, NaNs are not.
+// UNIMPLEMENTED from 2^31 elements on.
 XLA_FFI_Error* UniqueHandler(XLA_FFI_CallFrame* frame);
 
 // As numpy calls them.

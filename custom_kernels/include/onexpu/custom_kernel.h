@@ -12,11 +12,11 @@
 // Compiled into a shared library that links libsycl, and loaded by onexpu.load_library(path).
 //
 // A handler is an XLA FFI handler (xla/ffi/api/ffi.h of jaxlib, which documents buffers, attributes
-// and errors). It is called by one thread at a time for one device, by several for several. The
-// queue is in order: what it submits there runs after whatever defines its operands and before
-// whoever reads its results. Buffers are USM device memory, row-major; the host must not touch
-// them. What it throws (SYCL, oneDNN and oneMKL do) becomes the error of the call, as a returned
-// one does.
+// and errors). At most one thread at a time calls it for one device, but several threads may call
+// it for several devices. The queue is in-order: submitted work runs after the work that defines
+// the operands and before the work that reads the results. Buffers are USM device memory,
+// row-major; the host must not access them. Exceptions (SYCL, oneDNN and oneMKL throw) become the
+// error of the call, as a returned error does.
 #ifndef ONEXPU_CUSTOM_KERNEL_H_
 #define ONEXPU_CUSTOM_KERNEL_H_
 
@@ -136,9 +136,9 @@ void KeepUntil(const sycl::event& event, Objects&&... objects) {
                                      std::forward<Objects>(objects)...));
 }
 
-// For a result that takes the place of an operand (an output of the same name in Python):
-// afterwards the result holds what the operand held. They share their memory already unless
-// somebody else still holds the operand.
+// For a result that replaces an operand (an output of the same name in Python): copies the
+// operand's contents to the result. They already share their memory unless the operand has another
+// owner.
 template <typename Operand, typename Result>
 void BringInPlace(sycl::queue& queue, const Operand& operand, Result result) {
   if (result->untyped_data() == operand.untyped_data()) return;

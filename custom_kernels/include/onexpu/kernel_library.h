@@ -1,6 +1,6 @@
-// What a library of custom kernels shows to onexpu.load_library: one table, plain C.
+// The interface of a library of custom kernels to onexpu.load_library: one table, plain C.
 //
-// Written by onexpu/custom_kernel.h on the library's side; nobody else has to include this.
+// onexpu/custom_kernel.h defines the table in the library; other code need not include this file.
 #ifndef ONEXPU_KERNEL_LIBRARY_H_
 #define ONEXPU_KERNEL_LIBRARY_H_
 
