@@ -31,8 +31,7 @@ constexpr std::string_view kTargets[] = {"onexpu_host_callback",
                                          "onexpu_host_callback_partitioned"};
 constexpr char kTypeName[] = "onexpu.BoundFunction";
 
-// Registered functions by number. Guarded by the interpreter's lock, which everybody who comes here
-// holds.
+// Registered functions by id. Guarded by the GIL, which all callers hold.
 class Functions {
  public:
   static Functions& Get() {

@@ -1,9 +1,9 @@
-// A device array that Python holds: one of a framework's, a view of somebody else's memory, or the
+// A device array that Python holds: a framework's array, a view of externally owned memory, or the
 // result of a launch.
 //
 // Owns a PJRT_Buffer of this module's client, which keeps the memory. Immutable; held by
-// shared_ptr, from Python and from DLPack's capsules. Any thread; it may go without the
-// interpreter's lock.
+// shared_ptr, from Python and from DLPack's capsules. Any thread; its destructor does not need the
+// GIL.
 #ifndef ONEXPU_NATIVE_SHARED_BUFFER_H_
 #define ONEXPU_NATIVE_SHARED_BUFFER_H_
 
