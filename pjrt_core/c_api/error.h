@@ -1,4 +1,4 @@
-// PJRT_Error: a status, owned by whoever received it until PJRT_Error_Destroy.
+// PJRT_Error: a status, owned by its receiver until PJRT_Error_Destroy.
 //
 // Immutable; any thread may read it.
 #ifndef PJRT_CORE_C_API_ERROR_H_

@@ -96,7 +96,7 @@ absl::Status IsDeleted(PJRT_Buffer_IsDeleted_Args& args) {
   return absl::OkStatus();
 }
 
-// False even on the CPU device: a caller who hears "true" reads the memory without asking.
+// False even on the CPU device: a caller that gets "true" reads the memory without synchronization.
 absl::Status IsOnCpu(PJRT_Buffer_IsOnCpu_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.buffer, "buffer"));
   args.is_on_cpu = false;

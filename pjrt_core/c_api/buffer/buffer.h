@@ -1,7 +1,7 @@
 // PJRT_Buffer: one holder of a device array.
 //
-// Owned by the caller until PJRT_Buffer_Destroy; immutable but for what the core's Buffer guards
-// itself, so any thread may use it.
+// Owned by the caller until PJRT_Buffer_Destroy; immutable except for state that the core's Buffer
+// guards itself, so any thread may use it.
 #ifndef PJRT_CORE_C_API_BUFFER_BUFFER_H_
 #define PJRT_CORE_C_API_BUFFER_BUFFER_H_
 

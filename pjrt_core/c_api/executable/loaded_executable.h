@@ -1,7 +1,7 @@
 // PJRT_LoadedExecutable: a Program on its devices.
 //
-// Owned by the caller until PJRT_LoadedExecutable_Destroy; immutable but for what the core's
-// LoadedProgram guards itself, so any number of threads may execute it.
+// Owned by the caller until PJRT_LoadedExecutable_Destroy; immutable except for state that the
+// core's LoadedProgram guards itself, so any number of threads may execute it.
 #ifndef PJRT_CORE_C_API_EXECUTABLE_LOADED_EXECUTABLE_H_
 #define PJRT_CORE_C_API_EXECUTABLE_LOADED_EXECUTABLE_H_
 

@@ -69,10 +69,10 @@ typedef struct OnexpuLaunchArgs {
 // later (launcher thread). Data-dependent sizes: the handler fills an upper bound and a count in
 // pinned host memory; the caller awaits the count and takes a prefix view.
 //
-// What a handler's instantiate stage makes follows from the shapes and the attributes' values alone:
-// it may serve later launches on the device that have the same (never with HOST_OPERANDS). It is
-// deleted on any thread, when it has not been used for some hundreds of other launches or the last
-// client goes.
+// What a handler's instantiate stage makes follows from the shapes and the attributes' values
+// alone: it may serve later launches on the device that have the same (never with HOST_OPERANDS).
+// It is deleted on any thread, when it has not been used for some hundreds of other launches or the
+// last client goes.
 typedef PJRT_Error* OnexpuLaunchFn(OnexpuLaunchArgs* args);
 
 // A buffer of `dimensions` over the leading bytes of `buffer`'s memory (row-major), sharing
@@ -94,7 +94,8 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //
 // A registered kernel is called through the target "onexpu.kernel" with the attributes
 //   kernel: string            the key given here
-//   global_size, local_size: array<i64>, 1 to 3 dimensions, slowest first; an empty local_size leaves
+//   global_size, local_size: array<i64>, 1 to 3 dimensions, slowest first; an empty local_size
+//   leaves
 //                             it to the device
 //   scalars: array<u8>        packed kernel scalar arguments in order, each as `scalar_sizes` says
 //                             (may be absent)
@@ -102,8 +103,8 @@ typedef PJRT_Error* OnexpuRegisterHandlerFn(const OnexpuHandler* handler);
 //                             or -1 (may be absent). A result that the caller put elsewhere gets a
 //                             copy of the operand first.
 //   zeroed: array<i64>        results that are set to zero before the kernel runs (may be absent)
-// Arguments of the entry point: every operand pointer, every result pointer but those in place, then
-// the scalars.
+// Arguments of the entry point: every operand pointer, every result pointer but those in place,
+// then the scalars.
 typedef struct OnexpuRegisterKernelArgs {
   size_t struct_size;
   const char*
@@ -149,9 +150,9 @@ typedef struct OnexpuExportBufferArgs {
 typedef PJRT_Error* OnexpuExportBufferFn(OnexpuExportBufferArgs* args);
 typedef PJRT_Error* OnexpuCancelExportFn(void* device_address);
 
-// Keeps the live buffer that starts at `device_address` (as UnsafePointer gave it) for
-// ImportBuffer, which wants its slot: a small number that nobody else has until then. NOT_FOUND if
-// no live buffer of this core starts there. WithdrawBuffer drops one that was not imported.
+// Keeps the live buffer that starts at `device_address` (from UnsafePointer) for ImportBuffer,
+// which takes its slot: a small number that is unique until then. NOT_FOUND if no live buffer of
+// this core starts there. WithdrawBuffer drops a buffer that was not imported.
 typedef struct OnexpuOfferBufferArgs {
   size_t struct_size;
   const void* device_address;
@@ -230,7 +231,7 @@ typedef PJRT_Error* OnexpuLibraryFaultsFn(OnexpuLibraryFaultsArgs* args);
 // ---- What the system offers for GPUs ----
 
 typedef struct OnexpuSystemFact {
-  const char* name;    // "Level Zero loader", the path of a device node, ...
+  const char* name;  // "Level Zero loader", the path of a device node, ...
   const char* value;
   const char* advice;  // what to do; empty if nothing
 } OnexpuSystemFact;

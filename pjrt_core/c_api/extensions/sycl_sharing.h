@@ -1,9 +1,9 @@
 // onexpu_sycl_sharing: memory and order shared with other SYCL code in the process, plain C.
 //
 // Found on PJRT_Api.extension_start by its type, like onexpu_launch (launch.h), whose conventions
-// hold here. It is for those who have a queue of their own: dpctl, DLPack's oneAPI devices. A
-// `queue` is the address of a sycl::queue of the libsycl that the core links, an event that of a
-// sycl::event; whoever passes one keeps it.
+// apply here. It is for code with its own queue: dpctl, DLPack's oneAPI devices. A `queue` is the
+// address of a sycl::queue of the libsycl that the core links, an event is the address of a
+// sycl::event. The caller keeps ownership.
 #ifndef PJRT_CORE_C_API_EXTENSIONS_SYCL_SHARING_H_
 #define PJRT_CORE_C_API_EXTENSIONS_SYCL_SHARING_H_
 

@@ -57,8 +57,8 @@ constexpr uint32_t kValue = 2;
 
 constexpr int64_t kPicoseconds = 1000;  // in a nanosecond
 
-// The tools that read such spaces find devices, their kernels and the XLA ops behind these by a
-// plane's prefix; this one is that of devices with queues and kernels, whoever made them.
+// Tools that read such spaces find devices, their kernels and the XLA ops by a plane's prefix. They
+// use this one for all devices with queues and kernels, regardless of the vendor.
 constexpr char kPlanePrefix[] = "/device:GPU:";
 
 struct Source {
