@@ -101,7 +101,7 @@ void Client::DropServer() {
 // Returns when it has ended.
 void Client::EndServer() {
   absl::MutexLock lock(&mutex_);
-  // For whoever holds our end, too: a process that was forked from ours in between.
+  // Also for a process that was forked from ours in between and holds our end.
   if (control_ >= 0) ::shutdown(control_, SHUT_RDWR);
   if (control_ >= 0) ::close(control_);
   while (server_ > 0 && ::waitpid(server_, nullptr, 0) < 0 && errno == EINTR) {

@@ -1,9 +1,9 @@
-// The side of a fork server that has work for it.
+// The client of a fork server.
 //
-// One object per server program and process, made at the first use and never released, but for
-// those that SendTwice makes. Thread-safe: requests run at once, each in a process of its own. The
-// server is started lazily, started again when it has died, and started afresh in a process that
-// was forked from ours.
+// One object per server program and process, created at the first use and never released, except
+// for those that SendTwice creates. Thread-safe: requests run concurrently, each in its own
+// process. The server is started lazily, restarted after it has died, and started anew in a process
+// that was forked from ours.
 #ifndef PJRT_CORE_FORK_SERVER_CLIENT_H_
 #define PJRT_CORE_FORK_SERVER_CLIENT_H_
 

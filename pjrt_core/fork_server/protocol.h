@@ -1,13 +1,13 @@
-// What a client and a fork server say to each other.
+// The protocol between a client and a fork server.
 //
 // The server's standard input is a SOCK_SEQPACKET socket. Each message on it carries, as
 // SCM_RIGHTS, one end of a fresh stream socket: that stream is one request and its response, and is
-// served by a process of its own. So requests need no numbers, any number may be in flight, and a
-// request that dies closes nobody's stream but its own.
+// served by a separate process. So requests need no ids, any number may be in flight, and a request
+// that crashes closes only its own stream.
 //
-// On the stream: RequestHeader, options (text), input; then ResponseHeader, payload (what was made
-// of the input, or a message). Both programs come out of one build and run on one machine, so plain
-// structs are the format. Plain C++17 and POSIX: servers link neither Abseil nor TensorFlow.
+// On the stream: RequestHeader, options (text), input; then ResponseHeader, payload (the output or
+// a message). Both programs come from one build and run on one machine, so plain structs are the
+// format. Plain C++17 and POSIX: servers link neither Abseil nor TensorFlow.
 #ifndef PJRT_CORE_FORK_SERVER_PROTOCOL_H_
 #define PJRT_CORE_FORK_SERVER_PROTOCOL_H_
 
@@ -34,8 +34,8 @@ struct RequestHeader {
 enum class ResponseCode : uint32_t {
   kOk = 0,
   kInvalidInput = 1,  // it does not parse or verify
-  kRefused = 2,       // whoever does the work said no and ended orderly
-  kCrashed = 3,       // it was ended by a signal of its own making
+  kRefused = 2,       // the worker rejected the input and exited normally
+  kCrashed = 3,       // a signal that the worker raised ended it
   kInternal = 4,      // the server itself could not do its part
   kTimedOut = 5,      // it was ended because it took too long
 };

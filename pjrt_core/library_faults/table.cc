@@ -97,7 +97,7 @@ bool LacksPaddingKernel(std::string_view implementation, const Convolution& conv
          HasPaddingOnlyPosition(convolution.window.back());
 }
 
-// Seen only where the width has no padding; a form with some is not worth a condition.
+// Seen only if the width has no padding. The condition does not distinguish forms with padding.
 bool LacksDepthwisePaddingKernel(std::string_view implementation, const Convolution& convolution) {
   return IsForward(convolution) && convolution.type == OperandType::kS8 &&
          Uses(implementation, "brdgmm_dw:") &&

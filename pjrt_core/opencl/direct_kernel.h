@@ -1,9 +1,9 @@
-// A kernel of one call site, launched by OpenCL itself.
+// A kernel of one call site, launched directly through OpenCL.
 //
-// SYCL sets all arguments for every launch, and makes an event and a handler of its own: 3.5 us for
-// a kernel of eight arguments on the caller's queue (runtime/queue/caller_queue.h), where OpenCL
-// takes 2.4 and, with the arguments that it has from the last launch, 1.5 (measured). The kernel is
-// a clone: nobody else sets its arguments.
+// SYCL sets all arguments for every launch, and creates an event and a handler: 3.5 us for a kernel
+// of eight arguments on the caller's queue (runtime/queue/caller_queue.h). OpenCL takes 2.4 us, and
+// 1.5 us if it reuses the arguments of the last launch (measured). The kernel is a clone, so no
+// other code sets its arguments.
 //
 // One thread at a time: a call site's launches are made with its device's submission lock held.
 #ifndef PJRT_CORE_OPENCL_DIRECT_KERNEL_H_

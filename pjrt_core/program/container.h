@@ -4,9 +4,9 @@
 //   kHeaderBytes              the FlatBuffer, whose root is program.Program
 //   header.blobs_offset       the blobs; every blob starts at a multiple of kBlobAlignment
 //
-// A Container that Parse returned can be trusted: checksums fit, the FlatBuffer is well formed,
-// every index and slice is in range, every table that the schema demands is there. Whoever executes
-// it need not check again. Immutable after Parse; any thread may read it.
+// A Container that Parse returned can be trusted: checksums match, the FlatBuffer is well formed,
+// every index and slice is in range, and every required table is present. The runtime does not
+// check again. Immutable after Parse; any thread may read it.
 #ifndef PJRT_CORE_PROGRAM_CONTAINER_H_
 #define PJRT_CORE_PROGRAM_CONTAINER_H_
 

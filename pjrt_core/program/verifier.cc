@@ -19,7 +19,7 @@
 namespace onexpu::program {
 namespace {
 
-// Of all allocations together. Whoever lays them out adds up without an overflow then; no device
+// Of all allocations together, so that the layout code can add sizes without overflow. No device
 // has a fraction of it.
 constexpr uint64_t kMaxMemoryBytes = uint64_t{1} << 60;
 constexpr uint32_t kSpirvMagic = 0x07230203;

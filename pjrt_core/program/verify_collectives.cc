@@ -23,7 +23,7 @@ absl::Status VerifyNumbers(const Program& program, const ParticipantGroup& group
   return absl::OkStatus();
 }
 
-// Everybody is in one group, once, and all groups have one size, which is returned.
+// Every participant is in one group, once, and all groups have one size, which is returned.
 absl::StatusOr<uint64_t> VerifyGroups(const Program& program, const CollectiveThunk& thunk,
                                       absl::string_view where) {
   std::vector<bool> seen(Participants(program), false);
