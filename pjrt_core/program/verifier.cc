@@ -203,7 +203,8 @@ absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blo
     return VerifyError("program", "has no replica or partition");
   }
   if (int64_t{program.num_replicas()} * program.num_partitions() > kMaxParticipants) {
-    return VerifyError("program", "has more replicas and partitions than anybody has devices");
+    return VerifyError("program", absl::StrCat("more than ", kMaxParticipants,
+                                               " participants (replicas times partitions)"));
   }
   ONEXPU_RETURN_IF_ERROR(VerifyTarget(*program.target()));
   ONEXPU_RETURN_IF_ERROR(VerifyAllocations(program, blobs));

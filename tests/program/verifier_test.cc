@@ -170,7 +170,7 @@ const Damage kDamages[] = {
     {"ParticipantIdOfEightBytes",
      [](ProgramT& p) { Table<ParticipantIdThunkT>(p, 5).destination = MakeSlice(2, 0, 8); },
      "four bytes"},
-    {"TooManyParticipants", [](ProgramT& p) { p.num_replicas = 1 << 30; }, "than anybody"},
+    {"TooManyParticipants", [](ProgramT& p) { p.num_replicas = 1 << 30; }, "participants"},
     {"NoReplica", [](ProgramT& p) { p.num_replicas = 0; }, "replica"},
     {"SizesOnTheDevice",
      [](ProgramT& p) {
