@@ -119,7 +119,7 @@ inline void scan_segments(const T* data, const void* indices, const Id* ids, T* 
     while (i < last && ids[i] == before) ++i;
     if (i == last) return;
   }
-  // Segment ids that do not ascend or are out of range are rejected by segment_check; nothing is
+  // Segment ids that do not ascend or are out of range are reported by segment_check; nothing is
   // written for them.
   while (true) {
     const std::int64_t segment = i == sizes.rows ? sizes.segments : std::int64_t(ids[i]);
@@ -206,7 +206,7 @@ ONEXPU_KERNEL void segment_begins(const void* ids, std::int64_t* begins, Segment
   std::int64_t before = first == 0 ? -1 : read(ids, sizes.ids_are_wide, first - 1);
   for (std::int64_t i = first; i < last; ++i) {
     const std::int64_t here = i == sizes.rows ? sizes.segments : read(ids, sizes.ids_are_wide, i);
-    // Segment ids that do not ascend or are out of range are rejected by segment_check; nothing is
+    // Segment ids that do not ascend or are out of range are reported by segment_check; nothing is
     // written for them.
     for (std::int64_t s = sycl::max(before, std::int64_t(-1)) + 1;
          s <= sycl::min(here, sizes.segments); ++s) {
