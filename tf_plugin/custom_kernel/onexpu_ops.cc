@@ -47,11 +47,11 @@ absl::Status ShapesFromInputs(InferenceContext* context) {
 
 // A registered SPIR-V kernel (onexpu.sycl_kernel). `kernel` is its key, `scalars` are its scalar
 // arguments, packed. Sizes are work-items in 1 to 3 dimensions, slowest first; an empty local_size
-// leaves it to the device. Nodes of graphs bring the module along (`spirv`, `entry_point`, and the
-// bytes of each scalar), so that a saved graph runs where nobody has defined the kernel. Or an FFI
-// handler of a library (onexpu.load_library): `handler` is a serialised NameAttrList, the target
-// with attributes that are tensors; `kernel` is empty then. `in_place` has for each output the
-// input whose memory the kernel changes into it, or -1; empty for none.
+// leaves it to the device. Graph nodes carry the module (`spirv`, `entry_point`, and the bytes of
+// each scalar), so that a saved graph runs in processes that do not define the kernel.
+// Alternatively an FFI handler of a library (onexpu.load_library): `handler` is a serialised
+// NameAttrList, the target with attributes that are tensors; `kernel` is empty then. For each
+// output, `in_place` has the input whose memory the kernel reuses for it, or -1; empty for none.
 OpDefBuilder KernelOp() {
   OpDefBuilder op("OnexpuKernel");
   op.Input("inputs: input_types")

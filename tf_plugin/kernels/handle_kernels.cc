@@ -24,8 +24,8 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::PartialTensorShape;
 using ::tensorflow::TensorShape;
 
-// A stand-in for a value of the branch that was not taken: nobody reads its elements, but it may be
-// passed on and copied, so it is a tensor like any other. Open dimensions are empty.
+// A placeholder for a value of the branch that was not taken: its elements are never read, but it
+// may be passed on and copied, so it is an ordinary tensor. Unknown dimensions are empty.
 class FakeParamKernel final : public OpKernel {
  public:
   explicit FakeParamKernel(OpKernelConstruction* construction) : OpKernel(construction) {

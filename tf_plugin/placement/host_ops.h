@@ -17,7 +17,7 @@
 
 namespace onexpu::tf_plugin {
 
-// Ops that do no arithmetic: nobody's placement.
+// Ops that do no arithmetic and are not counted as placed.
 bool IsBookkeepingOp(absl::string_view op);
 
 struct HostOp {

@@ -1,8 +1,8 @@
 // ParallelConcat (tf.parallel_stack) on XPU.
 //
-// TensorFlow makes of it an array that its operands are written into, one by one, each as it comes:
-// every kernel writes into a tensor that others hold. Arrays of this device are not written to once
-// they are somebody's. The pass makes a ConcatV2 of it before TensorFlow comes to do that.
+// TensorFlow replaces it by an array into which its operands are written one by one, in any order:
+// every kernel writes into a tensor that has other owners. Arrays of this device are immutable once
+// they have an owner. The pass replaces the op by a ConcatV2 before TensorFlow's rewrite.
 #ifndef TF_PLUGIN_PLACEMENT_PARALLEL_CONCAT_H_
 #define TF_PLUGIN_PLACEMENT_PARALLEL_CONCAT_H_
 

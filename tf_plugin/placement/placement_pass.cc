@@ -167,7 +167,7 @@ class PlacementPass final : public tensorflow::GraphOptimizationPass {
     });
   }
 
-  // Input pipelines and the like, which run on the host alone, are nobody's placement.
+  // Input pipelines and other graphs that run only on the host are not counted as placed.
   static bool UsesDevice(const Partitions& partitions) {
     for (const auto& [device, graph] : partitions) {
       if (absl::StrContains(device, absl::StrCat(":", kDeviceType, ":"))) return true;

@@ -229,7 +229,7 @@ class CheckedTranslation final : public OpKernel {
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, Check(*context));
     OP_REQUIRES_OK(context, CheckDynamicSizes(*context));
-    // XLA throws where an intermediate result has no possible shape. Above is nobody who catches.
+    // XLA throws if an intermediate result has no valid shape, and no caller catches exceptions.
     try {
       translation_->Compute(context);
     } catch (const absl::BadStatusOrAccess& error) {

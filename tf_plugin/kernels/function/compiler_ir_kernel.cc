@@ -1,11 +1,12 @@
-// OnexpuCompilerIr: the text or the bytes of what a function becomes on XPU, for
-// tf.function's experimental_get_compiler_ir.
+// OnexpuCompilerIr: the compiler IR of a function on XPU, as text or bytes, for tf.function's
+// experimental_get_compiler_ir.
 //
-// All operands are copied to the host, for some may be constants of the program; that takes its
-// time, and nobody asks for a text in a hurry.
+// All operands are copied to the host, because some may be constants of the program. This is slow,
+// which does not matter for an inspection tool.
 //
-// TensorFlow's own way to them knows devices with a StreamExecutor platform only. The stages have
-// its names: https://www.tensorflow.org/api_docs/python/tf/types/experimental/PolymorphicFunction.
+// TensorFlow's own implementation supports only devices with a StreamExecutor platform. The stages
+// have its names:
+// https://www.tensorflow.org/api_docs/python/tf/types/experimental/PolymorphicFunction.
 #include <iterator>
 #include <memory>
 #include <string>

@@ -120,7 +120,7 @@ class OnexpuKernelBase : public OpKernel {
     }
     std::vector<ResultType> types;
     for (size_t i = 0; i < shapes.size(); ++i) types.push_back({call_.output_types[i], shapes[i]});
-    // An input that nobody else holds gives its memory away; of others the kernel changes a copy.
+    // An input without other owners donates its memory; otherwise the kernel changes a copy.
     std::vector<std::unique_ptr<Tensor>> given_away;
     for (size_t i = 0; i < call_.in_place.size(); ++i) {
       const int input = static_cast<int>(call_.in_place[i]);

@@ -56,8 +56,8 @@ constexpr StatelessOp kOps[] = {
     {"StatelessRandomUniformFullInt", "StatelessRandomUniformFullIntV2", "bits", Types::kIntegers},
 };
 
-// Inputs, on the host but for keys and counters: the shape; a seed, or a key, a counter and the
-// algorithm's number; the bounds of integers.
+// Inputs, on the host except for keys and counters: the shape; a seed, or a key, a counter and the
+// algorithm's id; the bounds of integers.
 class StatelessRandomKernel final : public OpKernel {
  public:
   explicit StatelessRandomKernel(OpKernelConstruction* construction)
@@ -162,8 +162,8 @@ class StatelessRandomKernel final : public OpKernel {
   const bool has_seed_;
 };
 
-// Key and counter of a seed with the number of Philox, or that number alone; all of them on the
-// host. StatelessRandomGetKeyCounter is a compiled program: nobody waits for its seed.
+// Key and counter of a seed with the id of Philox, or that id alone; all of them on the host.
+// StatelessRandomGetKeyCounter is a compiled program, so the host does not wait for its seed.
 class SeedKernel final : public OpKernel {
  public:
   using OpKernel::OpKernel;

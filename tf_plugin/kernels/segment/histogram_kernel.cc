@@ -79,8 +79,8 @@ uint64_t Between(int64_t begin, int64_t end) {
   return static_cast<uint64_t>(end) - static_cast<uint64_t>(begin);
 }
 
-// The least value of each bin but the first. The bin of a value grows with it, so a search finds
-// them: mostly a short one, around where they would be if numbers were exact.
+// The smallest value of each bin except the first. The bin grows with the value, so a search finds
+// them: mostly a short one, around the edges in exact arithmetic.
 template <typename T>
 absl::StatusOr<std::vector<T>> BinEdges(const Tensor& range, int32_t bins) {
   const T low = range.vec<T>()(0), high = range.vec<T>()(1);

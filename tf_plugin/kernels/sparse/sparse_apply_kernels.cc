@@ -165,7 +165,7 @@ class SparseApplyKernel final : public OpKernel {
     return absl::OkStatus();
   }
 
-  // In the variables' own memory, unless somebody holds what was read from them.
+  // In the variables' own memory, unless a tensor that was read from them is still held.
   absl::Status Update(OpKernelContext* context,
                       absl::Span<const tensorflow::core::RefCountPtr<Var>> variables) const {
     TF_RETURN_IF_ERROR(CheckShapes(context, variables));

@@ -18,7 +18,7 @@ struct ResultType {
   tensorflow::DataType type;
   tensorflow::TensorShape shape;
   OnexpuMemoryKind memory = kOnexpuMemoryDevice;
-  // The operand whose memory becomes this result, which nobody else may hold then; or -1.
+  // The operand whose memory becomes this result, and which must have no other owner; or -1.
   int alias_operand = -1;
 };
 

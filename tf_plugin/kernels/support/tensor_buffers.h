@@ -49,12 +49,12 @@ absl::StatusOr<OwnedBuffer> BufferFromHost(const tensorflow::OpKernelContext& co
                                            const tensorflow::TensorShape& shape, const void* data,
                                            absl::Span<const int64_t> byte_strides);
 
-// A buffer whose contents nobody reads.
+// An uninitialized buffer, whose contents must not be read.
 absl::StatusOr<OwnedBuffer> UninitializedBuffer(const tensorflow::OpKernelContext& context,
                                                 tensorflow::DataType type,
                                                 const tensorflow::TensorShape& shape);
 
-// Makes output `index` an array whose contents nobody reads: above all one without elements.
+// Sets output `index` to an uninitialized array, mostly one without elements.
 absl::Status OutputUninitialized(tensorflow::OpKernelContext* context, int index,
                                  const tensorflow::TensorShape& shape);
 

@@ -24,7 +24,7 @@ absl::StatusOr<TensorArrayPtr> InputArray(tensorflow::OpKernelContext* context);
 absl::StatusOr<TensorArrayPtr> InputArray(tensorflow::OpKernelContext* context,
                                           tensorflow::DataType type);
 
-// Elements by their indices, zeros for what nobody wrote. Each has a buffer.
+// Elements by their indices, zeros for elements that were not written. Each has a buffer.
 absl::StatusOr<std::vector<tensorflow::Tensor>> ReadElements(tensorflow::OpKernelContext* context,
                                                              tensorflow::TensorArray& array,
                                                              const std::vector<int32_t>& indices);

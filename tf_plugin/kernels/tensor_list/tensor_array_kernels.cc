@@ -89,7 +89,7 @@ absl::StatusOr<Tensor> MakeNames(OpKernelContext* context, absl::string_view con
   return names;
 }
 
-// The outputs of an op that makes an array: its handle, and a scalar that nobody reads.
+// The outputs of an op that creates an array: its handle, and a dummy scalar.
 absl::Status OutputArray(OpKernelContext* context, TensorArray& array) {
   Tensor* handle = nullptr;
   TF_RETURN_IF_ERROR(context->allocate_output(0, TensorShape({}), &handle));
@@ -300,7 +300,7 @@ class TensorArrayConcatKernel final : public ArrayKernel {
     return OutputJoined(context, 0, output_type(0), Pointers(elements), shapes, shape);
   }
 
-  // The shape that all elements have but for their first dimensions.
+  // The common shape of all elements without their first dimension.
   absl::StatusOr<TensorShape> RowShape(const std::vector<Tensor>& elements) const {
     TensorShape common;
     if (elements.empty()) {

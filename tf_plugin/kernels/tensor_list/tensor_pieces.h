@@ -14,7 +14,7 @@
 
 namespace onexpu::tf_plugin {
 
-// Whether somebody made the tensor: those of lists and arrays need not be.
+// Whether the tensor was set: elements of lists and arrays may be unset.
 inline bool IsSet(const tensorflow::Tensor& tensor) {
   return tensor.dtype() != tensorflow::DT_INVALID;
 }

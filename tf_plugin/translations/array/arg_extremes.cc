@@ -55,7 +55,7 @@ class ArgExtreme final : public XlaOpKernel {
       x = xla::ConvertElementType(x, type);
     }
     const bool is_float = xla::primitive_util::IsFloatingPointType(type);
-    // The least is the largest in the opposite order.
+    // The minimum is the maximum of the reversed order.
     if (!is_max) x = is_float ? -x : xla::Not(x);
     if (is_float) {
       const XlaOp lowest = xla::MinFiniteValue(context->builder(), type);

@@ -42,7 +42,7 @@ class SparseSegments : public XlaOpKernel {
   virtual absl::StatusOr<XlaOp> Reduce(XlaOpKernelContext* context, XlaOp rows,
                                        int64_t size) const = 0;
 
-  // Rows of `x`, whose shape is that of input 0 but for the first dimension.
+  // Rows of `x`, whose shape equals that of input 0 except for the first dimension.
   static absl::StatusOr<XlaOp> Gather(XlaOpKernelContext* context, XlaOp x,
                                       const TensorShape& shape, int indices) {
     XlaOp result;

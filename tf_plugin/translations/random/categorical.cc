@@ -1,10 +1,10 @@
-// Samples of categorical distributions inside of programs: Multinomial and StatelessMultinomial.
+// Samples categorical distributions in compiled programs: Multinomial and StatelessMultinomial.
 //
-// TensorFlow's own translations draw a number for every class of every sample; these look samples
-// up in the sums of a row's weights, as the kernels do that run outside of programs
-// (kernels/random/multinomial_kernels.cc), and draw the same of a stateless op's seed; of how many
-// samples only the program will know, those of the most that there may be, row after row. The seeds
-// of Multinomial, like those of all ops with a state, are ignored inside of programs.
+// TensorFlow's own translations draw a random number for every class of every sample. These look
+// samples up in the prefix sums of a row's weights, as the kernels outside of programs do
+// (kernels/random/multinomial_kernels.cc), and draw the same samples from a stateless op's seed. If
+// the number of samples is known only at run time, they draw for its upper bound, row by row. The
+// seeds of Multinomial, like those of all stateful ops, are ignored in compiled programs.
 #include <cstdint>
 #include <limits>
 #include <utility>
