@@ -298,7 +298,7 @@ class SparseConcatKernel final : public OpKernel {
       if (other.size() == whole.shape.size()) other[whole.dimension] = extent;
       if (other != whole.shape) {
         return absl::InvalidArgumentError(
-            absl::StrCat("Input shapes must match but for dimension ", whole.dimension,
+            absl::StrCat("Input shapes must match except in dimension ", whole.dimension,
                          ": expected [", absl::StrJoin(whole.shape, ","), "], got [",
                          absl::StrJoin(shape, ","), "] at position ", i));
       }
