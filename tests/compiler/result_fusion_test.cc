@@ -163,8 +163,8 @@ ENTRY e {
   EXPECT_FALSE(MergeResults(module.get()).value());
 }
 
-// The program's result stays its root, though what follows from it goes to a callback alone.
-TEST(ResultFusionTest, TheRootIsNobodysPart) {
+// The program's result stays its root, although its user only feeds a callback.
+TEST(ResultFusionTest, TheRootIsNotFused) {
   const auto module = ParseModule(R"(
 HloModule m
 sine { a = f32[8] parameter(0)

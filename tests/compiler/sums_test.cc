@@ -182,7 +182,7 @@ TEST(BatchSumTest, LeavesOtherSums) {
                                             {"dimensions={0}, to", "dimensions={1}, to"}}))));
   EXPECT_FALSE(Changes<BatchSum>(
       *Module(absl::StrReplaceAll(kWeightGradient, {{"constant(0)", "constant(1)"}}))));
-  // Somebody else wants the products.
+  // The products have another user.
   EXPECT_FALSE(Changes<BatchSum>(*Module(absl::StrReplaceAll(
       kWeightGradient,
       {{"ROOT sum", "sum"},

@@ -100,8 +100,8 @@ void UseAtRandomFromManyThreads() {
 
 TEST(Concurrency, RandomUseFromManyThreads) { UseAtRandomFromManyThreads(); }
 
-// The queues change under the work, and what is noted is in order all the same.
-TEST(Concurrency, RandomUseWhileSomebodyProfiles) {
+// The queues change while work is submitted, and the recorded commands are still in order.
+TEST(Concurrency, RandomUseWhileProfiling) {
   std::atomic<bool> done{false};
   std::thread profiling([&] {
     while (!done) {

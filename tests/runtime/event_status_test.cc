@@ -27,7 +27,7 @@ class EventStatusTest : public testing::Test {
     sycl::free(word_, *queue_);
   }
 
-  // A copy of `value` to the word, held back by a host task until somebody looks.
+  // A copy of `value` to the word, held back by a host task until `is_looked_at`.
   sycl::event CopyBehindHostTask(const int* value, const std::atomic<bool>& is_looked_at) {
     queue_->submit([&](sycl::handler& handler) {
       handler.host_task([&] {

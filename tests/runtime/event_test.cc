@@ -52,7 +52,7 @@ TEST(Event, AwaitBlocksUntilAnotherThreadCompletes) {
   completer.join();
 }
 
-// A source completes its ticket when somebody asks, and only then.
+// A source that completes its ticket only when the event is observed.
 class LazySource final : public EventSource {
  public:
   void Watch(uint64_t ticket, WaitMode mode) override {
@@ -63,7 +63,7 @@ class LazySource final : public EventSource {
   int asked = 0;
 };
 
-TEST(Event, TellsItsSourceThatSomebodyWaits) {
+TEST(Event, NotifiesItsSourceOfWaiters) {
   LazySource source;
   source.event = std::make_shared<Event>(&source, 7);
   bool called = false;

@@ -244,7 +244,7 @@ TEST(Execute, OrderGoesThroughTheLauncher) {
   EXPECT_TRUE(slow[0]->ready()->Await().ok());
 }
 
-// Whoever only asks from time to time learns it, too.
+// Periodic polling also sees the completion.
 TEST(Execute, PollingSeesTheEnd) {
   auto add = LoadAdd(8);
   auto x = FromVector(std::vector<float>(8, 1.0f));

@@ -51,7 +51,7 @@ TEST_F(KernelLibraryTest, BuildsOncePerProcess) {
   EXPECT_EQ(first->Kernel("nothing").status().code(), absl::StatusCode::kNotFound);
 }
 
-TEST_F(KernelLibraryTest, IsFoundByDeviceAndContextWhileSomebodyHoldsIt) {
+TEST_F(KernelLibraryTest, IsFoundByDeviceAndContextWhileItIsHeld) {
   auto library = NewLibrary();
   EXPECT_EQ(KernelLibrary::Find(device_, context_), library);
   EXPECT_EQ(KernelLibrary::Find(device_, sycl::context(device_)), nullptr);

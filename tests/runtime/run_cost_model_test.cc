@@ -194,16 +194,16 @@ TEST(RunCostModel, WorkBehindOthersIsNotWaitedFor) {
 TEST(RunCostModel, TinyWorkGoesToTheCallerAfterOneRun) {
   RunCostModel cost_model(kTinyEstimate);
   cost_model.AllowCaller(/*always=*/false);
-  const auto loop_that_nobody_waits_for = [&] {
+  const auto loop_without_waits = [&] {
     for (int i = 0; i < 1000; ++i) cost_model.ObserveBehindOthers();
     EXPECT_TRUE(cost_model.wants_idle_device());
   };
-  loop_that_nobody_waits_for();
+  loop_without_waits();
   EXPECT_FALSE(cost_model.prefers_caller());
   cost_model.ObserveOnDevice(60 * kMicrosecond);
   EXPECT_TRUE(cost_model.is_proven());
   EXPECT_TRUE(cost_model.prefers_caller());
-  loop_that_nobody_waits_for();
+  loop_without_waits();
   for (int i = 0; i < kTrials; ++i) cost_model.ObserveOnCaller(5 * kMicrosecond);
   EXPECT_TRUE(cost_model.prefers_caller());
 }

@@ -105,8 +105,8 @@ TEST_F(TimelineTest, FailureIsKnownAtOnceAndOrderIsKept) {
   EXPECT_TRUE(second.done->Await().ok());
 }
 
-// What is submitted once failed work is committed asks for its failure, and must not miss it.
-TEST_F(TimelineTest, NobodySeesFailedWorkCommittedBeforeItsFailure) {
+// Work that is submitted after failed work is committed queries the failure and must not miss it.
+TEST_F(TimelineTest, CommittedFailedWorkHasItsFailure) {
   constexpr int kRounds = 2000;
   std::vector<Timeline::Reservation> work;
   for (int i = 0; i < kRounds; ++i) work.push_back(timeline_.Reserve(0));

@@ -20,7 +20,7 @@
 namespace onexpu {
 namespace {
 
-// Elements between which lie some that nobody may touch.
+// Elements with padding between them that must not be accessed.
 struct Matrix {
   Matrix(int64_t rows, int64_t columns, bool by_rows, int64_t gap)
       : rows(rows),

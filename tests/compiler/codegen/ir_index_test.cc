@@ -165,7 +165,7 @@ TEST_P(IndexMathTest, ConvertsTheSameValueToTheIndexTypeAndTo64Bits) {
   EXPECT_EQ(math.ToIndexType(value)->getType(), builder_.getIntNTy(GetParam()));
 }
 
-// Of no elements, nobody asks for one.
+// No element of an empty array is read.
 TEST_P(IndexMathTest, EmptyArrays) {
   IndexMath math = Math();
   EXPECT_EQ(math.DelinearizeRowMajor(math.Constant(0), {3, 0, 5}).size(), 3);

@@ -313,9 +313,9 @@ TEST_F(KernelCodegenTest, KernelsShareModules) {
   }
 }
 
-// An exponential that a sum and the result need is computed in the sum's walk alone, as long as a
-// row of them fits: 4096 numbers of f32 are the most.
-TEST_F(KernelCodegenTest, WhatIsDearInARowIsComputedOnce) {
+// An exponential that a sum and the result need is computed only in the sum's scan if a row of them
+// fits: the limit is 4096 f32 elements.
+TEST_F(KernelCodegenTest, ExpensiveValuesOfARowAreComputedOnce) {
   Target target;
   target.sub_group_sizes = {8, 16};
   const auto exponentials = [&](int64_t length) {

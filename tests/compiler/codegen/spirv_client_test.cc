@@ -169,7 +169,7 @@ TEST(SpirvWorker, EndsWithTheProcessThatStartedIt) {
   ASSERT_GT(worker, 0);
   bool gone = false;
   for (int i = 0; i < 200 && !gone; ++i) {
-    // It is a zombie where nobody reaps the orphans.
+    // It is a zombie if no init process reaps orphans.
     std::ifstream stat(absl::StrCat("/proc/", worker, "/stat"));
     std::string number, name, state;
     gone = !(stat >> number >> name >> state) || state == "Z";
