@@ -123,7 +123,7 @@ absl::StatusOr<program::AlignedBytes> Compile(const CompileRequest& request) {
                         absl::StrCat("onexpu: compiler: ", access.status().message()));
   } catch (const std::length_error& error) {
     return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: a list in the module is longer than any memory: ", error.what()));
+        absl::StrCat("onexpu: array size overflows 64 bits: ", error.what()));
   } catch (const std::exception& exception) {
     return absl::InternalError(absl::StrCat("onexpu: compiler: ", exception.what()));
   }

@@ -25,7 +25,7 @@ namespace onexpu::compiler {
 namespace {
 
 absl::Status InvalidModule(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("onexpu: this is no valid HLO module: ", what));
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: invalid HLO module: ", what));
 }
 
 template <typename Proto>

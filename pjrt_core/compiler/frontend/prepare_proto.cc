@@ -24,14 +24,14 @@ namespace {
 
 using xla::HloOpcode;
 
-// What a window may reach: sums and products of a few such numbers fit 64 bits.
+// The maximum extent of a window: sums and products of a few such values fit 64 bits.
 constexpr int64_t kMaxWindowExtent = int64_t{1} << 31;
 
-// XLA and the verifier of programs descend by calling themselves.
+// XLA and the verifier of programs are recursive.
 constexpr int kMaxNestingDepth = 500;
 constexpr int kMaxControlFlowDepth = 100;
 
-// Why an instruction is not taken, and what to do; empty for one that is.
+// Why an instruction is not supported, and the alternative; empty for a supported one.
 absl::string_view WhyUnsupported(HloOpcode opcode) {
   switch (opcode) {
     case HloOpcode::kAllGatherDone:
@@ -59,7 +59,7 @@ absl::string_view WhyUnsupported(HloOpcode opcode) {
   }
 }
 
-// Those whose operands may be tuples or tokens, or whose computations decide what they are.
+// Opcodes whose operands may be tuples or tokens, or are determined by their computations.
 const absl::flat_hash_set<HloOpcode>& TakesAnything() {
   static const auto* const opcodes = new absl::flat_hash_set<HloOpcode>{
       HloOpcode::kAddDependency,
@@ -80,14 +80,14 @@ const absl::flat_hash_set<HloOpcode>& TakesAnything() {
   return *opcodes;
 }
 
-// What may have the precision of a product.
+// Opcodes that may have a precision config.
 const absl::flat_hash_set<absl::string_view>& HasPrecision() {
   static const auto* const opcodes = new absl::flat_hash_set<absl::string_view>{
       "convolution", "custom-call", "dot", "ragged-dot", "scaled-dot"};
   return *opcodes;
 }
 
-// What is being looked at, for errors: a text only when there is one.
+// The subject of an error: a text only if there is one.
 struct Place {
   absl::string_view kind;
   absl::string_view name;
@@ -100,7 +100,7 @@ class Preparation {
   explicit Preparation(xla::HloModuleProto& proto) : proto_(proto) {}
 
   absl::Status Run() {
-    if (!proto_.has_host_program_shape()) return Invalid("it has no program shape");
+    if (!proto_.has_host_program_shape()) return Invalid("no program shape");
     for (const xla::HloComputationProto& computation : proto_.computations()) {
       for (const xla::HloInstructionProto& instruction : computation.instructions()) {
         may_be_dynamic_ = may_be_dynamic_ || instruction.opcode() == "set-dimension-size" ||
@@ -130,29 +130,27 @@ class Preparation {
 
  private:
   absl::Status Invalid(absl::string_view what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("onexpu: this is no valid HLO module: ", place_.Text(),
-                     place_.kind.empty() ? "" : ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat("onexpu: invalid HLO module: ", place_.Text(),
+                                                   place_.kind.empty() ? "" : ": ", what));
   }
 
-  // Later passes know an order of dimensions and the memory of the host, and count on no more.
+  // Later passes support a dimension order and host memory, and rely on nothing else being set.
   absl::Status CheckLayout(const xla::Shape& shape) const {
     const xla::Layout& layout = shape.layout();
     const int64_t bits = layout.element_size_in_bits();
     if (bits != 0 && bits != xla::primitive_util::BitWidth(shape.element_type())) {
-      return Invalid("elements of another size than their type's");
+      return Invalid("the layout's element size differs from the element type's");
     }
     if (layout.memory_space() != xla::Layout::kDefaultMemorySpace &&
         layout.memory_space() != xla::Layout::kHostMemorySpace) {
-      return Invalid(absl::StrCat("there is no memory space ", layout.memory_space()));
+      return Invalid(absl::StrCat("unknown memory space ", layout.memory_space()));
     }
     if (!layout.tiles().empty() || !layout.split_configs().empty() ||
         layout.tail_padding_alignment_in_elements() != 1 || layout.has_physical_shape() ||
         layout.dynamic_shape_metadata_prefix_bytes() != 0) {
       return absl::UnimplementedError(
           absl::StrCat("onexpu: ", place_.Text(), ": the layout ", layout.ToString(),
-                       " has more than an order of dimensions, and arrays lie here without tiles, "
-                       "padding or splits"));
+                       " is not supported: tiles, padding and splits are not supported"));
     }
     return absl::OkStatus();
   }
@@ -168,7 +166,7 @@ class Preparation {
     });
     ONEXPU_RETURN_IF_ERROR(layouts);
     if (shape->is_dynamic() && !may_be_dynamic_) {
-      return Invalid("a dynamic dimension, and nothing that gives its size");
+      return Invalid("a dynamic dimension without an instruction that sets its size");
     }
     bool is_changed = false;
     xla::ShapeUtil::ForEachMutableSubshape(&*shape, [&](xla::Shape* part, const xla::ShapeIndex&) {
@@ -182,10 +180,10 @@ class Preparation {
 
   absl::Status PrepareComputation(xla::HloComputationProto& computation) {
     place_ = {"computation ", computation.name()};
-    if (computation.instructions().empty()) return Invalid("it is empty");
+    if (computation.instructions().empty()) return Invalid("the computation is empty");
     computation.clear_execution_thread();
     Depth depth;
-    // The upper half of a number, which some writers leave out of operands, is the computation's.
+    // The upper half of an id is the computation's; some writers omit it in operands.
     absl::flat_hash_map<uint32_t, const xla::HloInstructionProto*> instructions;
     for (xla::HloInstructionProto& instruction : *computation.mutable_instructions()) {
       place_ = {"instruction ", instruction.name()};
@@ -203,26 +201,26 @@ class Preparation {
       for (const int64_t id : instruction.operand_ids()) {
         const auto operand = instructions.find(static_cast<uint32_t>(id));
         if (operand == instructions.end()) {
-          return Invalid(absl::StrCat("operand ", id, " does not stand before it"));
+          return Invalid(absl::StrCat("operand ", id, " is not defined before it"));
         }
         operands.push_back(&operand->second->shape());
       }
       ONEXPU_RETURN_IF_ERROR(CheckInstruction(instruction, operands));
       ONEXPU_RETURN_IF_ERROR(Descend(instruction, depth));
       if (!instructions.emplace(static_cast<uint32_t>(instruction.id()), &instruction).second) {
-        return Invalid(absl::StrCat("its number ", instruction.id(), " is another's too"));
+        return Invalid(absl::StrCat("duplicate instruction id ", instruction.id()));
       }
     }
     if (!depths_.emplace(computation.id(), depth).second) {
-      return Invalid(absl::StrCat("its number ", computation.id(), " is another's too"));
+      return Invalid(absl::StrCat("duplicate computation id ", computation.id()));
     }
     return absl::OkStatus();
   }
 
-  // How many computations are inside of one another.
+  // The nesting depth of computations.
   struct Depth {
     int all = 0;
-    int control = 0;  // of loops and conditionals alone: what calls another is put into it
+    int control = 0;  // of loops and conditionals only: calls are inlined
   };
 
   absl::Status Descend(const xla::HloInstructionProto& instruction, Depth& depth) const {
@@ -231,7 +229,7 @@ class Preparation {
     for (const int64_t id : instruction.called_computation_ids()) {
       const auto called = depths_.find(id);
       if (called == depths_.end()) {
-        return Invalid(absl::StrCat("computation ", id, " does not stand before it"));
+        return Invalid(absl::StrCat("computation ", id, " is not defined before it"));
       }
       depth.all = std::max(depth.all, called->second.all + 1);
       depth.control = std::max(depth.control, called->second.control + (is_control ? 1 : 0));
@@ -240,10 +238,8 @@ class Preparation {
       return absl::OkStatus();
     }
     return absl::UnimplementedError(
-        absl::StrCat("onexpu: ", place_.Text(), ": more than ", kMaxControlFlowDepth,
-                     " loops and conditionals, or ", kMaxNestingDepth,
-                     " computations, inside of one another: XLA's passes call themselves for each, "
-                     "and the stack has an end"));
+        absl::StrCat("onexpu: ", place_.Text(), ": nesting limit exceeded (", kMaxControlFlowDepth,
+                     " loops and conditionals, ", kMaxNestingDepth, " computations)"));
   }
 
   absl::Status CheckInstruction(const xla::HloInstructionProto& instruction,
@@ -257,37 +253,37 @@ class Preparation {
     if (!TakesAnything().contains(*opcode)) {
       for (const xla::ShapeProto* operand : operands) {
         if (operand->element_type() == xla::TUPLE || operand->element_type() == xla::TOKEN) {
-          return Invalid(absl::StrCat(instruction.opcode(), " takes arrays only"));
+          return Invalid(absl::StrCat(instruction.opcode(), " accepts only arrays"));
         }
       }
     }
     if (*opcode == HloOpcode::kTuple &&
         (instruction.shape().element_type() != xla::TUPLE ||
          static_cast<size_t>(instruction.shape().tuple_shapes_size()) != operands.size())) {
-      return Invalid("its operands are not its elements");
+      return Invalid("the operands differ from the elements of the tuple");
     }
-    // Its type of element is what XLA adds up in, before it looks at the rest.
+    // XLA accumulates in the result's element type, before it checks the rest.
     if (HasPrecision().contains(instruction.opcode()) && *opcode != HloOpcode::kCustomCall &&
         instruction.shape().element_type() == xla::TUPLE) {
-      return Invalid("it gives an array");
+      return Invalid("the result must be an array");
     }
     if (*opcode == HloOpcode::kConditional &&
         operands.size() != static_cast<size_t>(instruction.called_computation_ids_size()) + 1) {
-      return Invalid("it wants what selects a branch, and an operand for each");
+      return Invalid("expected a branch index and one operand per branch");
     }
     if (*opcode == HloOpcode::kRngBitGenerator &&
         (instruction.shape().element_type() != xla::TUPLE ||
          instruction.shape().tuple_shapes_size() != 2)) {
-      return Invalid("it gives a state and the bits, a tuple of two");
+      return Invalid("the result must be a tuple of the state and the bits");
     }
     if ((*opcode == HloOpcode::kReplicaId || *opcode == HloOpcode::kPartitionId) &&
         (instruction.shape().element_type() != xla::U32 ||
          !instruction.shape().dimensions().empty())) {
-      return Invalid("it gives a number, u32[]");
+      return Invalid("the result must be u32[]");
     }
     if (*opcode == HloOpcode::kDynamicReshape &&
         operands.size() != static_cast<size_t>(instruction.shape().dimensions_size()) + 1) {
-      return Invalid("it wants its operand and a size for every dimension");
+      return Invalid("expected an operand and a size for every dimension");
     }
     if (*opcode == HloOpcode::kFft) {
       ONEXPU_RETURN_IF_ERROR(CheckTransform(instruction, operands));
@@ -313,7 +309,7 @@ class Preparation {
     const auto& lengths = instruction.fft_length();
     if (operands.size() != 1 || lengths.empty() ||
         lengths.size() > operands[0]->dimensions_size()) {
-      return Invalid("it wants one operand, and a length for some of its last dimensions");
+      return Invalid("expected one operand and the lengths of its last dimensions");
     }
     const int first = operands[0]->dimensions_size() - lengths.size();
     for (int i = 0; i < lengths.size(); ++i) {
@@ -336,30 +332,30 @@ class Preparation {
       for (const int64_t at_least_one : {dimension.size(), dimension.stride(),
                                          dimension.window_dilation(), dimension.base_dilation()}) {
         if (at_least_one < 1 || at_least_one > kMaxWindowExtent) {
-          return Invalid("sizes, strides and dilations of windows are from 1 to 2^31");
+          return Invalid("window sizes, strides and dilations must be between 1 and 2^31");
         }
       }
       for (const int64_t padding : {dimension.padding_low(), dimension.padding_high()}) {
         if (padding < -kMaxWindowExtent || padding > kMaxWindowExtent) {
-          return Invalid("paddings of windows are within 2^31");
+          return Invalid("window padding must be within 2^31");
         }
       }
       // The first operand of a custom call need not be what its window runs over: of TensorFlow's
       // dynamic gradients of convolutions, it is a shape.
       if (operands.empty() || opcode == HloOpcode::kCustomCall) continue;
       if (opcode == HloOpcode::kConvolution && i >= spatial.size()) {
-        return Invalid("its window has more dimensions than its operand");
+        return Invalid("the window has more dimensions than the operand");
       }
       const int64_t number = opcode == HloOpcode::kConvolution ? spatial[i] : i;
       if (number < 0 || number >= operands[0]->dimensions_size()) {
-        return Invalid("its window has more dimensions than its operand");
+        return Invalid("the window has more dimensions than the operand");
       }
       int64_t reach = operands[0]->dimensions(static_cast<int>(number)) - 1;
       if (__builtin_mul_overflow(reach, dimension.base_dilation(), &reach) ||
           __builtin_add_overflow(reach, dimension.padding_low() + dimension.padding_high() + 1,
                                  &reach) ||
           reach < 0) {
-        return Invalid("its padding takes away more than there is");
+        return Invalid("the negative padding removes more than the operand's extent");
       }
     }
     return absl::OkStatus();
@@ -372,7 +368,7 @@ class Preparation {
     int64_t product = 1;
     for (const int64_t dimension : dimensions) {
       if (dimension < 1 || __builtin_mul_overflow(product, dimension, &product)) {
-        return Invalid("a list of devices has no size");
+        return Invalid("the device list is empty or its size overflows");
       }
     }
     std::vector<int64_t> order(permutation.begin(), permutation.end());
@@ -381,7 +377,7 @@ class Preparation {
     for (size_t i = 0; permutes && i < order.size(); ++i) {
       permutes = order[i] == static_cast<int64_t>(i);
     }
-    if (product != elements || !permutes) return Invalid("a list of devices contradicts itself");
+    if (product != elements || !permutes) return Invalid("the device list is inconsistent");
     return absl::OkStatus();
   }
 
@@ -390,7 +386,7 @@ class Preparation {
     if (groups.num_replica_groups() < 1 || groups.num_devices_per_group() < 1 ||
         __builtin_mul_overflow(groups.num_replica_groups(), groups.num_devices_per_group(),
                                &devices)) {
-      return Invalid("a list of devices has no size");
+      return Invalid("the device list is empty or its size overflows");
     }
     return CheckIota(groups.iota_reshape_dims(), groups.iota_transpose_perm(), devices);
   }
@@ -402,7 +398,7 @@ class Preparation {
     int64_t tiles = 1;
     for (const int64_t dimension : sharding.tile_assignment_dimensions()) {
       if (dimension < 1 || __builtin_mul_overflow(tiles, dimension, &tiles)) {
-        return Invalid("a sharding has no tiles");
+        return Invalid("the sharding has no tiles, or their number overflows");
       }
     }
     if (sharding.iota_reshape_dims().empty()) return absl::OkStatus();
@@ -411,7 +407,7 @@ class Preparation {
 
   xla::HloModuleProto& proto_;
   Place place_;
-  absl::flat_hash_map<int64_t, Depth> depths_;  // by a computation's number
+  absl::flat_hash_map<int64_t, Depth> depths_;  // by computation id
   bool may_be_dynamic_ = false;  // something in the module sets the size of a dimension
 };
 
