@@ -6,7 +6,7 @@
 namespace onexpu::c_api {
 
 absl::Status FieldReader::Malformed() const {
-  return absl::InvalidArgumentError(absl::StrCat("onexpu: the bytes are no serialized ", type_));
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: not a serialized ", type_));
 }
 
 absl::StatusOr<Field> FieldReader::Next() {

@@ -31,7 +31,7 @@ absl::Status Damaged(const char* what) {
 
 absl::Status CheckHeader(const Header& header, size_t bytes) {
   if (std::memcmp(header.magic, kMagic, sizeof(kMagic)) != 0) {
-    return absl::InvalidArgumentError("onexpu: these bytes are no serialized program");
+    return absl::InvalidArgumentError("onexpu: not a serialized onexpu program (bad magic number)");
   }
   if (header.header_checksum != HeaderChecksum(header)) return Damaged("header checksum");
   if (header.format_version != kProgramFormatVersion) {

@@ -45,7 +45,7 @@ absl::Status VerifyAllocations(const Program& program, absl::Span<const uint8_t>
   uint64_t memory = 0;
   for (const Allocation* allocation : *program.allocations()) {
     if (allocation->size() > kMaxMemoryBytes || memory > kMaxMemoryBytes) {
-      return VerifyError("allocation", "is larger than any memory");
+      return VerifyError("allocation", "the total size exceeds 2^60 bytes");
     }
     memory += allocation->size();
     if (allocation->kind() > AllocationKind::MAX) {

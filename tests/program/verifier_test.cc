@@ -82,7 +82,7 @@ const Damage kDamages[] = {
      [](ProgramT& p) { p.allocations[2]->kind = AllocationKind::Parameter; },
      "its parameter has another"},
     {"AllocationBeyondAnyMemory", [](ProgramT& p) { p.allocations[2]->size = kHuge - 8; },
-     "larger than any memory"},
+     "exceeds 2^60 bytes"},
     {"AllocationsThatWrapAround",
      [](ProgramT& p) {
        for (int i = 0; i < 17; ++i) {
@@ -90,7 +90,7 @@ const Damage kDamages[] = {
          p.allocations.back()->size = uint64_t{1} << 60;
        }
      },
-     "larger than any memory"},
+     "exceeds 2^60 bytes"},
     {"ResultInATemporary", [](ProgramT& p) { p.results[0]->slice = MakeSlice(2, 0, 16); },
      "no fresh buffer"},
     {"ResultAliasOfNoParameter",

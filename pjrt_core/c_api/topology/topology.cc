@@ -43,7 +43,7 @@ std::string ToBytes(const PJRT_TopologyDescription& topology) {
 absl::StatusOr<std::unique_ptr<PJRT_TopologyDescription>> FromBytes(absl::string_view bytes) {
   constexpr size_t kFixed = sizeof(kMagic) + 2 * sizeof(uint32_t);
   const absl::Status corrupt =
-      absl::InvalidArgumentError("onexpu: these bytes are no serialized topology of onexpu");
+      absl::InvalidArgumentError("onexpu: not a serialized onexpu topology");
   if (bytes.size() < kFixed || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
     return corrupt;
   }
