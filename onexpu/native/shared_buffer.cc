@@ -209,7 +209,7 @@ void SharedBuffer::BlockUntilReady() const {
 void BindSharedBuffers(py::module_& module) {
   py::class_<SharedBuffer, std::shared_ptr<SharedBuffer>>(
       module, "SharedBuffer",
-      "A device array that Python, and who has got its memory, keeps alive.")
+      "A device array that Python and the consumers of its memory keep alive.")
       .def_property_readonly(
           "address", [](const SharedBuffer& b) { return reinterpret_cast<uint64_t>(b.address()); })
       .def_property_readonly("shape",
