@@ -36,7 +36,7 @@ absl::StatusOr<std::vector<std::string>> SpirvEntryPoints(absl::Span<const uint8
   const auto word = [&](size_t index) { return Word(spirv, index); };
   const size_t words = spirv.size() / 4;
   if (spirv.size() % 4 != 0 || words < kHeaderWords || word(0) != kMagic) {
-    return absl::InvalidArgumentError("onexpu: these bytes are no SPIR-V module");
+    return absl::InvalidArgumentError("onexpu: not a SPIR-V module (bad size or magic number)");
   }
   std::vector<std::string> names;
   size_t position = kHeaderWords;

@@ -113,7 +113,7 @@ absl::Status CurrentLibraryError() {
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("onexpu: ", error.what()));
   } catch (...) {
-    return absl::InternalError("onexpu: an exception that is no std::exception");
+    return absl::InternalError("onexpu: unknown exception (not a std::exception)");
   }
 }
 

@@ -139,9 +139,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
   const bool is_real = fft.kind() == FftKind::Rfft || fft.kind() == FftKind::Irfft;
   if (fft.kind() == FftKind::Irfft && fft.lengths()->size() > 1) {
     return absl::UnimplementedError(
-        "onexpu: the inverse transform of half a spectrum over several dimensions: oneMKL takes "
-        "the "
-        "symmetry of the whole spectrum for granted; the compiler writes it as two transforms");
+        "onexpu: inverse real FFT over several dimensions is not supported: oneMKL assumes a "
+        "symmetric "
+        "spectrum. Split it into a complex and a one-dimensional real transform.");
   }
   result->source_ = *fft.source()->slice();
   result->destination_ = *fft.destination()->slice();

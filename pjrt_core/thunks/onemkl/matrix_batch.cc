@@ -15,7 +15,7 @@ namespace {
 absl::Status Scattered(const program::Tensor& tensor) {
   return absl::InvalidArgumentError(
       absl::StrCat("onexpu: strides [", absl::StrJoin(*tensor.strides(), ","), "] of [",
-                   absl::StrJoin(*tensor.dimensions(), ","), "] are none that oneMKL takes"));
+                   absl::StrJoin(*tensor.dimensions(), ","), "] are not supported by oneMKL"));
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
   result->result_ = *solve.result()->slice();
   result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() -> absl::Status {
-    // What lies by rows is, by columns, the transposed matrix: then the transposed equation is
-    // solved, and A is the transpose of what lies there.
+    // A row-major matrix is the transposed column-major matrix. In that case the transposed
+    // equation is solved, and A is the transpose of the stored matrix.
     const bool conjugated = solve.transpose_a() == program::Transpose::Adjoint && kIsComplex<T>;
     const auto is_transposed = [&](bool a_by_columns, bool b_by_columns) {
       return (solve.transpose_a() != program::Transpose::None) ^ !a_by_columns ^ !b_by_columns;
@@ -68,8 +68,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
       }
     }
     return absl::UnimplementedError(
-        "onexpu: an adjoint triangular solve of which one array lies by rows and one by columns: "
-        "BLAS conjugates only what it transposes");
+        "onexpu: adjoint triangular solve of a row-major and a column-major array is not "
+        "supported: "
+        "BLAS conjugates only transposed operands");
   }));
   return std::unique_ptr<Thunk>(std::move(result));
 }

@@ -51,7 +51,7 @@ absl::StatusOr<ClProgram> ProgramFromSpirv(cl_context context, cl_device_id devi
   ClProgram program(clCreateProgramWithIL(context, spirv.data(), spirv.size(), &error));
   if (error != CL_SUCCESS) {
     return absl::InternalError(
-        absl::StrCat("onexpu: the device refuses the SPIR-V module (OpenCL error ", error, ")"));
+        absl::StrCat("onexpu: the device rejected the SPIR-V module (OpenCL error ", error, ")"));
   }
   error = clBuildProgram(program.get(), 1, &device, kBuildOptions, nullptr, nullptr);
   if (error != CL_SUCCESS) {
