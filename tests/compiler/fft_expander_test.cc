@@ -64,7 +64,7 @@ TEST_P(FftExpanderTest, AgreesWithTheEvaluator) {
       RandomLiteral(module->entry_computation()->parameter_instruction(0)->shape());
   const xla::Literal expected = Evaluate(*module, {&argument});
   Target target;
-  target.gpu_schedules = true;  // where no transform is a kernel
+  target.schedules = &GpuSchedulePolicy();  // where no transform is a kernel
   const auto changed = FftExpander(target).Run(module.get());
   ASSERT_TRUE(changed.ok() && *changed) << changed.status();
   EXPECT_TRUE(Instructions(*module, xla::HloOpcode::kFft).empty());

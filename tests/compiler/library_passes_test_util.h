@@ -48,7 +48,7 @@ class LibraryPassesTest : public ::testing::Test {
     Target target;
     target.has_bf16 = true;
     target.has_s8 = has_s8_;
-    target.gpu_schedules = gpu_schedules_;
+    if (gpu_schedules_) target.schedules = &GpuSchedulePolicy();
     return target;
   }
   size_t Count(xla::HloOpcode opcode) { return Instructions(*module_, opcode).size(); }

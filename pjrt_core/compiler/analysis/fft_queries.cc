@@ -50,7 +50,7 @@ bool IsTinyFft(const xla::HloInstruction& fft) {
 bool HasFftKernels(const xla::HloInstruction& fft, const Target& target) {
   // Neighbouring work-items transform neighbouring lines: a CPU's vector unit wants some.
   constexpr int64_t kMinLines = 8;
-  if (target.gpu_schedules) return false;
+  if (!target.schedules->has_fft_kernels) return false;
   const xla::PrimitiveType type = fft.shape().element_type();
   const bool is_single = type == xla::F32 || type == xla::C64;
   if (!is_single && !target.has_fp64) return false;

@@ -27,7 +27,8 @@ uint64_t WorkGroupLimit(WorkItemCost cost, const Target& target) {
 }  // namespace
 
 bool HasVectorSubGroups(const Target& target) {
-  return !target.gpu_schedules && absl::c_linear_search(target.sub_group_sizes, kVectorLanes);
+  return target.schedules->has_vector_sub_groups &&
+         absl::c_linear_search(target.sub_group_sizes, kVectorLanes);
 }
 
 LaunchDimensions ChooseLaunch(int64_t count, WorkItemCost cost, const Target& target) {

@@ -88,22 +88,20 @@ bool ShouldUseRowSchedule(const Rows& rows, const HloInstruction& fusion, const 
   // In a loop with fewer elements, one region for the whole loop gains more than the saved
   // launches.
   constexpr int64_t kMinElementsInLoop = 32768;
-  const int64_t threads =
-      target.gpu_schedules && target.is_gpu ? target.compute_units / 8 : target.compute_units;
-  if (!target.gpu_schedules && !HasVectorSubGroups(target)) return false;
+  const int64_t cores = target.compute_units / target.device->compute_units_per_core;
+  if (target.schedules->has_vector_sub_groups && !HasVectorSubGroups(target)) return false;
   return rows.length >= kMinRowLength && rows.length <= kMaxRowLength &&
-         rows.count >= 4 * std::max<int64_t>(threads, 1) &&
+         rows.count >= 4 * std::max<int64_t>(cores, 1) &&
          (rows.count * rows.length >= kMinElementsInLoop || !IsInLoop(*fusion.parent()));
 }
 
 int64_t RowBytesToKeep(const Target& target) {
-  // A CPU has room for a few lanes' numbers; its first cache holds the row itself, too.
-  constexpr int64_t kMaxKeptBytesOnCpu = 16 << 10;
   constexpr int64_t kReductionBytes = kMaxRowReductions * kMaxRowLanes * int64_t{sizeof(double[2])};
   const auto local = static_cast<int64_t>(target.local_memory_bytes);
-  if (!target.gpu_schedules) return std::min(local / 2, kMaxKeptBytesOnCpu);
+  const int64_t reductions = target.schedules->combines_lanes_in_local_memory ? kReductionBytes : 0;
   // Half, so that two groups run at once.
-  return std::clamp<int64_t>(local - kReductionBytes, 0, local / 2);
+  return std::min(std::clamp<int64_t>(local - reductions, 0, local / 2),
+                  target.schedules->max_kept_row_bytes);
 }
 
 int64_t RowBytes(xla::PrimitiveType type, const Rows& rows) {

@@ -122,7 +122,7 @@ bool IsSupported(const HloInstruction& instruction) {
 // How many times the code of a kernel with the dot is written out, and of what is done with its
 // elements: for each row of a block, and for each of those that fill none.
 int64_t RowsWrittenOut(const HloInstruction& dot, const Target& target) {
-  if (target.gpu_schedules || dot.shape().dimensions().empty()) return 1;
+  if (!target.schedules->has_block_dots || dot.shape().dimensions().empty()) return 1;
   const int64_t columns = dot.shape().dimensions().back();
   if (columns < kMinBlockColumns || !ColumnsOf(dot).has_value()) return 1;  // no blocks
   const int64_t rows = xla::ShapeUtil::ElementsIn(dot.shape()) / columns;
@@ -219,9 +219,7 @@ bool EndsInTime(const HloInstruction& instruction, const Estimate& estimate, con
 }  // namespace
 
 int64_t RegionWorkItems(const Target& target) {
-  // A CPU's are one vector, or two: of more, those that a short row leaves idle are masked out, and
-  // a masked dot takes twice as long.
-  return std::min<int64_t>(target.gpu_schedules ? 256 : 16, target.max_work_group_size);
+  return std::min<int64_t>(target.schedules->max_region_work_items, target.max_work_group_size);
 }
 
 bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
@@ -230,11 +228,13 @@ bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {
   return estimate.supported && estimate.instructions > 0 &&
          estimate.instructions <= kMaxRegionInstructions &&
          estimate.as_region <= estimate.as_launches &&
-         (!target.gpu_schedules || EndsInTime(instruction, estimate, target));
+         (!target.schedules->bounds_launch_time || EndsInTime(instruction, estimate, target));
 }
 
 std::optional<int64_t> MaxStepsPerLaunch(const HloInstruction& instruction, const Target& target) {
-  if (!target.gpu_schedules || instruction.opcode() != HloOpcode::kWhile) return std::nullopt;
+  if (!target.schedules->bounds_launch_time || instruction.opcode() != HloOpcode::kWhile) {
+    return std::nullopt;
+  }
   const double step = std::max(1.0, StepOf(instruction, target).as_region);
   const int64_t most = static_cast<int64_t>(kMaxLaunchNanoseconds / step);
   const int64_t known = KnownTripCount(instruction);

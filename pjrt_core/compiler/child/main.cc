@@ -44,7 +44,7 @@ struct Arguments {
   std::vector<std::string> inputs;
   std::string output, format = "mlir", options, target, worker;
   std::optional<int> serve;
-  bool gpu_schedules = false;
+  program::ScheduleSet schedules = program::ScheduleSet::Cpu;
 };
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
@@ -73,7 +73,7 @@ absl::StatusOr<Arguments> ParseArguments(int count, char** values) {
     } else if (absl::ConsumePrefix(&value, "--serve=") && absl::SimpleAtoi(value, &descriptor)) {
       arguments.serve = descriptor;
     } else if (value == "--gpu-schedules") {
-      arguments.gpu_schedules = true;
+      arguments.schedules = program::ScheduleSet::Gpu;
     } else if (value == "-o" && i + 1 < count) {
       arguments.output = values[++i];
     } else if (!value.empty() && value[0] != '-') {
@@ -91,10 +91,10 @@ absl::StatusOr<Arguments> ParseArguments(int count, char** values) {
   return arguments;
 }
 
-std::string DefaultTarget(bool gpu_schedules) {
+std::string DefaultTarget(program::ScheduleSet schedules) {
   program::TargetDescriptionT target;
   target.name = "cpu";
-  target.schedules = gpu_schedules ? program::ScheduleSet::Gpu : program::ScheduleSet::Cpu;
+  target.schedules = schedules;
   target.compute_units = 2;
   target.max_work_group_size = 1024;
   target.local_memory_bytes = 32 << 10;
@@ -128,7 +128,7 @@ Result Compile(const std::string& code, const std::string& format, const std::st
 absl::Status CompileFile(const std::string& input, const Arguments& arguments) {
   ONEXPU_ASSIGN_OR_RETURN(const std::string code, ReadFile(input));
   std::string options;
-  std::string target = DefaultTarget(arguments.gpu_schedules);
+  std::string target = DefaultTarget(arguments.schedules);
   if (!arguments.options.empty()) {
     ONEXPU_ASSIGN_OR_RETURN(options, ReadFile(arguments.options));
   }

@@ -192,7 +192,7 @@ absl::StatusOr<CompiledModule> KernelCodegenImpl::FinishModule(const Module& own
   if (options_.keep_ir) result.ir_before = ToText(module);
   LegalizerOptions legalizer;
   legalizer.has_fp64 = options_.target.has_fp64;
-  legalizer.is_for_cpu_driver = !options_.target.is_gpu;
+  legalizer.is_for_cpu_driver = options_.target.device->is_for_cpu_driver;
   legalizer.spirv_extensions = options_.target.spirv_extensions;
   // Of its own: a TargetMachine fills its tables as it is used.
   TF_ASSIGN_OR_RETURN(const std::unique_ptr<llvm::TargetMachine> machine,

@@ -45,8 +45,10 @@ absl::StatusOr<const program::TargetDescription*> ParseTarget(absl::string_view 
 Target ToTarget(const program::TargetDescription& description) {
   Target target;
   if (description.name() != nullptr) target.name = description.name()->str();
-  target.is_gpu = description.device_kind() == program::DeviceKind::Gpu;
-  target.gpu_schedules = description.schedules() == program::ScheduleSet::Gpu;
+  target.device = description.device_kind() == program::DeviceKind::Gpu ? &GpuDevicePolicy()
+                                                                        : &CpuDevicePolicy();
+  target.schedules = description.schedules() == program::ScheduleSet::Gpu ? &GpuSchedulePolicy()
+                                                                          : &CpuSchedulePolicy();
   // Zero is what an absent field reads as.
   if (description.compute_units() != 0) target.compute_units = description.compute_units();
   if (description.max_work_group_size() != 0) {

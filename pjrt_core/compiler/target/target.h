@@ -6,13 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "pjrt_core/compiler/target/policy.h"
+
 namespace onexpu::compiler {
 
-// A plain copy of program.TargetDescription.
+// A plain copy of program.TargetDescription, whose kind of device and set of schedules are
+// policies.
 struct Target {
   std::string name = "cpu";
-  bool is_gpu = false;
-  bool gpu_schedules = false;
+  const DevicePolicy* device = &CpuDevicePolicy();
+  const SchedulePolicy* schedules = &CpuSchedulePolicy();
   uint32_t compute_units = 1;
   uint32_t max_work_group_size = 1024;
   uint64_t local_memory_bytes = 32 << 10;

@@ -233,7 +233,7 @@ std::vector<int64_t> ContractedExtents(const HloInstruction& dot) {
 
 std::vector<const HloInstruction*> FindBlockedDots(const FusionContext& kernel,
                                                    absl::Span<const HloInstruction* const> roots) {
-  if (kernel.target().gpu_schedules) return {};
+  if (!kernel.target().schedules->has_block_dots) return {};
   Visited visited;
   std::vector<const HloInstruction*> dots;
   for (const HloInstruction* root : roots) {

@@ -94,7 +94,8 @@ absl::StatusOr<Value*> EmitFloatOperation(FusionContext& context, const HloInstr
   }
   for (const FunctionOfOpcode& entry : kFunctions) {
     if (entry.opcode == instruction.opcode())
-      return EmitMath(entry.function, operands, context.target().is_gpu, b);
+      return EmitMath(entry.function, operands,
+                      context.target().device->has_exponential_instruction, b);
   }
   return UnsupportedOperation(instruction, "not an operation on floating-point numbers");
 }

@@ -1,5 +1,7 @@
 #include "pjrt_core/compiler/codegen/kernel/kernel_arguments.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/statusor.h"
@@ -37,12 +39,7 @@ absl::StatusOr<std::vector<KernelArguments::Leaf>> AddLeaves(
 }  // namespace
 
 int64_t MaxKernelArguments(const Target& target) {
-  // Intel's graphics compiler accepts 2,048 bytes, which are 256 pointers; SPIR-V 255 parameters.
-  // The margin is for arguments that a driver adds.
-  constexpr int64_t kGpu = 240;
-  // The CPU driver accepts 4,000 pointers. It takes 40 s to build a concatenation of 4,000 arrays.
-  constexpr int64_t kCpu = 4000;
-  return target.is_gpu || target.gpu_schedules ? kGpu : kCpu;
+  return std::min(target.schedules->max_kernel_arguments, target.device->max_kernel_arguments);
 }
 
 absl::StatusOr<KernelArguments> KernelArguments::Create(const xla::HloInstruction& instruction,

@@ -56,7 +56,7 @@ double GreatestIndex(const xla::HloInstruction& instruction) {
 
 // Work-items of a sub-group; 0 where the device's compiler should choose.
 int64_t SubGroupItems(const LaunchDimensions& launch, const Target& target) {
-  if (target.gpu_schedules) return 0;
+  if (!target.schedules->has_vector_sub_groups) return 0;
   const uint64_t group = absl::c_accumulate(launch.local, uint64_t{1}, std::multiplies<>());
   // Else the CPU driver writes the kernel for many work-items at once, too: never used, and of
   // vectors it takes seconds.
@@ -85,7 +85,7 @@ bool FitsInt32(const xla::HloInstruction& instruction) {
 
 void SetWorkGroupSize(llvm::Function& kernel, const LaunchDimensions& launch,
                       const Target& target) {
-  if (!target.gpu_schedules) return;
+  if (!target.schedules->states_work_group_size) return;
   auto* const type = llvm::Type::getInt32Ty(kernel.getContext());
   const auto number = [&](uint64_t value) -> llvm::Metadata* {
     return llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(type, value));
@@ -156,14 +156,15 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
     kernel->addParamAttr(i, llvm::Attribute::NoAlias);
   }
 
-  // Blocks of dots and lines of transforms add indices up whose neighbours a CPU's compiler sees in
-  // 64 bits alone.
-  const bool adds_up =
+  // Blocks of dots and lines of transforms add up indices.
+  const bool sums_indices =
       ContainsDot(instruction_) || OneResultOf(instruction_).opcode() == xla::HloOpcode::kFft;
-  const bool is_narrow = FitsInt32(instruction_) && !(adds_up && !target_.gpu_schedules);
+  const bool is_narrow =
+      FitsInt32(instruction_) && (target_.schedules->has_narrow_index_sums || !sums_indices);
   auto* index_type = llvm::Type::getIntNTy(context, is_narrow ? 32 : 64);
-  auto result = std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,
-                                                /*wide_places=*/!target_.gpu_schedules);
+  auto result =
+      std::make_unique<FusionContext>(instruction_, target_, *kernel, index_type,
+                                      /*wide_places=*/!target_.schedules->has_narrow_index_sums);
   std::vector<llvm::Value*> addresses;
   for (size_t i = 0; i < pointers; ++i) {
     if (!HasTable()) {

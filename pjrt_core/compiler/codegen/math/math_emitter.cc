@@ -76,7 +76,8 @@ Real Builtin(absl::string_view name, llvm::ArrayRef<Real> operands) {
 }
 
 absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
-                                      absl::Span<llvm::Value* const> operands, bool is_gpu,
+                                      absl::Span<llvm::Value* const> operands,
+                                      bool has_exponential_instruction,
                                       llvm::IRBuilderBase& builder) {
   if (operands.empty() ||
       !(operands[0]->getType()->isFloatTy() || operands[0]->getType()->isDoubleTy())) {
@@ -86,14 +87,14 @@ absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
   llvm::SmallVector<Real, 3> values;
   for (llvm::Value* operand : operands) values.emplace_back(operand, builder);
   const Real& x = values[0];
-  // A GPU has instructions for it and for the logarithm.
   const auto exponential = [&](const Real& x) {
-    return is_gpu ? Builtin("exp", x) : Exponential(x);
+    return has_exponential_instruction ? Builtin("exp", x) : Exponential(x);
   };
   if (function == MathFunction::kSin) return Sine(x).value();
   if (function == MathFunction::kCos) return Cosine(x).value();
   if (function == MathFunction::kExp) return exponential(x).value();
-  if (function == MathFunction::kLog1p && !is_gpu) return LogarithmOfOnePlus(x).value();
+  if (function == MathFunction::kLog1p && !has_exponential_instruction)
+    return LogarithmOfOnePlus(x).value();
   if (function == MathFunction::kTanh) return HyperbolicTangent(x).value();
   if (function == MathFunction::kLogistic) return (1.0 / (1.0 + exponential(-x))).value();
   if (function == MathFunction::kSign) {

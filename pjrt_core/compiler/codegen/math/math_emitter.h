@@ -49,9 +49,10 @@ struct ComplexValue {
 };
 
 // `operands` are all float or all double. kRem is C's fmod, kFma takes three operands.
-// `is_gpu`: what are instructions there are left to the target's compiler.
+// `has_exponential_instruction`: exponentials and logarithms are left to the device's compiler.
 absl::StatusOr<llvm::Value*> EmitMath(MathFunction function,
-                                      absl::Span<llvm::Value* const> operands, bool is_gpu,
+                                      absl::Span<llvm::Value* const> operands,
+                                      bool has_exponential_instruction,
                                       llvm::IRBuilderBase& builder);
 
 // The complex functions that XLA has. kAbs gives {|z|, 0}, kAtan2 and kPow take two operands; what

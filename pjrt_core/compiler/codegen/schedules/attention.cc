@@ -79,7 +79,7 @@ class AttentionKernel {
     return b().CreateIntrinsic(llvm::Intrinsic::fma, {float_}, {lhs, rhs, sum});
   }
   absl::StatusOr<Value*> Exponential(Value* value) {
-    return EmitMath(MathFunction::kExp, {value}, /*is_gpu=*/false, b());
+    return EmitMath(MathFunction::kExp, {value}, /*has_exponential_instruction=*/false, b());
   }
 
   // This work-item's number in an array of one for each lane.

@@ -147,7 +147,9 @@ class DotKernel {
 }  // namespace
 
 absl::StatusOr<bool> EmitDots(KernelSequence& sequence) {
-  if (sequence.target().gpu_schedules || !ContainsDot(sequence.instruction())) return false;
+  if (!sequence.target().schedules->has_block_dots || !ContainsDot(sequence.instruction())) {
+    return false;
+  }
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   std::vector<const HloInstruction*> roots = RootsOf(kernel->root());
   std::vector<const HloInstruction*> dots;

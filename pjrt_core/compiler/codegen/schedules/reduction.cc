@@ -13,12 +13,12 @@ absl::Status EmitReduction(KernelSequence& sequence) {
   const ReductionShape shape(reduce);
   // One work-item computes a result element by element, in the order of the indices.
   if (TakesShares(shape) && !shape.is_ascending) return EmitLoop(sequence);
-  const bool for_gpu = sequence.target().gpu_schedules;
+  const bool in_groups = sequence.target().schedules->reduces_in_work_groups;
   const bool has_schedule =
-      for_gpu ? IsReductionForGpu(reduce, shape, sequence.target()) : IsReductionForCpu(shape);
+      in_groups ? IsReductionForGpu(reduce, shape, sequence.target()) : IsReductionForCpu(shape);
   if (!has_schedule) return EmitLoop(sequence);
-  return for_gpu ? EmitReductionForGpu(sequence, reduce, shape)
-                 : EmitReductionForCpu(sequence, reduce, shape);
+  return in_groups ? EmitReductionForGpu(sequence, reduce, shape)
+                   : EmitReductionForCpu(sequence, reduce, shape);
 }
 
 }  // namespace onexpu::compiler

@@ -31,7 +31,7 @@ using xla::HloInstruction;
 
 // Work-items of a group, side by side along a row. On a CPU they are a sub-group.
 int64_t ChooseLanes(const Rows& rows, const Target& target) {
-  if (!target.gpu_schedules) return kVectorLanes;
+  if (target.schedules->has_vector_sub_groups) return kVectorLanes;
   int64_t lanes = 1;
   while (2 * lanes <= std::min<int64_t>({kMaxRowLanes, target.max_work_group_size, rows.length}))
     lanes *= 2;
@@ -40,7 +40,7 @@ int64_t ChooseLanes(const Rows& rows, const Target& target) {
 
 // Rows of a group, one after another. All groups have as many.
 int64_t ChooseTogether(const Rows& rows, const Target& target) {
-  if (target.gpu_schedules) return 1;
+  if (!target.schedules->has_several_rows_per_group) return 1;
   // Starting a group costs as much as some hundreds of elements.
   constexpr int64_t kMinElementsPerGroup = 8192;
   const int64_t wanted = 8 * int64_t{target.compute_units};
@@ -174,7 +174,7 @@ class RowKernel {
 
   // What all lanes have together, for each of them.
   absl::StatusOr<ReductionValues> CombineLanes(ReductionKernel& steps, ReductionValues values) {
-    if (kernel_.target().gpu_schedules) {
+    if (kernel_.target().schedules->combines_lanes_in_local_memory) {
       const std::vector<Array> of_lanes = steps.LocalArrays(lanes_);
       TF_RETURN_IF_ERROR(steps.Store(of_lanes, lane_, values));
       TF_RETURN_IF_ERROR(steps.CombineLocal(of_lanes, lane_, math_.Constant(0), lanes_,

@@ -47,10 +47,8 @@ Mode ChooseMode(const HloScatterInstruction& scatter, const ScatterDimensions& d
   const int64_t meeting = Product(dimensions.Extents(dimensions.meeting()));
   if (meeting <= 1) return Mode::kEach;
   const bool few = meeting <= 64 || apart * meeting <= 4096;
-  // An atomic costs a CPU as much as ten plain updates, so order is cheaper until there are that
-  // many threads.
-  const int64_t enough =
-      target.gpu_schedules ? 4096 : std::max<int64_t>(1, target.compute_units / 8);
+  const int64_t enough = target.schedules->min_ordered_scatter_elements.value_or(
+      std::max<int64_t>(1, target.compute_units / 8));
   if (few || apart >= enough || !MayBeAtomic(scatter, target)) return Mode::kInOrder;
   return Mode::kEachAtomic;
 }

@@ -81,9 +81,10 @@ ScatterPlan ChooseScatterPlan(const HloScatterInstruction& scatter,
   for (const int64_t extent : dimensions.Extents(dimensions.meeting())) plan.meeting *= extent;
   for (const int64_t extent : dimensions.Extents(dimensions.apart())) plan.apart *= extent;
   plan.block = plan.lanes = std::min(kLanes, plan.apart);
-  if (target.gpu_schedules) {
+  if (!target.schedules->scatters_in_vectors) {
     plan.groups = xla::CeilOfRatio(plan.apart, plan.block);
-    if (plan.meeting > kMaxUpdatesPerLaunch) plan.updates_per_launch = kMaxUpdatesPerLaunch;
+    if (target.schedules->bounds_launch_time && plan.meeting > kMaxUpdatesPerLaunch)
+      plan.updates_per_launch = kMaxUpdatesPerLaunch;
     return plan;
   }
   // Vectors that are not full go through masks, which cost a CPU more than scalars do.

@@ -28,8 +28,9 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
-  if (!sequence.target().gpu_schedules && IsAttention(sequence.instruction()))
+  if (sequence.target().schedules->has_attention_kernels && IsAttention(sequence.instruction())) {
     return EmitOne(sequence, EmitAttention);
+  }
   if (OneResultOf(root).opcode() == xla::HloOpcode::kFft) return EmitOne(sequence, EmitFft);
   switch (root.opcode()) {
     case xla::HloOpcode::kConcatenate:

@@ -33,7 +33,7 @@ Plan MakePlan(const HloSortInstruction& sort, const Target& target) {
   const int64_t rows = xla::ShapeUtil::ElementsIn(shape) / length;
   const bool enough_rows = rows >= 2 * int64_t{target.compute_units};
   const int64_t runs = (length + kRun - 1) / kRun;
-  if (target.gpu_schedules) {
+  if (target.schedules->sorts_in_work_groups) {
     if (length > 8192 && !enough_rows) return {(length + kRun - 1) / kRun, kRun, false};
     int64_t items = 1;
     while (items < runs && items < 256 && 2 * items <= target.max_work_group_size) items *= 2;
@@ -114,7 +114,8 @@ absl::StatusOr<LaunchDimensions> PerItem(FusionContext& kernel, SortKernel& step
     steps.SelectRow(steps.math().Div(number, plan.work_items));
     return body(steps.math().Rem(number, plan.work_items));
   };
-  if (kernel.target().gpu_schedules) return kernel.PerWorkItem(items, WorkItemCost::kLoop, in_row);
+  if (kernel.target().schedules->sorts_in_work_groups)
+    return kernel.PerWorkItem(items, WorkItemCost::kLoop, in_row);
   // One at a time: a CPU gains nothing from running branches of several work-items side by side.
   TF_RETURN_IF_ERROR(in_row(kernel.GlobalId()));
   return LaunchDimensions{{static_cast<uint64_t>(items)}, {1}};

@@ -164,7 +164,7 @@ absl::StatusOr<LaunchDimensions> EmitForCpu(FusionContext& kernel,
   const bool is_whole =
       line == kTransposeTile && tiles.ExtentOfAll(tiles.extent_written()) == kTransposeTile;
   const bool is_all = transposition.transposed[0] == &kernel.root();
-  if (is_whole && is_all && !kernel.target().gpu_schedules &&
+  if (is_whole && is_all && kernel.target().schedules->has_square_transposes &&
       HasSquares(kernel.root().shape().element_type())) {
     if (const std::optional<Lines> lines = FindLines(kernel, kernel.root()); lines.has_value()) {
       TF_RETURN_IF_ERROR(MoveSquares(kernel, *lines, tiles));
@@ -259,7 +259,8 @@ absl::Status EmitTranspositionOrLoop(KernelSequence& sequence) {
   if (!transposition) return EmitLoop(sequence);
   TF_ASSIGN_OR_RETURN(std::unique_ptr<FusionContext> kernel, sequence.Begin());
   const Target& target = sequence.target();
-  const bool in_groups = target.gpu_schedules && target.max_work_group_size >= kGroup;
+  const bool in_groups =
+      target.schedules->transposes_in_work_groups && target.max_work_group_size >= kGroup;
   Tiles tiles(shape, *transposition,
               /*may_overlap=*/!in_groups && !IsInPlace(sequence.arguments()));
   TF_ASSIGN_OR_RETURN(LaunchDimensions launch, in_groups

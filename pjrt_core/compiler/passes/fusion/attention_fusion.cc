@@ -142,7 +142,7 @@ absl::Status Fuse(HloInstruction* sums, const Attention& attention) {
 
 absl::StatusOr<bool> AttentionFusion::RunImpl(
     xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
-  if (target_.gpu_schedules) return false;
+  if (!target_.schedules->has_attention_kernels) return false;
   bool changed = false;
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     if (!IsExecuted(*computation)) continue;

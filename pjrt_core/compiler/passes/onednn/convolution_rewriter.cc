@@ -64,7 +64,8 @@ absl::Status Rewrite(HloInstruction* convolution, const ConvolutionForm& form,
   if (form.reverse_kernel) {
     second = Reversed(second, convolution->convolution_dimension_numbers());
   }
-  if (!target.is_gpu && type == xla::BF16 && HasOddChannels(*convolution, form)) {
+  if (!target.device->has_exact_narrow_convolutions && type == xla::BF16 &&
+      HasOddChannels(*convolution, form)) {
     ONEXPU_ASSIGN_OR_RETURN(first,
                             WithZeroChannel(first, form.dimensions.input_feature_dimension()));
     ONEXPU_ASSIGN_OR_RETURN(
@@ -113,7 +114,7 @@ bool HasLibraryReach(const HloInstruction& convolution) {
 bool IsSafeWhenNarrow(const HloInstruction& convolution, const ConvolutionForm& form,
                       const Target& target) {
   constexpr int64_t kVector = 16;
-  if (target.is_gpu) return true;
+  if (target.device->has_exact_narrow_convolutions) return true;
   if (form.kind == program::ConvolutionKind::Forward) {
     return form.groups == 1 || !HasOddChannels(convolution, form);
   }
@@ -130,7 +131,10 @@ bool IsSafeWhenNarrow(const HloInstruction& convolution, const ConvolutionForm& 
 bool HasWrongSamples(const HloInstruction& convolution, const ConvolutionForm& form,
                      const Target& target) {
   constexpr int64_t kVector = 8;
-  if (target.is_gpu || form.kind != program::ConvolutionKind::BackwardWeights) return false;
+  if (target.device->has_exact_narrow_convolutions ||
+      form.kind != program::ConvolutionKind::BackwardWeights) {
+    return false;
+  }
   const int64_t channels =
       convolution.operand(0)->shape().dimensions(form.dimensions.input_feature_dimension());
   return channels / form.groups % kVector != 0 && xla::window_util::HasStride(form.window) &&

@@ -14,8 +14,7 @@ bool IsNarrow(xla::PrimitiveType type) {
 
 bool HasPrimitives(xla::PrimitiveType type, const Target& target) {
   if (type == xla::BF16) return target.has_bf16;
-  // CPUs without AVX512-FP16 have none; every GPU has.
-  if (type == xla::F16) return target.is_gpu;
+  if (type == xla::F16) return target.device->has_f16_primitives;
   return type == xla::F32;
 }
 
@@ -41,7 +40,7 @@ xla::PrimitiveType LibraryResultType(xla::PrimitiveType operands, xla::Primitive
 
 bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,
                     const Target& target) {
-  if (target.gpu_schedules || product.shape().element_type() != xla::F32 ||
+  if (!target.schedules->calls_blas || product.shape().element_type() != xla::F32 ||
       product.operand(0)->shape().element_type() != xla::F32 ||
       product.operand(1)->shape().element_type() != xla::F32) {
     return false;

@@ -68,7 +68,7 @@ int64_t MaxKernelProductsOnCpu(const HloInstruction& dot, const Target& target) 
 }
 
 bool IsForBlocks(const HloInstruction& dot, const Target& target) {
-  if (target.gpu_schedules || dot.shape().dimensions().empty() ||
+  if (!target.schedules->has_block_dots || dot.shape().dimensions().empty() ||
       Products(dot) > MaxKernelProductsOnCpu(dot, target)) {
     return false;
   }
