@@ -28,6 +28,7 @@ _PREFIXES = (
     ("dnnl", "oneDNN"),
     ("oneapi/mkl", "oneMKL"),
     ("mkl", "oneMKL"),
+    ("oneapi/tbb/", "oneTBB"),
     ("llvm/", "LLVM"),
     ("llvm-c/", "LLVM"),
     ("flatbuffers/", "FlatBuffers"),
@@ -59,6 +60,7 @@ _GRANTS = {
     "oneDNN": {"oneDNN"},
     "nothing": set(),
     "oneMKL": {"oneMKL"},
+    "oneTBB": {"oneTBB"},
     "the PJRT C API table": {"PJRT C API"},
     "the compiler's C entry point": {"compiler's C entry point"},
     "the installed package": {"onexpu"},  # whose headers lie in `include/onexpu/`
@@ -258,3 +260,38 @@ def test_circles_would_be_seen(tmp_path: pathlib.Path) -> None:
         ("pjrt_core/a/w", "pjrt_core/b/y", "pjrt_core/b/z", "pjrt_core/root")
     }
     assert _folder_circles(units) == {("pjrt_core/a", "pjrt_core/b")}
+
+
+# Where the kind of device is known. Other code asks compiler/target/policy.h for the decision that
+# it makes, or device/device_traits.h for the difference that concerns it.
+_KIND_OF_DEVICE = re.compile(r"\b(is_cpu|is_gpu|gpu_schedules)\b")
+_KNOWS_THE_KIND = (
+    "pjrt_core/target/",
+    "pjrt_core/compiler/target/",
+    "pjrt_core/device/device_traits.",
+    "pjrt_core/runtime/sycl_device/target_description.cc",
+    "pjrt_core/runtime/sycl_device/discovery/",
+    "pjrt_core/c_api/topology/target_catalog.cc",
+)
+
+
+def _asks_for_the_kind_of_device(root: pathlib.Path) -> list[str]:
+    found = []
+    for path in sorted((root / "pjrt_core").rglob("*")):
+        name = str(path.relative_to(root))
+        if path.suffix in _SUFFIXES and not name.startswith(_KNOWS_THE_KIND):
+            lines = enumerate(path.read_text().splitlines(), 1)
+            found += [f"{name}:{n}" for n, line in lines if _KIND_OF_DEVICE.search(line)]
+    return found
+
+
+def test_policies_and_traits_know_the_kind_of_device() -> None:
+    assert not _asks_for_the_kind_of_device(ROOT)
+
+
+def test_a_question_for_the_kind_would_be_seen(tmp_path: pathlib.Path) -> None:
+    for name in ("pjrt_core/runtime/x.cc", "pjrt_core/target/y.cc"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text("\nif (device.is_cpu()) return;\n")
+    assert _asks_for_the_kind_of_device(tmp_path) == ["pjrt_core/runtime/x.cc:2"]

@@ -80,7 +80,7 @@ ARTIFACTS = (
     ),
     Artifact(
         "core",
-        "//pjrt_core/runtime/kernel_library/native_build:onexpu-build",
+        "//pjrt_core/cpu_device/native_build:onexpu-build",
         f"{LIBRARY_DIR}/onexpu-build",
     ),
     Artifact(

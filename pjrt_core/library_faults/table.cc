@@ -346,7 +346,7 @@ constexpr Fault kFaults[] = {
      "a command that SYCL holds back behind a host task",
      "it is reported complete while SYCL submits it",
      "the status is read twice (device/event_status.h); nothing follows a host task before it "
-     "is done (thunks/library_order.h)",
+     "is done (cpu_device/library_order.h)",
      "tests/runtime/event_status_test.cc"},
     {kSycl, "host-task-threads-deadlock", kSyclVersions,
      "host tasks of several CPU devices on fewer threads", "a deadlock",

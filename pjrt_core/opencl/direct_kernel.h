@@ -1,7 +1,7 @@
 // A kernel of one call site, launched directly through OpenCL.
 //
 // SYCL sets all arguments for every launch, and creates an event and a handler: 3.5 us for a kernel
-// of eight arguments on the caller's queue (runtime/queue/caller_queue.h). OpenCL takes 2.4 us, and
+// of eight arguments on the caller's queue (cpu_device/caller_queue.h). OpenCL takes 2.4 us, and
 // 1.5 us if it reuses the arguments of the last launch (measured). The kernel is a clone, so no
 // other code sets its arguments.
 //

@@ -23,7 +23,8 @@ namespace onexpu {
 
 class CommandThrottle {
  public:
-  CommandThrottle(sycl::queue& queue, bool is_cpu) : queue_(queue), batch_(is_cpu ? 8 : 32) {}
+  CommandThrottle(sycl::queue& queue, int64_t commands_per_batch)
+      : queue_(queue), batch_(commands_per_batch) {}
   CommandThrottle(const CommandThrottle&) = delete;
   CommandThrottle& operator=(const CommandThrottle&) = delete;
 

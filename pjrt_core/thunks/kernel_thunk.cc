@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "pjrt_core/device/device_traits.h"
 
 namespace onexpu {
 namespace {
@@ -49,10 +50,9 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
   if (group_size > device.get_info<sycl::info::device::max_work_group_size>()) {
     return invalid("the work-group is larger than the device's largest");
   }
-  // A GPU kernel that uses many registers may only support smaller work-groups. The compiler knows
-  // the size from LocalSize in the SPIR-V, so this check should never fail.
+  // The compiler knows the size from LocalSize in the SPIR-V, so this check should never fail.
   namespace kernel_info = sycl::info::kernel_device_specific;
-  if (device.is_gpu() && result->has_local_size_) {
+  if (TraitsOf(device).kernels_limit_work_groups && result->has_local_size_) {
     const size_t limit = result->kernel_.get_info<kernel_info::work_group_size>(device);
     if (group_size > limit) {
       return invalid(absl::StrCat("the device runs at most ", limit,

@@ -1,5 +1,5 @@
 // Small work on the thread that calls it: order, memory, errors, and what must not go there.
-#include "pjrt_core/runtime/queue/caller_queue.h"
+#include "pjrt_core/cpu_device/caller_queue.h"
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,13 +12,13 @@
 #include "absl/synchronization/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/cpu_device/run_cost_model.h"
 #include "pjrt_core/ffi/registry.h"
 #include "pjrt_core/runtime/buffer/buffer.h"
 #include "pjrt_core/runtime/buffer/submission.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/program/launch.h"
 #include "pjrt_core/runtime/program/loaded_program.h"
-#include "pjrt_core/runtime/queue/run_cost_model.h"
 #include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "tests/runtime/test_program.h"
 #include "tests/thunks/ffi_fixture.h"

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/queue/run_cost_model.h"
+#include "pjrt_core/cpu_device/run_cost_model.h"
 
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
 // Products of matrices in every order of rows and columns, against a float64 sum.
-#include "pjrt_core/thunks/onednn/blas_gemm.h"
+#include "pjrt_core/cpu_device/blas_gemm.h"
 
 #include <algorithm>
 #include <bit>

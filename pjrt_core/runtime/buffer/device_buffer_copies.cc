@@ -103,9 +103,7 @@ absl::StatusOr<std::shared_ptr<Buffer>> DeviceBuffer::CopyTo(MemorySpace* memory
                                     TransferEntry::kCopy, shape_.num_bytes());
   if (&target == &device) return CopyOn(device, memory);
   if (!target.CopiesFrom(device)) return CopyStaged(*this, memory);
-  if (!device.is_cpu()) return CopyOn(target, memory);
-  // Through pinned memory that both can read: a queue that touches another device's memory stalls
-  // OpenCL for ever.
+  if (!device.traits().copies_to_peers_through_pinned_memory) return CopyOn(target, memory);
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<DeviceBuffer> staged,
                           CopyOn(device, device.memory(MemoryKind::kPinnedHost)));
   return staged->CopyOn(target, memory);

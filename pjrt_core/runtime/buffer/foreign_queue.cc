@@ -64,8 +64,8 @@ absl::StatusOr<Definition> DefineByForeignWork(const ForeignWork& work, Device& 
 
   Submission submission(target);
   absl::MutexLock lock(&target.submission_mutex());
-  // Our commands must not be held back behind a foreign host task (thunks/library_order.h).
-  const bool waits = target.is_cpu();
+  // Our commands must not be held back behind a foreign host task (cpu_device/library_order.h).
+  const bool waits = target.traits().runs_libraries_in_host_tasks;
   SubmitOptions options{.blocking = waits, .estimated_nanoseconds = kUnknownNanoseconds};
   defined = submission.Submit(
       std::move(options),

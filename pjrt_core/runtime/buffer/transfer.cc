@@ -72,7 +72,9 @@ bool IsUsableInPlace(const SyclDevice& device, const HostArray& array, MemorySpa
       array.semantics != HostBufferSemantics::kMutableZeroCopy) {
     return false;
   }
-  if (space->kind() == MemoryKind::kDevice && !device.is_cpu()) return false;
+  if (space->kind() == MemoryKind::kDevice && !device.traits().uses_host_arrays_in_place) {
+    return false;
+  }
   sycl::usm::alloc kind = sycl::usm::alloc::unknown;
   CatchLibraryErrors([&] {
     kind = sycl::get_pointer_type(array.data, device.context());

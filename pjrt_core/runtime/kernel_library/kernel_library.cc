@@ -16,11 +16,11 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/cpu_device/native_build/opencl_program.h"
 #include "pjrt_core/device/library_errors.h"
 #include "pjrt_core/fork_server/client.h"
 #include "pjrt_core/runtime/kernel_library/build_monitor.h"
-#include "pjrt_core/runtime/kernel_library/native_build/level_zero_log.h"
-#include "pjrt_core/runtime/kernel_library/native_build/opencl_program.h"
+#include "pjrt_core/runtime/kernel_library/level_zero_log.h"
 #include "pjrt_core/runtime/memory/level_zero_memory.h"
 #include "sycl/backend.hpp"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/runtime/memory/level_zero_memory.h"
 
 namespace onexpu {
@@ -22,7 +23,8 @@ std::string Percent(double share) { return absl::StrCat(share * 100, " %"); }
 }  // namespace
 
 bool HasMemoryOfHost(const sycl::device& device) {
-  return device.is_cpu() || device.has(sycl::aspect::ext_oneapi_is_integrated_gpu);
+  return TraitsOf(device).uses_host_arrays_in_place ||
+         device.has(sycl::aspect::ext_oneapi_is_integrated_gpu);
 }
 
 MemoryFacts AskMemory(const sycl::device& device, int devices_on_host) {

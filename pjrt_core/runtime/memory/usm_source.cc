@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/base/environment.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/device/library_errors.h"
 #include "pjrt_core/runtime/memory/level_zero_memory.h"
 #include "pjrt_core/runtime/memory/memory_limit.h"
@@ -22,17 +23,14 @@ constexpr size_t kHugePage = size_t{2} << 20;
 }  // namespace
 
 absl::StatusOr<void*> UsmSource::Allocate(MemoryKind kind, size_t bytes) const {
-  const bool is_cpu = device.is_cpu();
+  const bool has_huge_pages = TraitsOf(device).has_huge_pages;
   const bool on_host = kind == MemoryKind::kPinnedHost || HasMemoryOfHost(device);
   if (const size_t available = on_host ? AvailableHostMemoryBytes() : 0;
       on_host && bytes + kHostReserve > available) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "the host has ", available, " bytes available, of which ", kHostReserve, " stay free"));
   }
-  // Huge pages are for the CPU device. Level Zero chooses the pages of its own memory, and the
-  // Unified Runtime's first adapter for it (dg2, mtl, pvc and others) rejects alignments above 64
-  // KiB.
-  const size_t alignment = is_cpu ? kHugePage : MemoryPool::kAlignment;
+  const size_t alignment = has_huge_pages ? kHugePage : MemoryPool::kAlignment;
   void* memory = nullptr;
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
     if (bytes > max_allocation_bytes) {
@@ -47,7 +45,7 @@ absl::StatusOr<void*> UsmSource::Allocate(MemoryKind kind, size_t bytes) const {
   if (memory == nullptr) return absl::ResourceExhaustedError("the driver has no memory left");
   // Fewer faults when it is touched first, fewer misses of address translation afterwards.
   // Advice: nothing is lost where the system has no such pages.
-  if (is_cpu) madvise(memory, bytes, MADV_HUGEPAGE);
+  if (has_huge_pages) madvise(memory, bytes, MADV_HUGEPAGE);
   return memory;
 }
 

@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/cpu_device/host_call.h"
 #include "pjrt_core/device/library_errors.h"
 #include "pjrt_core/runtime/buffer/host_layout.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/program/kernel_origin.h"
 #include "pjrt_core/runtime/sycl_device/target_description.h"
-#include "pjrt_core/thunks/call/host_call.h"
 #include "pjrt_core/thunks/collective/rendezvous.h"
 #include "pjrt_core/thunks/command_throttle.h"
 
@@ -81,7 +81,8 @@ absl::Status DeviceProgram::CreateThunks() {
   }
   std::function<absl::StatusOr<sycl::kernel>()> host_call_kernel;
   // A GPU's schedules on the CPU device are there to see what a GPU would run: primitives.
-  if (device_.is_cpu() && program().target()->schedules() == program::ScheduleSet::Cpu) {
+  if (device_.traits().calls_host_functions &&
+      program().target()->schedules() == program::ScheduleSet::Cpu) {
     host_call_kernel =
         [this, made = std::optional<sycl::kernel>()]() mutable -> absl::StatusOr<sycl::kernel> {
       if (made.has_value()) return *made;
@@ -406,7 +407,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
        user_data = options.ffi_user_data, memory_epoch = submission.MemoryEpoch(),
        run_id = options.launch_id,
        goes_inline](sycl::queue& queue, std::optional<sycl::event>* last) {
-        CommandThrottle throttle(queue, device_.is_cpu());
+        CommandThrottle throttle(queue, device_.traits().commands_per_batch);
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
           trace.emplace(*active, queue, program().name()->str(), run_id);

@@ -9,6 +9,7 @@
 
 #include "absl/base/optimization.h"
 #include "absl/strings/str_cat.h"
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/device/event_status.h"
 #include "pjrt_core/device/library_errors.h"
 
@@ -374,7 +375,7 @@ std::string Timeline::DescribeWait(uint64_t ticket) {
                                             : absl::StrCat(", submitted up to op '", op, "'"));
     }
     return absl::StrCat(what, " on ", health_->device(), " (", where, ")",
-                        queue_.get_device().is_cpu()
+                        !TraitsOf(queue_.get_device()).may_hang
                             ? ""
                             : ". If the wait does not end, look for a GPU hang or reset in the "
                               "kernel's log (dmesg)");

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/cpu_device/caller_queue.h"
 #include "pjrt_core/device/library_errors.h"
 #include "pjrt_core/runtime/memory/level_zero_memory.h"
 #include "pjrt_core/runtime/memory/staging_pool.h"
-#include "pjrt_core/runtime/queue/caller_queue.h"
 #include "pjrt_core/runtime/sycl_device/target_description.h"
 
 namespace onexpu {
@@ -20,7 +20,7 @@ SyclDevice::SyclDevice(Client* client, Statistics* statistics, sycl::device devi
       device_(std::move(device)),
       context_(std::move(context)),
       options_(std::move(options)),
-      is_cpu_(device_.is_cpu()),
+      traits_(TraitsOf(device_)),
       usm_{device_, context_, AllocationLimit(device_).value_or(~size_t{0})} {}
 
 SyclDevice::~SyclDevice() { Stop(); }
@@ -68,14 +68,14 @@ absl::Status SyclDevice::Initialize() {
 
 void SyclDevice::Describe() {
   const std::string name = device_.get_info<sycl::info::device::name>();
-  kind_ = is_cpu_ ? absl::StrCat("oneAPI CPU: ", name) : name;
+  kind_ = absl::StrCat(traits_.kind_prefix, name);
   debug_string_ = absl::StrCat("xpu:", options_.id, " (", kind_, ")");
   health_.set_device(debug_string_);
   attributes_ = {
       {"name", name},
       {"vendor", device_.get_info<sycl::info::device::vendor>()},
       {"driver_version", device_.get_info<sycl::info::device::driver_version>()},
-      {"backend", std::string(is_cpu_ ? "opencl" : "level_zero")},
+      {"backend", std::string(traits_.backend)},
       {"compute_units",
        static_cast<int64_t>(device_.get_info<sycl::info::device::max_compute_units>())},
       {"memory_bytes",

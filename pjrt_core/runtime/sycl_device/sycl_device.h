@@ -20,6 +20,7 @@
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/base/environment.h"
 #include "pjrt_core/device/device.h"
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/device/statistics.h"
 #include "pjrt_core/runtime/kernel_library/kernel_library.h"
 #include "pjrt_core/runtime/memory/device_memory.h"
@@ -78,7 +79,7 @@ class SyclDevice final : public Device {
 
   const sycl::device& sycl_device() const { return device_; }
   const sycl::context& context() const { return context_; }
-  bool is_cpu() const { return is_cpu_; }
+  const DeviceTraits& traits() const { return traits_; }
   // The largest single allocation that kernels access with the usual addressing. The pools also
   // serve larger ones, for Programs whose modules are built for them.
   size_t max_allocation_bytes() const { return usm_.max_allocation_bytes; }
@@ -163,7 +164,7 @@ class SyclDevice final : public Device {
   const sycl::device device_;
   const sycl::context context_;
   const DeviceOptions options_;
-  const bool is_cpu_;
+  const DeviceTraits& traits_;
   const UsmSource usm_;
   std::string kind_;
   std::string debug_string_;

@@ -16,8 +16,8 @@
 #include "absl/status/statusor.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "oneapi/dnnl/dnnl_sycl.hpp"
+#include "pjrt_core/cpu_device/library_order.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/thunks/library_order.h"
 #include "pjrt_core/thunks/thunk.h"
 #include "sycl/sycl.hpp"
 

@@ -13,8 +13,8 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "pjrt_core/thunks/call/host_call.h"
-#include "pjrt_core/thunks/onednn/blas_gemm.h"
+#include "pjrt_core/cpu_device/blas_gemm.h"
+#include "pjrt_core/cpu_device/host_call.h"
 #include "pjrt_core/thunks/onednn/dnnl_arguments.h"
 #include "pjrt_core/thunks/thunk.h"
 

@@ -12,8 +12,8 @@
 #include "absl/synchronization/mutex.h"
 #include "oneapi/mkl/dft.hpp"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/cpu_device/library_order.h"
 #include "pjrt_core/program/element_type.h"
-#include "pjrt_core/thunks/library_order.h"
 #include "pjrt_core/thunks/onemkl/matrix_batch.h"
 
 namespace onexpu {

@@ -6,7 +6,7 @@
 
 #include "oneapi/mkl/blas.hpp"
 #include "pjrt_core/base/status_macros.h"
-#include "pjrt_core/thunks/library_order.h"
+#include "pjrt_core/cpu_device/library_order.h"
 #include "pjrt_core/thunks/onemkl/lapack_call.h"
 #include "pjrt_core/thunks/onemkl/matrix_batch.h"
 #include "pjrt_core/thunks/onemkl/mkl_types.h"

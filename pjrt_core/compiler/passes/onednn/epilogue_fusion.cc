@@ -47,7 +47,7 @@ HloInstruction* BroadcastVector(HloInstruction* value, int64_t dimension) {
 }
 
 // A product that is called as BLAS has no epilogue but a scale. That saves some 100 us of a
-// primitive's host task (thunks/call/host_call.h): more than a kernel for the epilogue costs, up to
+// primitive's host task (cpu_device/host_call.h): more than a kernel for the epilogue costs, up to
 // here. Multiply-adds.
 constexpr int64_t kMaxProductsForScaleOnly = 128 << 20;
 

@@ -19,7 +19,7 @@ xla::PrimitiveType LibraryType(const xla::HloInstruction& product, const Target&
 xla::PrimitiveType LibraryResultType(xla::PrimitiveType operands, xla::PrimitiveType result);
 
 // Whether `product`, a kDot or an onednn-matmul whose result begins with `batch_dimensions`
-// dimensions of a batch, is called as BLAS (thunks/onednn/blas_gemm.h): one f32 matrix times
+// dimensions of a batch, is called as BLAS (cpu_device/blas_gemm.h): one f32 matrix times
 // another, on a CPU.
 bool IsCalledAsBlas(const xla::HloInstruction& product, int64_t batch_dimensions,
                     const Target& target);

@@ -31,7 +31,7 @@ constexpr int64_t kMaxKernelProductsInLoop = 128 << 10;
 // On a CPU a kernel of blocks (codegen/elemental/dot_block.h) takes the work around it in, and
 // starts in a tenth of the time of oneDNN's primitives, which are host tasks of 50 to 100 us each:
 // it wins as long as its operands stay in the caches. One matrix times another in f32 is no
-// primitive but a call (thunks/call/host_call.h) of 3 us. Microseconds, kernel against call: 16 x
+// primitive but a call (cpu_device/host_call.h) of 3 us. Microseconds, kernel against call: 16 x
 // 128 x 128 5 : 6, 128 x 128 x 128 44 : 23, 20 x 256 x 1024 160 : 67; with few rows 1 x 256 x 256 5
 // : 5, 1 x 512 x 512 28 : 11, 4 x 256 x 1024 67 : 26.
 constexpr int64_t kMaxKernelProductsOnCpu = 16 << 20;

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/kernel_library/native_build/opencl_program.h"
+#include "pjrt_core/cpu_device/native_build/opencl_program.h"
 
 #include <algorithm>
 #include <cstddef>

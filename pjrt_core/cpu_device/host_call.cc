@@ -1,10 +1,10 @@
-#include "pjrt_core/thunks/call/host_call.h"
+#include "pjrt_core/cpu_device/host_call.h"
 
 namespace onexpu {
 namespace {
 
 constexpr uint8_t kModule[] = {
-#include "pjrt_core/thunks/host_call_module.inc"
+#include "pjrt_core/cpu_device/host_call_module.inc"
 };
 
 uint64_t Bits(const void* address) { return reinterpret_cast<uint64_t>(address); }

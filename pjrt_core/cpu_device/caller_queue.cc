@@ -1,9 +1,10 @@
-#include "pjrt_core/runtime/queue/caller_queue.h"
+#include "pjrt_core/cpu_device/caller_queue.h"
 
 #include <string>
 
 #include "CL/cl_ext.h"
 #include "absl/strings/str_split.h"
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/opencl/handle.h"
 
 namespace onexpu {
@@ -28,7 +29,9 @@ bool HasExtension(cl_device_id device) {
 
 std::optional<CallerQueue> MakeCallerQueue(const sycl::context& context, const sycl::device& device,
                                            const sycl::async_handler& on_error) {
-  if (context.get_backend() != sycl::backend::opencl || !device.is_cpu()) return std::nullopt;
+  if (context.get_backend() != sycl::backend::opencl || !TraitsOf(device).has_caller_queue) {
+    return std::nullopt;
+  }
   const ClContext cl(sycl::get_native<sycl::backend::opencl>(context));
   const ClDevice cl_device(sycl::get_native<sycl::backend::opencl>(device));
   if (!HasExtension(cl_device.get())) return std::nullopt;

@@ -2,8 +2,8 @@
 //
 // SYCL's build throws on failure and drops the log. So the module is built once more through the
 // Level Zero API itself, which returns it. Any thread.
-#ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_LEVEL_ZERO_LOG_H_
-#define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_LEVEL_ZERO_LOG_H_
+#ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_LEVEL_ZERO_LOG_H_
+#define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_LEVEL_ZERO_LOG_H_
 
 #include <cstdint>
 #include <string>
@@ -20,4 +20,4 @@ std::string LevelZeroBuildLog(const sycl::context& context, const sycl::device& 
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_LEVEL_ZERO_LOG_H_
+#endif  // PJRT_CORE_RUNTIME_KERNEL_LIBRARY_LEVEL_ZERO_LOG_H_

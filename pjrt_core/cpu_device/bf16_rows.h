@@ -1,6 +1,6 @@
 // Rows of f32 sums, rounded to bf16 with what a matmul adds to them. Pure functions.
-#ifndef PJRT_CORE_THUNKS_ONEDNN_BF16_ROWS_H_
-#define PJRT_CORE_THUNKS_ONEDNN_BF16_ROWS_H_
+#ifndef PJRT_CORE_CPU_DEVICE_BF16_ROWS_H_
+#define PJRT_CORE_CPU_DEVICE_BF16_ROWS_H_
 
 #include <cstdint>
 
@@ -22,4 +22,4 @@ void RoundRow(const Bf16Epilogue& epilogue, const float* sums, const uint16_t* a
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_THUNKS_ONEDNN_BF16_ROWS_H_
+#endif  // PJRT_CORE_CPU_DEVICE_BF16_ROWS_H_

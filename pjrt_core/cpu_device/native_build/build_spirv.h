@@ -1,6 +1,6 @@
 // What `onexpu-build` does. Single-threaded.
-#ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_BUILD_SPIRV_H_
-#define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_BUILD_SPIRV_H_
+#ifndef PJRT_CORE_CPU_DEVICE_NATIVE_BUILD_BUILD_SPIRV_H_
+#define PJRT_CORE_CPU_DEVICE_NATIVE_BUILD_BUILD_SPIRV_H_
 
 #include <string>
 
@@ -18,4 +18,4 @@ fork_server::ResponseCode BuildSpirv(const std::string& spirv, const std::string
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_RUNTIME_KERNEL_LIBRARY_NATIVE_BUILD_BUILD_SPIRV_H_
+#endif  // PJRT_CORE_CPU_DEVICE_NATIVE_BUILD_BUILD_SPIRV_H_

@@ -8,8 +8,8 @@
 // SYCL holds back behind a host task would come after it.
 //
 // Thread-safe after creation. For devices of type CPU alone, whose threads are this process's.
-#ifndef PJRT_CORE_THUNKS_CALL_HOST_CALL_H_
-#define PJRT_CORE_THUNKS_CALL_HOST_CALL_H_
+#ifndef PJRT_CORE_CPU_DEVICE_HOST_CALL_H_
+#define PJRT_CORE_CPU_DEVICE_HOST_CALL_H_
 
 #include <array>
 #include <cstdint>
@@ -45,4 +45,4 @@ class HostCall {
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_THUNKS_CALL_HOST_CALL_H_
+#endif  // PJRT_CORE_CPU_DEVICE_HOST_CALL_H_

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/kernel_library/native_build/level_zero_log.h"
+#include "pjrt_core/runtime/kernel_library/level_zero_log.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "pjrt_core/thunks/onednn/blas_gemm.h"
+#include "pjrt_core/cpu_device/blas_gemm.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "pjrt_core/runtime/kernel_library/native_build/build_spirv.h"
+#include "pjrt_core/cpu_device/native_build/build_spirv.h"
 
 #include <cstdint>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "pjrt_core/runtime/kernel_library/native_build/opencl_program.h"
+#include "pjrt_core/cpu_device/native_build/opencl_program.h"
 
 namespace onexpu {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 using fork_server::ResponseCode;
 
 constexpr uint8_t kFirstModule[] = {
-#include "pjrt_core/runtime/kernel_library/native_build/first_module.inc"
+#include "pjrt_core/cpu_device/native_build/first_module.inc"
 };
 
 struct Device {

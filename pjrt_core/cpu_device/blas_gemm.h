@@ -2,16 +2,16 @@
 // helpers: f32 by f32, and bf16 by bf16 where the processor multiplies bf16 itself. A product whose
 // result is bf16 is summed in f32 first, in scratch, and rounded with its epilogue.
 // Immutable; thread-safe.
-#ifndef PJRT_CORE_THUNKS_ONEDNN_BLAS_GEMM_H_
-#define PJRT_CORE_THUNKS_ONEDNN_BLAS_GEMM_H_
+#ifndef PJRT_CORE_CPU_DEVICE_BLAS_GEMM_H_
+#define PJRT_CORE_CPU_DEVICE_BLAS_GEMM_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
+#include "pjrt_core/cpu_device/bf16_rows.h"
 #include "pjrt_core/program/program_generated.h"
-#include "pjrt_core/thunks/onednn/bf16_rows.h"
 
 namespace onexpu {
 
@@ -100,4 +100,4 @@ class BlasGemm {
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_THUNKS_ONEDNN_BLAS_GEMM_H_
+#endif  // PJRT_CORE_CPU_DEVICE_BLAS_GEMM_H_

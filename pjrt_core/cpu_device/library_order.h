@@ -7,19 +7,20 @@
 // (SYCL 2026.1; measured). So nothing may follow a host task before it is complete: the submitting
 // thread waits for it. This is the launcher thread, unless the Program is cheap. Routines that have
 // a plain host function avoid host tasks (host_call.h).
-#ifndef PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
-#define PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
+#ifndef PJRT_CORE_CPU_DEVICE_LIBRARY_ORDER_H_
+#define PJRT_CORE_CPU_DEVICE_LIBRARY_ORDER_H_
 
 #include <utility>
 #include <vector>
 
+#include "pjrt_core/device/device_traits.h"
 #include "pjrt_core/device/event_status.h"
 #include "sycl/sycl.hpp"
 
 namespace onexpu {
 
 inline bool RunsLibrariesInHostTasks(const sycl::queue& queue) {
-  return queue.get_device().is_cpu();
+  return TraitsOf(queue.get_device()).runs_libraries_in_host_tasks;
 }
 
 // `submit` takes the events that the routine has to wait for and returns the routine's own, which
@@ -37,4 +38,4 @@ void SubmitInOrder(sycl::queue& queue, Submit&& submit) {
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_THUNKS_LIBRARY_ORDER_H_
+#endif  // PJRT_CORE_CPU_DEVICE_LIBRARY_ORDER_H_

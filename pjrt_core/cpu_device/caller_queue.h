@@ -8,8 +8,8 @@
 // SYCL does not treat the queue as in-order, because OpenCL created it. The order comes from
 // commands that run synchronously. Only kernels, copies and fills are allowed: a host task,
 // oneDNN's included, would run asynchronously on a SYCL thread.
-#ifndef PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
-#define PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
+#ifndef PJRT_CORE_CPU_DEVICE_CALLER_QUEUE_H_
+#define PJRT_CORE_CPU_DEVICE_CALLER_QUEUE_H_
 
 #include <optional>
 
@@ -29,4 +29,4 @@ std::optional<CallerQueue> MakeCallerQueue(const sycl::context& context, const s
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_RUNTIME_QUEUE_CALLER_QUEUE_H_
+#endif  // PJRT_CORE_CPU_DEVICE_CALLER_QUEUE_H_

@@ -12,8 +12,8 @@
 // that has just started, on a machine that may be busy with that. Work that stays on the device is
 // therefore re-evaluated periodically, at growing intervals, and so are expensive runs on the
 // caller.
-#ifndef PJRT_CORE_RUNTIME_QUEUE_RUN_COST_MODEL_H_
-#define PJRT_CORE_RUNTIME_QUEUE_RUN_COST_MODEL_H_
+#ifndef PJRT_CORE_CPU_DEVICE_RUN_COST_MODEL_H_
+#define PJRT_CORE_CPU_DEVICE_RUN_COST_MODEL_H_
 
 #include <array>
 #include <atomic>
@@ -110,4 +110,4 @@ class RunCostModel {
 
 }  // namespace onexpu
 
-#endif  // PJRT_CORE_RUNTIME_QUEUE_RUN_COST_MODEL_H_
+#endif  // PJRT_CORE_CPU_DEVICE_RUN_COST_MODEL_H_

@@ -1,4 +1,4 @@
-#include "pjrt_core/thunks/onednn/bf16_rows.h"
+#include "pjrt_core/cpu_device/bf16_rows.h"
 
 #include <bit>
 
