@@ -1,6 +1,8 @@
 #include "pjrt_core/compiler/codegen/schedules/transposition.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
@@ -52,23 +54,50 @@ int64_t ReadDimension(const HloInstruction& instruction) {
   return absl::c_find(permutation, minor) - permutation.begin();
 }
 
+using Instructions = absl::flat_hash_set<const HloInstruction*>;
+
+// Finds what is read across at the index of the result, and the `others`: where the search ended,
+// so that their operands may be read at any index.
 void Collect(const HloInstruction& instruction, const xla::Shape& shape, Transposition& found,
-             absl::flat_hash_set<const HloInstruction*>& visited) {
+             Instructions& visited, std::vector<const HloInstruction*>& others) {
   if (!visited.insert(&instruction).second) return;
-  if (!xla::ShapeUtil::SameDimensions(instruction.shape(), shape)) return;
+  if (!xla::ShapeUtil::SameDimensions(instruction.shape(), shape)) {
+    others.push_back(&instruction);
+    return;
+  }
   const int64_t read = ReadDimension(instruction);
   if (read >= 0 && read != found.written && (found.read < 0 || found.read == read)) {
     const int64_t bytes =
         kTransposeTile * kTransposeStride * StorageBytes(instruction.shape().element_type());
-    if (bytes > found.local_bytes_left) return;  // it is read across
+    if (bytes > found.local_bytes_left) {  // it is read across
+      others.push_back(&instruction);
+      return;
+    }
     found.local_bytes_left -= bytes;
     found.read = read;
     found.transposed.push_back(&instruction);
     return;
   }
-  if (!instruction.IsElementwise()) return;
-  for (const HloInstruction* operand : instruction.operands())
-    Collect(*operand, shape, found, visited);
+  if (!instruction.IsElementwise()) {
+    others.push_back(&instruction);
+    return;
+  }
+  for (const HloInstruction* operand : instruction.operands()) {
+    Collect(*operand, shape, found, visited, others);
+  }
+}
+
+// The operands of `instructions`, their operands, and so on.
+Instructions AllBelow(std::vector<const HloInstruction*> instructions) {
+  Instructions below;
+  while (!instructions.empty()) {
+    const HloInstruction* const instruction = instructions.back();
+    instructions.pop_back();
+    for (const HloInstruction* operand : instruction->operands()) {
+      if (below.insert(operand).second) instructions.push_back(operand);
+    }
+  }
+  return below;
 }
 
 }  // namespace
@@ -80,9 +109,17 @@ std::optional<Transposition> FindTransposition(const HloInstruction& root, const
   found.local_bytes_left = static_cast<int64_t>(target.local_memory_bytes);
   found.written = MinorDimension(shape);
   if (found.written < 0) return std::nullopt;
-  absl::flat_hash_set<const HloInstruction*> visited;
-  Collect(root, shape, found, visited);
-  const bool is_profitable = found.read >= 0 &&
+  Instructions visited;
+  std::vector<const HloInstruction*> others;
+  Collect(root, shape, found, visited, others);
+  // A tile has the elements at the index of the result. In `x.T + x.T[::-1]`, the reversal reads
+  // others of the same operand.
+  const Instructions elsewhere = AllBelow(std::move(others));
+  const auto kept = std::remove_if(
+      found.transposed.begin(), found.transposed.end(),
+      [&](const HloInstruction* transposed) { return elsewhere.contains(transposed); });
+  found.transposed.erase(kept, found.transposed.end());
+  const bool is_profitable = !found.transposed.empty() &&
                              shape.dimensions(found.read) >= kMinTransposedExtent &&
                              shape.dimensions(found.written) >= kMinTransposedExtent;
   return is_profitable ? std::optional(std::move(found)) : std::nullopt;
