@@ -9,6 +9,7 @@
 #include "pjrt_core/compiler/passes/fusion/sibling_fusion.h"
 #include "pjrt_core/compiler/passes/fusion/transform_fusion.h"
 #include "pjrt_core/compiler/passes/numerics/commutative_operand_order.h"
+#include "pjrt_core/compiler/passes/numerics/shared_value_rounding.h"
 #include "pjrt_core/compiler/passes/numerics/sum_splitter.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -18,6 +19,7 @@ namespace onexpu::compiler {
 
 void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
   pipeline.AddPass<SumSplitter>();
+  pipeline.AddPass<SharedValueRounding>();
   pipeline.AddPass<ProducerFusion>(&context.alias_info);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<SiblingFusion>(&context.alias_info);

@@ -2,6 +2,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "pjrt_core/compiler/analysis/rounded_values.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_module.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -64,7 +65,7 @@ bool Rounds(const HloInstruction& instruction) {
 bool IsForgiving(const HloInstruction& instruction,
                  absl::flat_hash_set<const HloInstruction*>& visited) {
   if (!visited.insert(&instruction).second) return true;
-  if (instruction.IsRoot()) return false;
+  if (instruction.IsRoot() || IsRounded(instruction)) return false;
   return absl::c_all_of(instruction.users(), [&](const HloInstruction* user) {
     return Rounds(*user) || (PassesThrough(user->opcode()) && IsForgiving(*user, visited));
   });
