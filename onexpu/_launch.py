@@ -114,8 +114,8 @@ class KernelLaunch(Launch):
         Work-items, slowest dimension first; an empty local size leaves it to the device.
     scalars : bytes
         Packed scalar arguments.
-    runtime_scalars : tuple of (offset, width, value)
-        Integers known only at run time: tensors, with their offset in `scalars` and width in bytes.
+    late_scalars : tuple of (offset, width, value)
+        Where in `scalars` integers of so many bytes go that are not known yet: tensors.
     scalar_offsets : mapping
         From attributes to their offsets in `scalars`.
     zeroed : tuple of int
@@ -126,7 +126,7 @@ class KernelLaunch(Launch):
     global_size: tuple[Any, ...] = ()
     local_size: tuple[int, ...] = ()
     scalars: bytes = b""
-    runtime_scalars: tuple[tuple[int, int, Any], ...] = ()
+    late_scalars: tuple[tuple[int, int, Any], ...] = ()
     scalar_offsets: Mapping[str, int] = dataclasses.field(default_factory=dict)
     zeroed: tuple[int, ...] = ()
 
@@ -150,8 +150,8 @@ class KernelLaunch(Launch):
     @property
     def sizes(self) -> list[Any]:
         """All that a graph may not know before it runs."""
-        deferred = [value for _, _, value in self.runtime_scalars]
-        return [*super().sizes, *self.global_size, *deferred]
+        late = [value for _, _, value in self.late_scalars]
+        return [*super().sizes, *self.global_size, *late]
 
 
 class KernelDefinition(Protocol):
