@@ -7,6 +7,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from onexpu._text import render
+
 if TYPE_CHECKING:
     import rich.console
 
@@ -111,8 +113,6 @@ class CacheReport:
         table.add_row(kind, f"{len(entries):,}", f"{total:,}", recent, oldest)
 
     def __str__(self) -> str:
-        from onexpu._statistics import render
-
         return render(self)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from onexpu import _cache, _driver_cache
 from onexpu._library import library_directory
+from onexpu._text import render
 
 if TYPE_CHECKING:
     import rich.console
@@ -136,8 +137,6 @@ class Report:
         return rich.console.Group(*tables)
 
     def __str__(self) -> str:
-        from onexpu._statistics import render
-
         return render(self)
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import pathlib
 import sys
 
-import onexpu
+
+def _package_path() -> list[str]:
+    # Looked up, because an import of the package by its own module would be a circle.
+    return list(sys.modules["onexpu"].__path__)
 
 
 def _own_directory(name: str) -> pathlib.Path:
     # Not resolved: a development install links the sources, and keeps the built files to itself.
-    candidates = [pathlib.Path(part).absolute() / name for part in onexpu.__path__]
+    candidates = [pathlib.Path(part).absolute() / name for part in _package_path()]
     return next((path for path in candidates if path.is_dir()), candidates[0])
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
-import functools
-import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onexpu._library import library_directory
+from onexpu import _placement_counters as counters
+from onexpu._statistics import TransferStatistics, transfer_statistics
+from onexpu._text import render
 
 if TYPE_CHECKING:
     import rich.table
-
-    from onexpu._statistics import TransferStatistics
 
 _ROUTES = {
     "cluster": "XLA cluster",
@@ -27,9 +24,6 @@ _ROUTE_REASONS = {
     "on_demand": "compiled alone",
     "sycl_kernel": "a kernel of its own on the device",
 }
-_VISITOR = ctypes.CFUNCTYPE(
-    None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_uint64
-)
 
 _Table = Mapping[str, Mapping[str, int]]
 
@@ -107,43 +101,11 @@ class PlacementReport:
         return table
 
     def __str__(self) -> str:
-        from onexpu._statistics import render
-
         return render(self)
 
 
-@functools.cache
-def _library() -> ctypes.CDLL | None:
-    """Returns the plugin that TensorFlow has loaded, None when it has not."""
-    path = library_directory().parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
-    try:
-        return ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    except OSError:
-        return None
-
-
-def reset() -> None:
-    """Sets the counters to zero."""
-    library = _library()
-    if library is not None:
-        library.onexpu_tf_reset_placement_counters()
-
-
 def _read() -> PlacementReport:
-    counts: dict[str, dict[str, int]] = {route: {} for route in _ROUTES}
-    reasons: dict[str, dict[str, int]] = {}
-
-    @_VISITOR
-    def visit(_: int, route: bytes, op: bytes, reason: bytes, count: int) -> None:
-        ops, name = counts[route.decode()], op.decode()
-        ops[name] = ops.get(name, 0) + count
-        if reason:
-            reasons.setdefault(name, {})[reason.decode()] = count
-
-    library = _library()
-    if library is not None:
-        library.onexpu_tf_placement_counters(visit, None)
-    return PlacementReport(counts, reasons)
+    return PlacementReport(*counters.read(_ROUTES))
 
 
 def placement_report(
@@ -183,18 +145,14 @@ def placement_report(
     """
     if function is None:
         return _read()
-    from onexpu._statistics import transfer_statistics
 
     # The call imports TensorFlow, if nobody has before.
     function(*args, **kwargs)
-    library = _library()
-    if library is not None:
-        library.onexpu_tf_watch_placement(1)
+    counters.watch(True)
     try:
         before, transfers = _read(), transfer_statistics()
         function(*args, **kwargs)
         report = _read() - before
         return dataclasses.replace(report, transfers=transfer_statistics() - transfers)
     finally:
-        if library is not None:
-            library.onexpu_tf_watch_placement(0)
+        counters.watch(False)

@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from onexpu import _placement_counters
+from onexpu._text import render
+
 if TYPE_CHECKING:
     import rich.table
 
@@ -82,17 +85,6 @@ class TransferStatistics:
         return render(self)
 
 
-def render(renderable: object) -> str:
-    """Returns what rich would print, without colours."""
-    import io
-
-    import rich.console
-
-    console = rich.console.Console(file=io.StringIO(), width=110)
-    console.print(renderable)
-    return console.file.getvalue()
-
-
 def _read() -> TransferStatistics:
     from onexpu import _native
 
@@ -138,10 +130,8 @@ def reset_statistics() -> None:
     0
     """
     global _baseline
-    from onexpu import _placement
-
     _baseline = _read()
-    _placement.reset()
+    _placement_counters.reset()
 
 
 def memory_info(device: int = 0) -> dict[str, int]:
