@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context as eager
 
-from onexpu import _tensorflow
+from onexpu._tensorflow_ops import ops
 
 _STAGES = frozenset(
     {
@@ -58,7 +58,7 @@ def get_compiler_ir(
     tensors = [a for a in flat_args if not isinstance(a, tf.TensorSpec)]
     try:
         with eager.eager_mode(), tf.device(device):
-            text = _tensorflow.ops().onexpu_compiler_ir(
+            text = ops().onexpu_compiler_ir(
                 inputs=[*tensors, *captured_inputs],
                 function=function_name,
                 stage=stage,

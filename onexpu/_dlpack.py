@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from onexpu import _dpctl
-from onexpu._interop import as_jax, as_tensor, check_dense, share
+from onexpu._memory import as_jax, as_tensor, check_dense, share
 
 if TYPE_CHECKING:
     import jax

@@ -8,15 +8,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onexpu._bounded_cache import BoundedCache
-from onexpu._interop import check_dense, share
-from onexpu._scalars import ScalarOperands, identity, is_number
-from onexpu._shapes import Operand
+from onexpu._memory import check_dense, share
 from onexpu._types import numpy_dtype
 
 if TYPE_CHECKING:
@@ -25,10 +22,6 @@ if TYPE_CHECKING:
     import jax
     import tensorflow as tf
 
-    from onexpu._launch import KernelDefinition, Launch
-
-# Of one kernel.
-_KEPT_LAUNCHES = 256
 _INTERFACE = "__sycl_usm_array_interface__"
 
 
@@ -44,7 +37,14 @@ def _dpctl_module() -> Any:
     return dpctl
 
 
-def _dpnp_module() -> Any:
+def dpnp_module() -> Any:
+    """Returns dpnp, with `dpnp.tensor` imported.
+
+    Raises
+    ------
+    ImportError
+        dpctl or dpnp is not installed, or dpnp is too old.
+    """
     _dpctl_module()
     try:
         import dpnp
@@ -146,7 +146,7 @@ class _Array:
     events: list[Any] | None  # of the work that makes it, if all of that is known
 
 
-def _usm_ndarray_of(x: Any) -> Any:
+def usm_ndarray_of(x: Any) -> Any:
     """Returns dpnp's inner array, None for what is not dpnp's."""
     dpnp = sys.modules.get("dpnp")
     if dpnp is None or not hasattr(dpnp, "tensor"):
@@ -157,7 +157,7 @@ def _usm_ndarray_of(x: Any) -> Any:
 
 
 def _describe(x: Any) -> _Array:
-    array = _usm_ndarray_of(x)
+    array = usm_ndarray_of(x)
     if array is not None:
         from dpctl.utils import SequentialOrderManager
 
@@ -324,13 +324,14 @@ def to_dpnp(
     >>> (onexpu.to_dpnp(x) * 2).asnumpy().tolist()
     [0.0, 2.0, 4.0]
     """
-    _dpnp_module()
+    dpnp_module()
     buffer = share(x, is_written=writable)
-    return _to_dpnp(_usm_ndarray(buffer, queue or dpctl_queue(buffer.device), writable))
+    return as_dpnp(usm_ndarray(buffer, queue or dpctl_queue(buffer.device), writable))
 
 
-def _usm_ndarray(buffer: Any, queue: Any, writable: bool) -> Any:
-    tensor = _dpnp_module().tensor
+def usm_ndarray(buffer: Any, queue: Any, writable: bool) -> Any:
+    """Returns a usm_ndarray on `queue` over a SharedBuffer."""
+    tensor = dpnp_module().tensor
     dtype = numpy_dtype(buffer.dtype)
     if dtype.kind not in "biufc":
         raise TypeError(f"onexpu: dpnp has no arrays of type {buffer.dtype}")
@@ -344,85 +345,6 @@ def _usm_ndarray(buffer: Any, queue: Any, writable: bool) -> Any:
     return array
 
 
-def _to_dpnp(array: Any) -> Any:
-    return _dpnp_module().asarray(array, copy=False)
-
-
-def _as_type(x: Any, dtype: str) -> Any:
-    array = _usm_ndarray_of(x)
-    return _dpnp_module().tensor.astype(array, dtype, copy=False)
-
-
-class DpctlCalls:
-    """Calls of one kernel with arrays of dpnp, of its class or of usm_ndarray.
-
-    The results are of the first input's class and queue. Work that the inputs' queues are given
-    later comes after the kernel, so inputs may be written to.
-    """
-
-    def __init__(self, definition: KernelDefinition) -> None:
-        self._definition = definition
-        self._launches: BoundedCache[Launch] = BoundedCache(_KEPT_LAUNCHES)  # by signature
-
-    def __call__(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
-        """Calls the kernel; see `SyclKernel.__call__`."""
-        from onexpu import _native
-
-        dpnp = _dpnp_module()
-        types = self._definition.scalar_attributes
-        single = tuple(name for name in types if not is_number(attributes[name]))
-        numbers = {name: value for name, value in attributes.items() if name not in single}
-        named = [*zip(self._definition.inputs, inputs, strict=True)]
-        named += [(name, attributes[name]) for name in single]
-        self._check(named, (dpnp.ndarray, dpnp.tensor.usm_ndarray))
-        arrays = [*inputs, *(_as_type(attributes[name], types[name]) for name in single)]
-        queues: set[Any] = set()
-        operands = []
-        for x in arrays:
-            operands.append(view(x, is_ordered=x.sycl_queue not in queues))
-            queues.add(x.sycl_queue)
-        launch = self._launch(operands[: len(inputs)], numbers, single)
-        device = operands[0].device
-        results = _native.launch(
-            launch.target, operands, launch.results, launch.attributes, device
-        )
-        for queue in queues:
-            results[0].order_queue(queue_address(queue))
-        arrays = [_usm_ndarray(r, inputs[0].sycl_queue, True) for r in results[: launch.num_outputs]]
-        for i, count in enumerate(launch.rows):
-            if count >= 0:
-                counted = _usm_ndarray(results[count], inputs[0].sycl_queue, True)
-                rows = int(dpnp.tensor.asnumpy(counted).reshape(()))
-                if not 0 <= rows <= arrays[i].shape[0]:
-                    raise ValueError(
-                        f"onexpu: kernel '{launch.name}' counted {rows} rows of an output of shape "
-                        f"{arrays[i].shape}"
-                    )
-                arrays[i] = arrays[i][:rows]
-        return list(map(_to_dpnp, arrays)) if isinstance(inputs[0], dpnp.ndarray) else arrays
-
-    def _check(self, named: Sequence[tuple[str, Any]], kinds: tuple[type, ...]) -> None:
-        for name, x in named:
-            if not isinstance(x, kinds):
-                raise TypeError(
-                    f"onexpu: kernel '{self._definition.name}' is called with arrays of dpnp, but "
-                    f"'{name}' is {type(x).__module__}.{type(x).__name__}; onexpu.to_dpnp hands "
-                    "arrays of JAX and TensorFlow over"
-                )
-
-    def _launch(
-        self, operands: Sequence[Any], numbers: Mapping[str, Any], single: tuple[str, ...]
-    ) -> Launch:
-        """Works a call out, once for all numbers: those are arguments of the launch."""
-        scalars = self._definition.scalar_attributes
-        constants = {name: value for name, value in numbers.items() if name not in scalars}
-        key = (tuple((x.shape, x.dtype) for x in operands), identity(constants), single)
-
-        def make() -> Launch:
-            described = [
-                Operand(name, x.shape, x.dtype)
-                for name, x in zip(self._definition.inputs, operands, strict=True)
-            ]
-            return self._definition.launch(described, numbers, ScalarOperands((), single))
-
-        return self._definition.with_numbers(self._launches.get(key, make), numbers)
+def as_dpnp(array: Any) -> Any:
+    """Returns a dpnp.ndarray over a usm_ndarray."""
+    return dpnp_module().asarray(array, copy=False)

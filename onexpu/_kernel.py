@@ -248,7 +248,7 @@ class SyclKernel:
 
     @functools.cached_property
     def _dpctl_calls(self) -> Any:
-        from onexpu._dpctl import DpctlCalls
+        from onexpu._dpctl_calls import DpctlCalls
 
         return DpctlCalls(self._definition)
 

@@ -4,48 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
-from tensorflow.core.framework import attr_value_pb2, op_def_pb2
-from tensorflow.python.client import pywrap_tf_session
+from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import context, record
-from tensorflow.python.framework import _pywrap_python_op_gen
 
 from onexpu._bounded_cache import BoundedCache
 from onexpu._launch import KernelDefinition, KernelLaunch, Launch
 from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._shapes import Operand
+from onexpu._tensorflow_ops import ops
 
 if TYPE_CHECKING:
     from onexpu._kernel import SyclKernel
 
 _Call = Callable[[Sequence[tf.Tensor]], Sequence[tf.Tensor]]
 _KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[tf.Tensor]]
-
-
-@functools.cache
-def ops() -> types.ModuleType:
-    """Returns the Python functions of the plugin's ops.
-
-    TensorFlow has loaded the plugin when it was imported, so its ops are in the registry; only
-    their Python
-    functions have to be generated.
-    """
-    every = op_def_pb2.OpList()
-    every.ParseFromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
-    ours = op_def_pb2.OpList(op=[op for op in every.op if op.name.startswith("Onexpu")])
-    attributes = [{a.name for a in op.attr} for op in ours.op if op.name == "OnexpuImport"]
-    if attributes != [{"dtype", "shape", "slot"}]:
-        raise RuntimeError(
-            "onexpu: TensorFlow has not loaded the plugin tensorflow-plugins/libonexpu_tf.so, or "
-            "one of another version; reinstall onexpu into the environment that holds TensorFlow"
-        )
-    module = types.ModuleType("onexpu._tensorflow_ops")
-    exec(_pywrap_python_op_gen.GetPythonWrappers(ours.SerializeToString()), module.__dict__)
-    return module
 
 
 def _describe(name: str, tensor: tf.Tensor) -> Operand:
