@@ -11,7 +11,8 @@ from onexpu._scalars import ScalarOperands, identity, is_number
 from onexpu._shapes import Operand
 
 if TYPE_CHECKING:
-    from onexpu._launch import KernelDefinition, Launch
+    from onexpu._launch import Launch
+    from onexpu._protocols import KernelDefinition
 
 # Of one kernel.
 _KEPT_LAUNCHES = 256

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,16 +14,13 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 from jax._src.lib import guard_lib
 
 from onexpu._bounded_cache import BoundedCache
-from onexpu._launch import KernelDefinition, Launch
+from onexpu._launch import Launch
+from onexpu._protocols import KernelDefinition, KernelRules, KnownCall
 from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._shapes import Operand
 from onexpu._types import numpy_dtype
 
-if TYPE_CHECKING:
-    from onexpu._kernel import SyclKernel
-
 _Call = Callable[..., list[Any]]
-_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 # Of one kernel: programs of which numbers are constants, and numbers that devices have.
 KEPT_PROGRAMS = 64
@@ -185,7 +182,7 @@ class JaxCalls:
     are kept for the `KEPT_PROGRAMS` sets of numbers that were used last.
     """
 
-    def __init__(self, kernel: SyclKernel, definition: KernelDefinition) -> None:
+    def __init__(self, kernel: KernelRules, definition: KernelDefinition) -> None:
         self._kernel = kernel
         self._definition = definition
         self._names = tuple(definition.scalar_attributes)
@@ -223,7 +220,7 @@ class JaxCalls:
         arguments = self._without_derivatives((*arrays, *scalars), single)
         return self._differentiable(run, numbers, single)(*_varying_alike(arguments))
 
-    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> _KnownCall:
+    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> KnownCall:
         """Returns the function for calls with inputs and numbers of these types."""
         if not all(_is_array_type(type(x)) for x in inputs):
             return self

@@ -12,17 +12,14 @@ import numpy as np
 
 from onexpu._constants import Constants, Given
 from onexpu._definition import Definition
-from onexpu._launch import KernelDefinition
 from onexpu._launch_sizes import Range
+from onexpu._protocols import FrameworkCalls, KernelDefinition, KnownCall, VmapRule
 from onexpu._scalars import is_number
 from onexpu._shapes import Array, Like, Operand
 from onexpu._source import Source, SourceKernel
 
 # (inputs, outputs, output cotangents, **attributes) -> input cotangents
 Gradient = Callable[..., Sequence[Any]]
-# (axis size, in batched, *operands, **attributes) -> (outputs, out batched)
-VmapRule = Callable[..., tuple[Any, Any]]
-_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 
 @functools.cache
@@ -62,7 +59,7 @@ class SyclKernel:
         self._gradient: Gradient | None = None
         self._vmap_rule: VmapRule | None = None
         # Calls that were checked, by the types of inputs and attributes.
-        self._known_calls: dict[tuple[Any, ...], _KnownCall] = {}
+        self._known_calls: dict[tuple[Any, ...], KnownCall] = {}
 
     @property
     def name(self) -> str:
@@ -117,7 +114,7 @@ class SyclKernel:
         definition.check_values(attributes)
         operands = (*inputs, *attributes.values())
         if _any_tensor(operands):
-            calls = self._tensorflow_calls
+            calls: FrameworkCalls = self._tensorflow_calls
         elif "dpctl" in sys.modules and _any_usm_array(operands):
             return self._dpctl_calls(inputs, attributes)
         else:
@@ -241,7 +238,7 @@ class SyclKernel:
         return self._definition.compile(arguments).spirv
 
     @functools.cached_property
-    def _jax_calls(self) -> Any:
+    def _jax_calls(self) -> FrameworkCalls:
         from onexpu._jax import JaxCalls
 
         return JaxCalls(self, self._definition)
@@ -253,7 +250,7 @@ class SyclKernel:
         return DpctlCalls(self._definition)
 
     @functools.cached_property
-    def _tensorflow_calls(self) -> Any:
+    def _tensorflow_calls(self) -> FrameworkCalls:
         from onexpu._tensorflow import TensorFlowCalls
 
         return TensorFlowCalls(self, self._definition)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from onexpu._scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
 from onexpu._shape_rules import Condition
-from onexpu._shapes import Operand
 
 Result = tuple[tuple[Any, ...], str]  # shape and dtype
 
@@ -152,53 +150,3 @@ class KernelLaunch(Launch):
         """All that a graph may not know before it runs."""
         late = [value for _, _, value in self.late_scalars]
         return [*super().sizes, *self.global_size, *late]
-
-
-class KernelDefinition(Protocol):
-    """What can be called in both frameworks: kernels from source and from SPIR-V, and handlers in C++."""
-
-    @property
-    def name(self) -> str:
-        """The kernel's name."""
-
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The operands' names."""
-
-    @property
-    def outputs(self) -> Mapping[str, Any]:
-        """The results' names."""
-
-    @property
-    def counts_rows(self) -> bool:
-        """Whether the kernel finds out the size of an output."""
-
-    def takes_leading(self, input: int) -> bool:
-        """Whether `vmap` may put its dimension in front of the input, for one launch of all."""
-
-    def check_arity(self, count: int) -> None:
-        """Raises TypeError when a call has the wrong number of operands."""
-
-    @property
-    def scalar_attributes(self) -> Mapping[str, str]:
-        """The attributes that a launch can read from operands, with their types."""
-
-    def packer(self, names: Sequence[str]) -> ScalarPacker:
-        """Returns what packs these attributes into an operand."""
-
-    def check_values(self, attributes: Mapping[str, Any]) -> None:
-        """Raises TypeError or ValueError for attributes that the kernel does not take."""
-
-    def launch(
-        self,
-        operands: Sequence[Operand],
-        attributes: Mapping[str, Any],
-        scalar_operands: ScalarOperands = NO_SCALAR_OPERANDS,
-    ) -> Launch:
-        """Works out a call. Raises TypeError and ValueError for what does not fit.
-
-        `attributes` are those that `scalar_operands` does not name.
-        """
-
-    def with_numbers(self, launch: Launch, numbers: Mapping[str, Any]) -> Launch:
-        """Returns a launch of this kernel on the same shapes with other numbers."""

@@ -5,23 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tensorflow as tf
 from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import context, record
 
 from onexpu._bounded_cache import BoundedCache
-from onexpu._launch import KernelDefinition, KernelLaunch, Launch
+from onexpu._launch import KernelLaunch, Launch
+from onexpu._protocols import KernelDefinition, KernelRules, KnownCall
 from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._shapes import Operand
 from onexpu._tensorflow_ops import ops
 
-if TYPE_CHECKING:
-    from onexpu._kernel import SyclKernel
-
 _Call = Callable[[Sequence[tf.Tensor]], Sequence[tf.Tensor]]
-_KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[tf.Tensor]]
 
 
 def _describe(name: str, tensor: tf.Tensor) -> Operand:
@@ -144,7 +141,7 @@ class TensorFlowCalls:
     one operand there; in graphs they are constants.
     """
 
-    def __init__(self, kernel: SyclKernel, definition: KernelDefinition) -> None:
+    def __init__(self, kernel: KernelRules, definition: KernelDefinition) -> None:
         self._kernel = kernel
         self._definition = definition
         self._types = definition.scalar_attributes
@@ -178,7 +175,7 @@ class TensorFlowCalls:
 
         return call(*tensors)
 
-    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> _KnownCall:
+    def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> KnownCall:
         """Returns the function for calls with inputs and numbers of these types."""
         return self
 
