@@ -20,10 +20,10 @@ from onexpu._errors import SyclCompileError
 from onexpu._interop import buffer_address, to_jax, to_tensor
 from onexpu._kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
 from onexpu._kernel_library import KernelLibrary, load_library
+from onexpu._launch.shapes import Operand, array, like
 from onexpu._library import cmake_directory, include_directory, library_directory
 from onexpu._lowered import LoweredKernel, lowered
 from onexpu._placement import placement_report
-from onexpu._shapes import Operand, array, like
 from onexpu._spirv_kernel import spirv_kernel
 from onexpu._statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 

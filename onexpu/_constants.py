@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._shapes import Operand, is_function
+from onexpu._launch.shapes import Operand, is_function
 from onexpu._signature import Constant, Signature, line_text
 from onexpu._types import numpy_dtype
 

@@ -11,10 +11,8 @@ from typing import Any, Protocol
 
 from onexpu._constants import Argument, Constants
 from onexpu._errors import SyclCompileError
-from onexpu._launch import CompiledKernel, KernelLaunch, Launch, Result
-from onexpu._launch_sizes import Range, check_sizes, sizes_of
-from onexpu._operands import OperandsDefinition
-from onexpu._scalars import (
+from onexpu._launch.launch import CompiledKernel, KernelLaunch, Launch, Result
+from onexpu._launch.scalars import (
     NO_SCALAR_OPERANDS,
     ScalarOperands,
     ScalarPacker,
@@ -22,7 +20,9 @@ from onexpu._scalars import (
     is_number,
     offsets,
 )
-from onexpu._shapes import Array, Like, Operand, is_function
+from onexpu._launch.shapes import Array, Like, Operand, is_function
+from onexpu._launch.sizes import Range, check_sizes, sizes_of
+from onexpu._operands import OperandsDefinition
 from onexpu._signature import Signature, line_text
 from onexpu._signature_checks import SignatureChecks
 from onexpu._spirv_scalars import ScalarLoad, load_scalars

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from onexpu._bounded_cache import BoundedCache
 from onexpu._dpctl import as_dpnp, dpnp_module, queue_address, usm_ndarray, usm_ndarray_of, view
-from onexpu._scalars import ScalarOperands, identity, is_number
-from onexpu._shapes import Operand
+from onexpu._launch.scalars import ScalarOperands, identity, is_number
+from onexpu._launch.shapes import Operand
 
 if TYPE_CHECKING:
-    from onexpu._launch import Launch
-    from onexpu._protocols import KernelDefinition
+    from onexpu._launch.launch import Launch
+    from onexpu._launch.protocols import KernelDefinition
 
 # Of one kernel.
 _KEPT_LAUNCHES = 256

@@ -14,10 +14,10 @@ from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 from jax._src.lib import guard_lib
 
 from onexpu._bounded_cache import BoundedCache
-from onexpu._launch import Launch
-from onexpu._protocols import KernelDefinition, KernelRules, KnownCall
-from onexpu._scalars import ScalarOperands, ScalarPacker, identity, is_number, words
-from onexpu._shapes import Operand
+from onexpu._launch.launch import Launch
+from onexpu._launch.protocols import KernelDefinition, KernelRules, KnownCall
+from onexpu._launch.scalars import ScalarOperands, ScalarPacker, identity, is_number, words
+from onexpu._launch.shapes import Operand
 from onexpu._types import numpy_dtype
 
 _Call = Callable[..., list[Any]]

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from onexpu._kernel import SyclKernel
-from onexpu._launch import KernelLaunch, Result
-from onexpu._scalars import ScalarOperands, is_number
-from onexpu._shapes import Operand
+from onexpu._launch.launch import KernelLaunch, Result
+from onexpu._launch.scalars import ScalarOperands, is_number
+from onexpu._launch.shapes import Operand
 from onexpu._types import dtype_name, numpy_dtype
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._launch import Result, UncheckedShapes
-from onexpu._scalars import is_number
-from onexpu._shape_rules import ShapeRules
-from onexpu._shapes import Array, Like, Operand, resolve
+from onexpu._launch.launch import Result, UncheckedShapes
+from onexpu._launch.scalars import is_number
+from onexpu._launch.shape_rules import ShapeRules
+from onexpu._launch.shapes import Array, Like, Operand, resolve
 from onexpu._types import numpy_dtype
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from onexpu._definition import Definition
 from onexpu._kernel import SyclKernel
-from onexpu._launch_sizes import Range
-from onexpu._shapes import Array, Like, is_function
+from onexpu._launch.shapes import Array, Like, is_function
+from onexpu._launch.sizes import Range
 from onexpu._signature import Parameter, Signature
 from onexpu._spirv import SpirvDescription, SpirvParameter, describe
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from onexpu._shapes import like
+from onexpu._launch.shapes import like
 from onexpu.kernels._teams import FLOATING, TeamKernel, block_rows, size
 
 _SOURCE = """

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from onexpu._shapes import Operand, like
+from onexpu._launch.shapes import Operand, like
 from onexpu.kernels import _attention_source
 from onexpu.kernels._teams import FLOATING, WIDTH, TeamKernel, has_cpu_schedules, wide
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from onexpu._kernel import sycl_kernel
-from onexpu._shapes import Operand, like
+from onexpu._launch.shapes import Operand, like
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, has_cpu_schedules, wide
 
 _SOURCE = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onexpu._shapes import Operand, like
+from onexpu._launch.shapes import Operand, like
 from onexpu._types import CPP_NAMES
 from onexpu.kernels._teams import TeamKernel
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from onexpu._shapes import Operand, like
+from onexpu._launch.shapes import Operand, like
 from onexpu._types import dtype_name
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, has_cpu_schedules, tensorflow_of
 

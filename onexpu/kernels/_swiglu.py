@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onexpu._shapes import like
+from onexpu._launch.shapes import like
 from onexpu.kernels._teams import FLOATING, TeamKernel, block_rows, size
 
 _SOURCE = """

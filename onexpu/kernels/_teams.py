@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from onexpu._kernel import SyclKernel, sycl_kernel
-from onexpu._shapes import Array, Like, Operand
+from onexpu._launch.shapes import Array, Like, Operand
 
 # What the kernels here take for their template parameter T.
 FLOATING = {"T": ["float16", "bfloat16", "float32", "float64"]}

@@ -494,7 +494,7 @@ def test_kernels_from_spirv_take_traced_scalars(swish, xpu) -> None:
 
 
 def test_rewritten_modules_are_valid(xpu) -> None:
-    from onexpu._scalars import ScalarOperands
+    from onexpu._launch.scalars import ScalarOperands
 
     kernel = echo("bfloat16")
     definition = kernel.definition

@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 import onexpu
-from onexpu._shape_rules import ShapeRules
-from onexpu._shapes import Operand
+from onexpu._launch.shape_rules import ShapeRules
+from onexpu._launch.shapes import Operand
 from onexpu.kernels import reference
 
 pytestmark = pytest.mark.usefixtures("survivors", "on_xpu")

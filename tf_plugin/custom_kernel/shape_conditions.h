@@ -20,7 +20,7 @@ class ShapeConditions {
   absl::Status Read(tensorflow::OpKernelConstruction* construction);
 
   // INVALID_ARGUMENT with the kernel, the operands and their shapes, in the words of
-  // onexpu/_shape_rules.py.
+  // onexpu/_launch/shape_rules.py.
   absl::Status Check(absl::string_view kernel,
                      absl::Span<const tensorflow::TensorShape> operands) const;
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onexpu._shapes import Operand
+from onexpu._launch.shapes import Operand
 
 _WORD = re.compile(r"(?:(?P<factor>[1-9]\d*)\*)?(?P<name>[A-Za-z]\w*)(?P<offset>[+-]\d+)?")
 _CONSTANT = -1

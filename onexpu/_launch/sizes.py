@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._shapes import Operand
+from onexpu._launch.shapes import Operand
 
 # Level Zero counts work-groups with 32 bits; where the device chooses, they are this wide at most.
 _MOST_GROUPS, _CHOSEN = 2**32 - 1, 1024

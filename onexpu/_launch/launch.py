@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._shape_rules import Condition
+from onexpu._launch.shape_rules import Condition
 
 Result = tuple[tuple[Any, ...], str]  # shape and dtype
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from onexpu._launch import Launch
-from onexpu._scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
-from onexpu._shapes import Operand
+from onexpu._launch.launch import Launch
+from onexpu._launch.scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
+from onexpu._launch.shapes import Operand
 
 # (axis size, in batched, *operands, **attributes) -> (outputs, out batched)
 VmapRule = Callable[..., tuple[Any, Any]]
