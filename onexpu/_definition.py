@@ -25,8 +25,8 @@ from onexpu._launch.sizes import Range, check_sizes, sizes_of
 from onexpu._operands import OperandsDefinition
 from onexpu._signature import Signature, line_text
 from onexpu._signature_checks import SignatureChecks
-from onexpu._spirv_scalars import ScalarLoad, load_scalars
-from onexpu._spirv_use import SpirvUse, use_of
+from onexpu._spirv.scalar_loads import ScalarLoad, load_scalars
+from onexpu._spirv.use import SpirvUse, use_of
 from onexpu._type_checks import AssumedType
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 

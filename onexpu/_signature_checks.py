@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from onexpu._signature import Parameter, Signature, line_text
-from onexpu._spirv_use import SpirvUse
+from onexpu._spirv.use import SpirvUse
 
 
 @dataclasses.dataclass(frozen=True)

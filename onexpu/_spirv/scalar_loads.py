@@ -12,7 +12,7 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 
-from onexpu._spirv import HEADER_WORDS, KERNEL_MODEL, text_of, words_of
+from onexpu._spirv.description import HEADER_WORDS, KERNEL_MODEL, text_of, words_of
 
 _OP_STRING = 7
 _OP_LINE, _OP_NO_LINE = 8, 317
