@@ -15,7 +15,6 @@ from onexpu import kernels
 from onexpu._dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._doctor import doctor
 from onexpu._dpctl import dpctl_queue, to_dpctl, to_dpnp
-from onexpu._embed import embed_kernels
 from onexpu._errors import SyclCompileError
 from onexpu._interop import buffer_address, to_jax, to_tensor
 from onexpu._kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
@@ -24,6 +23,7 @@ from onexpu._launch.shapes import Operand, array, like
 from onexpu._library import cmake_directory, include_directory, library_directory
 from onexpu._lowered import LoweredKernel, lowered
 from onexpu._placement import placement_report
+from onexpu._source.embed import embed_kernels
 from onexpu._spirv_kernel import spirv_kernel
 from onexpu._statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 

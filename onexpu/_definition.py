@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from onexpu._constants import Argument, Constants
 from onexpu._errors import SyclCompileError
 from onexpu._launch.launch import CompiledKernel, KernelLaunch, Launch, Result
 from onexpu._launch.scalars import (
@@ -23,11 +22,12 @@ from onexpu._launch.scalars import (
 from onexpu._launch.shapes import Array, Like, Operand, is_function
 from onexpu._launch.sizes import Range, check_sizes, sizes_of
 from onexpu._operands import OperandsDefinition
-from onexpu._signature import Signature, line_text
-from onexpu._signature_checks import SignatureChecks
+from onexpu._source.constants import Argument, Constants
+from onexpu._source.signature import Signature, line_text
+from onexpu._source.signature_checks import SignatureChecks
+from onexpu._source.type_checks import AssumedType
 from onexpu._spirv.scalar_loads import ScalarLoad, load_scalars
 from onexpu._spirv.use import SpirvUse, use_of
-from onexpu._type_checks import AssumedType
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 
 

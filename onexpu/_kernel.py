@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._constants import Constants, Given
 from onexpu._definition import Definition
 from onexpu._launch.protocols import FrameworkCalls, KernelDefinition, KnownCall, VmapRule
 from onexpu._launch.scalars import is_number
 from onexpu._launch.shapes import Array, Like, Operand
 from onexpu._launch.sizes import Range
-from onexpu._source import Source, SourceKernel
+from onexpu._source.constants import Constants, Given
+from onexpu._source.source import Source, SourceKernel
 
 # (inputs, outputs, output cotangents, **attributes) -> input cotangents
 Gradient = Callable[..., Sequence[Any]]

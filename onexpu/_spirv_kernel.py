@@ -11,7 +11,7 @@ from onexpu._definition import Definition
 from onexpu._kernel import SyclKernel
 from onexpu._launch.shapes import Array, Like, is_function
 from onexpu._launch.sizes import Range
-from onexpu._signature import Parameter, Signature
+from onexpu._source.signature import Parameter, Signature
 from onexpu._spirv.description import SpirvDescription, SpirvParameter, describe
 from onexpu._types import CPP_NAMES, dtype_name, numpy_dtype
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from onexpu._signature import Constant, Signature, find_kernels
+from onexpu._source.signature import Constant, Signature, find_kernels
 from onexpu._types import numpy_name_of_cpp
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 
-from onexpu._cpp_text import (
+from onexpu._source.cpp_text import (
     after_attributes,
     closing,
     code_of,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from onexpu._signature import Parameter, Signature, line_text
+from onexpu._source.signature import Parameter, Signature, line_text
 from onexpu._spirv.use import SpirvUse
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from onexpu._launch.shapes import Operand, is_function
-from onexpu._signature import Constant, Signature, line_text
+from onexpu._source.signature import Constant, Signature, line_text
 from onexpu._types import numpy_dtype
 
 # An element type by numpy's name, or a constant: what a template parameter stands for.

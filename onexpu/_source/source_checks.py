@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from onexpu._cpp_text import code_of, line_of
-from onexpu._signature import RejectedKernel, Signature
+from onexpu._source.cpp_text import code_of, line_of
+from onexpu._source.signature import RejectedKernel, Signature
 
 _LOCAL_MEMORY = (
     "Declare local memory in the kernel instead: "

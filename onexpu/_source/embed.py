@@ -7,9 +7,9 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from onexpu._signature import Signature, find_kernels
-from onexpu._source import compile_source
-from onexpu._source_checks import check_source
+from onexpu._source.signature import Signature, find_kernels
+from onexpu._source.source import compile_source
+from onexpu._source.source_checks import check_source
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 

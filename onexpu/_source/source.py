@@ -9,11 +9,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onexpu._constants import Argument, literal
 from onexpu._errors import SyclCompileError
-from onexpu._signature import RejectedKernel, Signature, find_kernels
-from onexpu._source_checks import check_source
-from onexpu._type_checks import AssumedType, type_checks
+from onexpu._source.constants import Argument, literal
+from onexpu._source.signature import RejectedKernel, Signature, find_kernels
+from onexpu._source.source_checks import check_source
+from onexpu._source.type_checks import AssumedType, type_checks
 from onexpu._types import CPP_NAMES, dtype_name
 
 
