@@ -12,11 +12,11 @@ import pkgutil
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 from onexpu import kernels
-from onexpu._dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._doctor import doctor
-from onexpu._dpctl import dpctl_queue, to_dpctl, to_dpnp
 from onexpu._errors import SyclCompileError
-from onexpu._interop import buffer_address, to_jax, to_tensor
+from onexpu._interop.dlpack import DLPackArray, from_dlpack, to_dlpack
+from onexpu._interop.dpctl import dpctl_queue, to_dpctl, to_dpnp
+from onexpu._interop.handover import buffer_address, to_jax, to_tensor
 from onexpu._kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
 from onexpu._kernel_library import KernelLibrary, load_library
 from onexpu._launch.shapes import Operand, array, like

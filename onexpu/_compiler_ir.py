@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.eager import context as eager
 
-from onexpu._tensorflow_ops import ops
+from onexpu._interop.tensorflow_ops import ops
 
 _STAGES = frozenset(
     {

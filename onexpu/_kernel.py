@@ -34,7 +34,7 @@ def _any_tensor(inputs: Sequence[Any]) -> bool:
 
 
 def _any_usm_array(inputs: Sequence[Any]) -> bool:
-    from onexpu._dpctl import has_usm_arrays
+    from onexpu._interop.dpctl import has_usm_arrays
 
     return has_usm_arrays(inputs)
 

@@ -12,11 +12,11 @@ from tensorflow.core.framework import attr_value_pb2
 from tensorflow.python.eager import context, record
 
 from onexpu._bounded_cache import BoundedCache
+from onexpu._interop.tensorflow_ops import ops
 from onexpu._launch.launch import KernelLaunch, Launch
 from onexpu._launch.protocols import KernelDefinition, KernelRules, KnownCall
 from onexpu._launch.scalars import ScalarOperands, ScalarPacker, identity, is_number, words
 from onexpu._launch.shapes import Operand
-from onexpu._tensorflow_ops import ops
 
 _Call = Callable[[Sequence[tf.Tensor]], Sequence[tf.Tensor]]
 

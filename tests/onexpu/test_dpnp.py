@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import onexpu
-from onexpu._dpctl import has_usm_arrays
+from onexpu._interop.dpctl import has_usm_arrays
 
 onexpu.memory_info()  # the core finds the CPU device's driver
 import dpctl  # noqa: E402

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from onexpu._dpctl import is_usm_array, view
-from onexpu._memory import address_of, as_jax, as_tensor, is_tensor, share, tensor_as_jax
+from onexpu._interop.dpctl import is_usm_array, view
+from onexpu._interop.memory import address_of, as_jax, as_tensor, is_tensor, share, tensor_as_jax
 
 if TYPE_CHECKING:
     import dpctl

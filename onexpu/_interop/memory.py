@@ -110,7 +110,7 @@ def check_dense(
 def address_of(x: Any) -> int:
     """Returns the device address of the memory of a JAX array or a tensor."""
     if is_tensor(x):
-        from onexpu._tensorflow_ops import ops
+        from onexpu._interop.tensorflow_ops import ops
 
         return _join(ops().onexpu_buffer_address(_concrete(x)))
     _array_device(x)
@@ -119,7 +119,7 @@ def address_of(x: Any) -> int:
 
 def tensor_as_jax(x: tf.Tensor | tf.Variable) -> jax.Array:
     """Returns a JAX array over the memory of a tensor."""
-    from onexpu._tensorflow_ops import ops
+    from onexpu._interop.tensorflow_ops import ops
 
     tensor = _concrete(x)
     dtype, index = _jax_type(tensor.dtype.name), _tensor_device(tensor)
@@ -204,7 +204,7 @@ def as_tensor(buffer: Any) -> tf.Tensor:
     import tensorflow as tf
 
     from onexpu import _native
-    from onexpu._tensorflow_ops import ops
+    from onexpu._interop.tensorflow_ops import ops
 
     dtype = tf.as_dtype(buffer.dtype)
     _check_type(dtype)

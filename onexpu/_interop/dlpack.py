@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from onexpu import _dpctl
-from onexpu._memory import as_jax, as_tensor, check_dense, share
+from onexpu._interop import dpctl
+from onexpu._interop.memory import as_jax, as_tensor, check_dense, share
 
 if TYPE_CHECKING:
     import jax
@@ -89,7 +89,7 @@ class DLPackArray:
         if stream is None:
             self._buffer.block_until_ready()
         else:
-            self._buffer.order_queue(_dpctl.queue_address(stream))
+            self._buffer.order_queue(dpctl.queue_address(stream))
         return _native.make_capsule(self._buffer, is_versioned, not self._writable)
 
 
@@ -177,15 +177,15 @@ def from_dlpack(x: Any, framework: str = "jax") -> jax.Array | tf.Tensor:
     makers = {"jax": as_jax, "tensorflow": as_tensor}
     if framework not in makers:
         raise ValueError(f"onexpu: framework is 'jax' or 'tensorflow', not {framework!r}")
-    if _dpctl.is_usm_array(x):  # says more than DLPack can: the queue
-        return makers[framework](_dpctl.view(x))
+    if dpctl.is_usm_array(x):  # says more than DLPack can: the queue
+        return makers[framework](dpctl.view(x))
     if isinstance(x, DLPackArray):
         return makers[framework](x._buffer)
     if not hasattr(x, "__dlpack__"):
         return makers[framework](_view(x, None))
     index = _index_of(*x.__dlpack_device__())
     # Only who has loaded dpctl can give work to one of its queues.
-    queue = _dpctl.dpctl_queue(index) if "dpctl" in sys.modules else None
+    queue = dpctl.dpctl_queue(index) if "dpctl" in sys.modules else None
     return makers[framework](_view(_ask(x, queue), queue))
 
 
@@ -218,9 +218,9 @@ def _view(capsule: Any, queue: Any) -> Any:
     tensor = _native.read_capsule(capsule)
     index = _index_of(tensor.device_type, tensor.device_id)
     if queue is None and "dpctl" in sys.modules:
-        queue = _dpctl.dpctl_queue(index)
+        queue = dpctl.dpctl_queue(index)
     check_dense(tensor.address, tensor.dtype, tensor.shape, tensor.strides)
-    address = _dpctl.queue_address(queue) if queue is not None else 0
+    address = dpctl.queue_address(queue) if queue is not None else 0
     return _native.view_memory(
         tensor.address, tensor.dtype, tensor.shape, index, capsule, address
     )

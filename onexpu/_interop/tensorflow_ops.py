@@ -26,6 +26,6 @@ def ops() -> types.ModuleType:
             "onexpu: TensorFlow has not loaded the plugin tensorflow-plugins/libonexpu_tf.so, or "
             "one of another version; reinstall onexpu into the environment that holds TensorFlow"
         )
-    module = types.ModuleType("onexpu._tensorflow_ops.generated")
+    module = types.ModuleType("onexpu._interop.tensorflow_ops.generated")
     exec(_pywrap_python_op_gen.GetPythonWrappers(ours.SerializeToString()), module.__dict__)
     return module

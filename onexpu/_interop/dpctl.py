@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from onexpu._memory import check_dense, share
+from onexpu._interop.memory import check_dense, share
 from onexpu._types import numpy_dtype
 
 if TYPE_CHECKING:
