@@ -239,19 +239,19 @@ class SyclKernel:
 
     @functools.cached_property
     def _jax_calls(self) -> FrameworkCalls:
-        from onexpu._jax import JaxCalls
+        from onexpu._frameworks.jax_calls import JaxCalls
 
         return JaxCalls(self, self._definition)
 
     @functools.cached_property
     def _dpctl_calls(self) -> Any:
-        from onexpu._dpctl_calls import DpctlCalls
+        from onexpu._frameworks.dpctl_calls import DpctlCalls
 
         return DpctlCalls(self._definition)
 
     @functools.cached_property
     def _tensorflow_calls(self) -> FrameworkCalls:
-        from onexpu._tensorflow import TensorFlowCalls
+        from onexpu._frameworks.tensorflow_calls import TensorFlowCalls
 
         return TensorFlowCalls(self, self._definition)
 

@@ -350,7 +350,7 @@ def test_attributes_of_every_type(cases, xpu) -> None:
     with pytest.raises(TypeError, match="'text' of kernel 'sum' is a str, not int"):
         total(**values | {"text": 1})
     # An operand decides for TensorFlow, and this kernel has none.
-    from onexpu._tensorflow import TensorFlowCalls
+    from onexpu._frameworks.tensorflow_calls import TensorFlowCalls
 
     with tf.device("/XPU:0"):
         for jit_compile in (None, True):

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 import onexpu
 from onexpu._bounded_cache import BoundedCache
-from onexpu._jax import KEPT_PROGRAMS
+from onexpu._frameworks.jax_calls import KEPT_PROGRAMS
 from onexpu._types import CPP_NAMES, numpy_dtype
 
 pytestmark = pytest.mark.usefixtures("on_xpu")

@@ -22,9 +22,9 @@ original = context.Context.get_compiler_ir
 def get_compiler_ir(self, device_name, platform_name, *arguments, **named):
     if "XPU" not in (platform_name or device_name or "").upper():
         return original(self, device_name, platform_name, *arguments, **named)
-    from onexpu import _compiler_ir
+    from onexpu._frameworks import compiler_ir
 
-    return _compiler_ir.get_compiler_ir(
+    return compiler_ir.get_compiler_ir(
         original, self, device_name, platform_name, *arguments, **named
     )
 

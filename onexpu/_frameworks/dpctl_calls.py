@@ -6,7 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from onexpu._bounded_cache import BoundedCache
-from onexpu._interop.dpctl import as_dpnp, dpnp_module, queue_address, usm_ndarray, usm_ndarray_of, view
+from onexpu._interop.dpctl import (
+    as_dpnp,
+    dpnp_module,
+    queue_address,
+    usm_ndarray,
+    usm_ndarray_of,
+    view,
+)
 from onexpu._launch.scalars import ScalarOperands, identity, is_number
 from onexpu._launch.shapes import Operand
 

@@ -1,0 +1,1 @@
+"""How kernels are called with the arrays of each framework."""
