@@ -17,14 +17,14 @@ from onexpu._errors import SyclCompileError
 from onexpu._interop.dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._interop.dpctl import dpctl_queue, to_dpctl, to_dpnp
 from onexpu._interop.handover import buffer_address, to_jax, to_tensor
-from onexpu._kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
-from onexpu._kernel_library import KernelLibrary, load_library
+from onexpu._kernel.kernel import SyclKernel, SyclModule, sycl_kernel, sycl_module
+from onexpu._kernel.library import KernelLibrary, load_library
+from onexpu._kernel.lowered import LoweredKernel, lowered
+from onexpu._kernel.spirv_kernel import spirv_kernel
 from onexpu._launch.shapes import Operand, array, like
 from onexpu._library import cmake_directory, include_directory, library_directory
-from onexpu._lowered import LoweredKernel, lowered
 from onexpu._placement import placement_report
 from onexpu._source.embed import embed_kernels
-from onexpu._spirv_kernel import spirv_kernel
 from onexpu._statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 
 __all__ = [

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from onexpu._kernel import sycl_kernel
+from onexpu._kernel.kernel import sycl_kernel
 from onexpu._launch.shapes import Operand, like
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, has_cpu_schedules, wide
 

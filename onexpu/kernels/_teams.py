@@ -23,7 +23,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from onexpu._kernel import SyclKernel, sycl_kernel
+from onexpu._kernel.kernel import SyclKernel, sycl_kernel
 from onexpu._launch.shapes import Array, Like, Operand
 
 # What the kernels here take for their template parameter T.

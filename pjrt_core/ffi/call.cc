@@ -33,7 +33,7 @@ bool IsUserCode(const FfiHandler& handler) {
 }
 
 // A kernel's label with its operands' names, which keys have with ONEXPU_KERNEL_CHECKS
-// (onexpu/_definition.py): "scale<float32>(x, factor -> y)". Other labels have none.
+// (onexpu/_kernel/definition.py): "scale<float32>(x, factor -> y)". Other labels have none.
 struct NamedOperands {
   explicit NamedOperands(absl::string_view label) {
     const size_t open = label.find('(');
@@ -235,7 +235,7 @@ bool FfiCallSite::follows_queue() const {
 }
 
 std::string FfiCallSite::label() const {
-  // "name-hash" (onexpu/_definition.py).
+  // "name-hash" (onexpu/_kernel/definition.py).
   constexpr absl::string_view kKernel = "kernel";
   for (int64_t i = 0; i < attributes_.size; ++i) {
     const absl::string_view name(attributes_.names[i]->ptr, attributes_.names[i]->len);

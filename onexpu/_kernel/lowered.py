@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from onexpu._kernel import SyclKernel
+from onexpu._kernel.kernel import SyclKernel
 from onexpu._launch.launch import KernelLaunch, Result
 from onexpu._launch.scalars import ScalarOperands, is_number
 from onexpu._launch.shapes import Operand

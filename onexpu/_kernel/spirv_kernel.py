@@ -7,8 +7,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onexpu._definition import Definition
-from onexpu._kernel import SyclKernel
+from onexpu._kernel.definition import Definition
+from onexpu._kernel.kernel import SyclKernel
 from onexpu._launch.shapes import Array, Like, is_function
 from onexpu._launch.sizes import Range
 from onexpu._source.signature import Parameter, Signature

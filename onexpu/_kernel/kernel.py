@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._definition import Definition
+from onexpu._kernel.definition import Definition
 from onexpu._launch.protocols import FrameworkCalls, KernelDefinition, KnownCall, VmapRule
 from onexpu._launch.scalars import is_number
 from onexpu._launch.shapes import Array, Like, Operand

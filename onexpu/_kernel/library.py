@@ -8,11 +8,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onexpu._kernel import SyclKernel
+from onexpu._kernel.kernel import SyclKernel
+from onexpu._kernel.operands import OperandsDefinition
 from onexpu._launch.launch import Launch
 from onexpu._launch.scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPacker
 from onexpu._launch.shapes import Array, Like, Operand
-from onexpu._operands import OperandsDefinition
 from onexpu._types import dtype_name
 
 

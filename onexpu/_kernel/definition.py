@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from onexpu._errors import SyclCompileError
+from onexpu._kernel.operands import OperandsDefinition
 from onexpu._launch.launch import CompiledKernel, KernelLaunch, Launch, Result
 from onexpu._launch.scalars import (
     NO_SCALAR_OPERANDS,
@@ -21,7 +22,6 @@ from onexpu._launch.scalars import (
 )
 from onexpu._launch.shapes import Array, Like, Operand, is_function
 from onexpu._launch.sizes import Range, check_sizes, sizes_of
-from onexpu._operands import OperandsDefinition
 from onexpu._source.constants import Argument, Constants
 from onexpu._source.signature import Signature, line_text
 from onexpu._source.signature_checks import SignatureChecks
