@@ -12,7 +12,9 @@ import pkgutil
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 from onexpu import kernels
-from onexpu._doctor import doctor
+from onexpu._diagnostics.doctor import doctor
+from onexpu._diagnostics.placement import placement_report
+from onexpu._diagnostics.statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 from onexpu._errors import SyclCompileError
 from onexpu._interop.dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._interop.dpctl import dpctl_queue, to_dpctl, to_dpnp
@@ -23,9 +25,7 @@ from onexpu._kernel.lowered import LoweredKernel, lowered
 from onexpu._kernel.spirv_kernel import spirv_kernel
 from onexpu._launch.shapes import Operand, array, like
 from onexpu._library import cmake_directory, include_directory, library_directory
-from onexpu._placement import placement_report
 from onexpu._source.embed import embed_kernels
-from onexpu._statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
 
 __all__ = [
     "DLPackArray",

@@ -71,15 +71,15 @@ def _embed(arguments: argparse.Namespace) -> int:
 def _cache(arguments: argparse.Namespace) -> int:
     import rich.console
 
-    from onexpu import _cache
+    from onexpu._diagnostics import disk_cache
 
     console = rich.console.Console()
     try:
-        report = _cache.report()
+        report = disk_cache.report()
         if arguments.prune or arguments.clear:
-            removed = _cache.prune(_cache.NOTHING if arguments.clear else report.limits)
+            removed = disk_cache.prune(disk_cache.NOTHING if arguments.clear else report.limits)
             console.print(f"Removed {removed.entries} entries, {removed.bytes:,} bytes.")
-            report = _cache.report()
+            report = disk_cache.report()
         console.print(report)
     except ValueError as error:
         print(error, file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from onexpu import _doctor
+from onexpu._diagnostics import doctor
 from onexpu._report.checks import Check, Note
 
 
@@ -15,7 +15,7 @@ def prepare() -> tuple[Note, ...]:
 
 
 def _look(section: str) -> Iterator[Note]:
-    for finding in _doctor.look(section):
+    for finding in doctor.look(section):
         advice = f"\n    -> {finding.advice}" if finding.advice else ""
         yield Note(f"{finding.name}: {finding.value}{advice}")
 
@@ -23,6 +23,6 @@ def _look(section: str) -> Iterator[Note]:
 # Known faults are those of the version, on every machine.
 CHECKS = tuple(
     Check(section, functools.partial(_look, section))
-    for section in _doctor.SECTIONS
+    for section in doctor.SECTIONS
     if section != "Known faults"
 )

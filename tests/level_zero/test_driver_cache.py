@@ -6,9 +6,9 @@ from tests.level_zero.lab import Lab
 
 _PROGRAM = """
 import os, pathlib, tempfile, jax.numpy as jnp, onexpu
-from onexpu import _driver_cache
+from onexpu._diagnostics import driver_cache
 (jnp.ones(9) * 3 + 1).block_until_ready()
-directory = _driver_cache.directory()
+directory = driver_cache.directory()
 print("files:", sum(path.is_file() for path in directory.rglob("*")))
 print([(f.name, f.value, f.advice) for f in onexpu.doctor().findings if f.name == "cache of the driver"])
 """

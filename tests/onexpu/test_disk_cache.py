@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from onexpu._cache import CacheEntry, CacheReport, Limits
+from onexpu._diagnostics.disk_cache import CacheEntry, CacheReport, Limits
 
 USER = """
 import sys, onexpu

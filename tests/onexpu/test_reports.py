@@ -85,7 +85,7 @@ def test_doctor_lists_known_faults_that_name_what_exists() -> None:
 
 
 def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("onexpu._doctor.library_directory", lambda of="onexpu": tmp_path)
+    monkeypatch.setattr("onexpu._diagnostics.doctor.library_directory", lambda of="onexpu": tmp_path)
     report = onexpu.doctor()
     assert not report.ok
     assert "pip install intel-opencl-rt==2026.1.2" in str(report)

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from onexpu import _placement_counters
-from onexpu._text import render
+from onexpu._diagnostics import placement_counters
+from onexpu._diagnostics.text import render
 
 if TYPE_CHECKING:
     import rich.table
@@ -131,7 +131,7 @@ def reset_statistics() -> None:
     """
     global _baseline
     _baseline = _read()
-    _placement_counters.reset()
+    placement_counters.reset()
 
 
 def memory_info(device: int = 0) -> dict[str, int]:

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from onexpu import _placement_counters as counters
-from onexpu._statistics import TransferStatistics, transfer_statistics
-from onexpu._text import render
+from onexpu._diagnostics import placement_counters as counters
+from onexpu._diagnostics.statistics import TransferStatistics, transfer_statistics
+from onexpu._diagnostics.text import render
 
 if TYPE_CHECKING:
     import rich.table

@@ -1,8 +1,8 @@
 """The cache of native binaries that Intel's GPU driver keeps.
 
 Modules for GPUs are built by the driver (NEO, compute-runtime), which stores their binaries itself,
-by module, options, device and driver. The core stores none for them: `onexpu._cache` is about the
-CPU device's.
+by module, options, device and driver. The core stores none for them: `disk_cache`, next to this
+module, is about the CPU device's.
 """
 
 from __future__ import annotations

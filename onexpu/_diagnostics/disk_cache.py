@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from onexpu._text import render
+from onexpu._diagnostics.text import render
 
 if TYPE_CHECKING:
     import rich.console
@@ -141,8 +141,8 @@ def report() -> CacheReport:
 
     Examples
     --------
-    >>> from onexpu import _cache
-    >>> _cache.report().bytes >= 0
+    >>> from onexpu._diagnostics import disk_cache
+    >>> disk_cache.report().bytes >= 0
     True
     """
     from onexpu import _native

@@ -11,9 +11,9 @@ import platform
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from onexpu import _cache, _driver_cache
+from onexpu._diagnostics import disk_cache, driver_cache
+from onexpu._diagnostics.text import render
 from onexpu._library import library_directory
-from onexpu._text import render
 
 if TYPE_CHECKING:
     import rich.console
@@ -221,7 +221,7 @@ def _gpu_system() -> list[Finding]:
     from onexpu import _native
 
     findings = [Finding("GPU support", *fact) for fact in _native.describe_gpus()]
-    value, advice = _driver_cache.describe()
+    value, advice = driver_cache.describe()
     findings.append(
         Finding("GPU support", "cache of the driver", value, advice if _has_gpu() else "")
     )
@@ -282,7 +282,7 @@ def _environment() -> list[Finding]:
 
 def _disk_cache() -> Finding:
     try:
-        cache = _cache.report()
+        cache = disk_cache.report()
     except ValueError as error:
         return Finding("Environment", "cache", "unknown limits", str(error))
     limit = f"{cache.limits.bytes:,} bytes (python -m onexpu cache)"

@@ -1,0 +1,1 @@
+"""What is installed, cached, copied and run, as reports."""
