@@ -15,7 +15,8 @@ import onexpu
 import process
 import pytest
 import tensorflow as tf
-from memory_training import WAYS, Training, batch_sizes, live_bytes
+
+from tests.tensorflow.training.memory_training import WAYS, Training, batch_sizes, live_bytes
 
 _FULL = os.environ.get("ONEXPU_TF_MODELS") == "all"
 _SIZES = (1, 3, 4, 7, 8, 12, 17, 32) if _FULL else (1, 4, 7)

@@ -7,13 +7,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import bounded_cases
 import numpy as np
 import pytest
 import tensorflow as tf
-from bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
 
 from tests.exhaustive import every
+from tests.tensorflow.dynamic_sizes import bounded_cases
+from tests.tensorflow.dynamic_sizes.bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
 
 # Cases of one program: compiling one for each case takes several times as long.
 GROUP = 12

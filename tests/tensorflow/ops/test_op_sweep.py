@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import compare
-import op_table
 import pytest
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+
+from tests.tensorflow.ops import op_table
 
 
 @pytest.mark.parametrize("name", sorted(op_table.OPS))
