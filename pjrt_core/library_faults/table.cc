@@ -183,7 +183,7 @@ constexpr char kNextImplementation[] =
 constexpr char kNextProduct[] = "oneDNN's next implementation (thunks/onednn/gemm_thunk.cc)";
 constexpr char kSweep[] = "tests/convolutions/test_sweep.py";
 constexpr char kLibraryCalls[] = "tests/jax/test_library_calls.py";
-constexpr char kLinearAlgebra[] = "tests/jax/test_linear_algebra.py";
+constexpr char kLinearAlgebra[] = "tests/jax/linear_algebra/test_linear_algebra.py";
 
 constexpr Fault kFaults[] = {
     {kOneDnn, "convolution-output-width-one", kOneDnnVersions,
@@ -294,8 +294,13 @@ constexpr Fault kFaults[] = {
      "1e-25",
      "NaN among the eigenvalues and vectors, and no error",
      "matrices are scaled, and what is negligible off the diagonal becomes zero "
+<<<<<<< HEAD
      "(compiler/passes/linear_algebra/matrix_scaling.cc)",
      "tests/jax/test_degenerate_matrices.py"},
+=======
+     "(compiler/passes/matrix_scaling.cc)",
+     "tests/jax/linear_algebra/test_degenerate_matrices.py"},
+>>>>>>> d7742fe (Group tests of JAX by subject)
     {kLlvm, "crc-search-never-ends", kLlvmVersions,
      "Threefry's rounds inside a loop, such as a reduction that draws its operand",
      "HashRecognize visits a shared operand once for each path to it: compiling never finishes, "

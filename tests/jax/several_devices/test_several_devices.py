@@ -12,7 +12,7 @@ import pytest
 
 from tests.jax import process
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     [("auto", ("collectives", "narrow_floats", "programs")), ("never", ("collectives",))],
 )
 def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> None:
-    """Everything in several_devices/, whose files are not collected by themselves.
+    """The other files of this folder, which are not collected by themselves.
 
     With `never`, the devices exchange data through staging memory, as GPUs without peer access do.
     """
