@@ -211,7 +211,7 @@ class Definition(OperandsDefinition):
         defined = [r for i, r in enumerate(results[: len(self.outputs)]) if i not in self._zeroed]
         output_sizes = [Operand("", *result).size for result in defined]
         check_sizes(self.name, global_size, local_size, output_sizes)
-        scalars, late_scalars, scalar_offsets = self._pack(
+        scalars, runtime_scalars, scalar_offsets = self._pack(
             operands, attributes, scalar_operands, global_size
         )
         return KernelLaunch(
@@ -227,7 +227,7 @@ class Definition(OperandsDefinition):
             global_size=global_size,
             local_size=local_size,
             scalars=scalars,
-            late_scalars=late_scalars,
+            runtime_scalars=runtime_scalars,
             scalar_offsets=scalar_offsets,
         )
 

@@ -112,7 +112,7 @@ class KernelLaunch(Launch):
         Work-items, slowest dimension first; an empty local size leaves it to the device.
     scalars : bytes
         Packed scalar arguments.
-    late_scalars : tuple of (offset, width, value)
+    runtime_scalars : tuple of (offset, width, value)
         Where in `scalars` integers of so many bytes go that are not known yet: tensors.
     scalar_offsets : mapping
         From attributes to their offsets in `scalars`.
@@ -124,7 +124,7 @@ class KernelLaunch(Launch):
     global_size: tuple[Any, ...] = ()
     local_size: tuple[int, ...] = ()
     scalars: bytes = b""
-    late_scalars: tuple[tuple[int, int, Any], ...] = ()
+    runtime_scalars: tuple[tuple[int, int, Any], ...] = ()
     scalar_offsets: Mapping[str, int] = dataclasses.field(default_factory=dict)
     zeroed: tuple[int, ...] = ()
 
@@ -148,5 +148,5 @@ class KernelLaunch(Launch):
     @property
     def sizes(self) -> list[Any]:
         """All that a graph may not know before it runs."""
-        late = [value for _, _, value in self.late_scalars]
-        return [*super().sizes, *self.global_size, *late]
+        deferred = [value for _, _, value in self.runtime_scalars]
+        return [*super().sizes, *self.global_size, *deferred]

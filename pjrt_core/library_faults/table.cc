@@ -294,13 +294,8 @@ constexpr Fault kFaults[] = {
      "1e-25",
      "NaN among the eigenvalues and vectors, and no error",
      "matrices are scaled, and what is negligible off the diagonal becomes zero "
-<<<<<<< HEAD
      "(compiler/passes/linear_algebra/matrix_scaling.cc)",
-     "tests/jax/test_degenerate_matrices.py"},
-=======
-     "(compiler/passes/matrix_scaling.cc)",
      "tests/jax/linear_algebra/test_degenerate_matrices.py"},
->>>>>>> d7742fe (Group tests of JAX by subject)
     {kLlvm, "crc-search-never-ends", kLlvmVersions,
      "Threefry's rounds inside a loop, such as a reduction that draws its operand",
      "HashRecognize visits a shared operand once for each path to it: compiling never finishes, "

@@ -22,13 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
     [
         "jax/test_driver_passes.py",
-<<<<<<< HEAD
-        "jax/test_shared_narrow_values.py",
-        "jax/test_tiles_read_elsewhere.py",
-        "jax/test_sum_accuracy.py",
-=======
+        "jax/numerics/test_shared_narrow_values.py",
+        "jax/numerics/test_tiles_read_elsewhere.py",
         "jax/numerics/test_sum_accuracy.py",
->>>>>>> d7742fe (Group tests of JAX by subject)
         pytest.param("jax/test_transformations.py", marks=exhaustive),
         pytest.param("jax/test_library_calls.py", marks=exhaustive),
         "sizes/test_sizes.py",
