@@ -75,7 +75,7 @@ def _sycl_ops() -> set[str]:
 
 
 def _own_kernels() -> set[str]:
-    source = (_ROOT / "tf_plugin" / "on_demand_exceptions.cc").read_text()
+    source = (_ROOT / "tf_plugin" / "registration" / "on_demand_exceptions.cc").read_text()
     return set(re.findall(r'\{"(\w+)", kOwnKernel\}', source))
 
 

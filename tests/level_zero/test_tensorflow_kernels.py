@@ -98,7 +98,7 @@ def test_every_op_and_every_builtin_kernel_launches(lab: Lab, device: str) -> No
     # Sparse matrices have an element each.
     ones = _sweep(lab, device, 1, 0)
     assert not ones.aborted
-    names = {name for path in _SOURCES.glob("*.?pp") for name in _kernels(path)}
+    names = {name for path in _SOURCES.rglob("*.?pp") for name in _kernels(path)}
     launched = re.findall(r"__sycl_kernel_(\w+)", " ".join(zeros.kernels | ones.kernels))
     missing = {name for name in names if not any(one.startswith(name) for one in launched)}
     assert missing == set(_NOT_REACHED)
