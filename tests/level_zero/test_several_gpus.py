@@ -101,7 +101,7 @@ for index in range(2):
     env = _SMALLER | {"ONEAPI_DEVICE_SELECTOR": "level_zero:0,1"}
     run = lab.run("bmg", code, env=env, roots=2).check()
     assert run.stdout.count("XPU:0") == 2 and run.stdout.count("XPU:1") == 2
-    assert {call["device"] for call in run.of("launch")} == {0, 1}
+    assert {call["device"] for call in run.of("module")} == {0, 1}
 
 
 def test_tensorflow_runs_beside_a_gpu_of_another_kind(lab: Lab) -> None:

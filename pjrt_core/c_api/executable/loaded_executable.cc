@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/base/status_macros.h"
@@ -17,16 +18,28 @@ struct PJRT_DeviceAssignmentSerialized {
 namespace onexpu::c_api {
 namespace {
 
-// Where the options want the Program: the assigned devices, the one of an ordinal, or the first
-// ones. A portable executable may be sent to any device, so it is loaded on all.
-std::vector<int> DeviceIds(const PJRT_Client& client, const LoadOptions& options) {
-  if (!options.device_ids.empty() && !options.portable) return options.device_ids;
-  if (options.device_ordinal >= 0 && !options.portable) return {options.device_ordinal};
-  std::vector<int> ids;
-  if (options.portable) {
-    for (const PJRT_Device* device : client.devices) ids.push_back(device->device->id());
+// All devices with the target of the one with `ordinal` (-1: of the first one), which comes first.
+std::vector<int> DevicesAlike(const PJRT_Client& client, int ordinal) {
+  const auto has_ordinal = [&](const PJRT_Device* device) {
+    return device->device->id() == ordinal;
+  };
+  const auto found = absl::c_find_if(client.devices, has_ordinal);
+  const Device& first = *(found == client.devices.end() ? client.devices.front() : *found)->device;
+  std::vector<int> ids = {first.id()};
+  for (const PJRT_Device* device : client.devices) {
+    const bool is_alike = device->device->target_description() == first.target_description();
+    if (is_alike && device->device->id() != first.id()) ids.push_back(device->device->id());
   }
   return ids;
+}
+
+// Where the options want the Program: the assigned devices, the one of an ordinal, or the first
+// ones. A portable executable may be sent to any device, so it is loaded on all of its kind.
+std::vector<int> DeviceIds(const PJRT_Client& client, const LoadOptions& options) {
+  if (options.portable) return DevicesAlike(client, options.device_ordinal);
+  if (!options.device_ids.empty()) return options.device_ids;
+  if (options.device_ordinal >= 0) return {options.device_ordinal};
+  return {};
 }
 
 absl::StatusOr<PJRT_LoadedExecutable*> Load(PJRT_Client* client, std::vector<uint8_t> program,

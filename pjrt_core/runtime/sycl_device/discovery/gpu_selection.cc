@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
-#include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -39,10 +39,11 @@ bool SelectsByOrdinal(absl::string_view selector) {
   for (absl::string_view term : absl::StrSplit(selector, ';', absl::SkipWhitespace())) {
     term = absl::StripAsciiWhitespace(term);
     if (absl::StartsWith(term, "!")) continue;  // excludes devices
-    const std::pair<absl::string_view, absl::string_view> parts =
-        absl::StrSplit(term, absl::MaxSplits(':', 1));
-    if (!absl::EqualsIgnoreCase(parts.first, "level_zero") && parts.first != "*") continue;
-    for (absl::string_view device : absl::StrSplit(parts.second, ',')) {
+    const std::vector<absl::string_view> parts = absl::StrSplit(term, absl::MaxSplits(':', 1));
+    const absl::string_view backend = absl::StripAsciiWhitespace(parts[0]);
+    if (!absl::EqualsIgnoreCase(backend, "level_zero") && backend != "*") continue;
+    if (parts.size() < 2) return false;
+    for (absl::string_view device : absl::StrSplit(parts[1], ',')) {
       device = absl::StripAsciiWhitespace(device);
       if (device.empty() || !absl::ascii_isdigit(device.front())) return false;
     }
