@@ -30,7 +30,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr char kWorker[] = "pjrt_core/compiler/codegen/spirv_worker/onexpu-spirv";
+constexpr char kWorker[] = "pjrt_core/compiler/codegen/llvm/spirv_worker/onexpu-spirv";
 
 int CountOf(absl::string_view text, absl::string_view part) {
   int count = 0;

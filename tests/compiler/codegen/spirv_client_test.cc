@@ -27,7 +27,7 @@
 namespace onexpu::compiler {
 namespace {
 
-constexpr char kWorker[] = "pjrt_core/compiler/codegen/spirv_worker/onexpu-spirv";
+constexpr char kWorker[] = "pjrt_core/compiler/codegen/llvm/spirv_worker/onexpu-spirv";
 
 std::string Bitcode(const std::string& text) {
   llvm::LLVMContext context;
