@@ -59,6 +59,18 @@ TEST_F(KernelLibraryTest, IsFoundByDeviceAndContextWhileItIsHeld) {
   EXPECT_EQ(KernelLibrary::Find(device_, context_), nullptr);
 }
 
+TEST_F(KernelLibraryTest, BinariesDependOnTheDriversVariables) {
+  ASSERT_TRUE(NewLibrary()->Load(TestKernels()).ok());
+  ASSERT_EQ(setenv("CL_CONFIG_OF_THIS_TEST", "1", /*overwrite=*/1), 0);
+  auto other = NewLibrary();
+  ASSERT_TRUE(other->Load(TestKernels()).ok());
+  EXPECT_EQ(other->counts().from_cache, 0);
+  unsetenv("CL_CONFIG_OF_THIS_TEST");
+  auto same = NewLibrary();
+  ASSERT_TRUE(same->Load(TestKernels()).ok());
+  EXPECT_EQ(same->counts().from_cache, 1);
+}
+
 TEST_F(KernelLibraryTest, TakesTheNativeBinaryFromDisk) {
   ASSERT_TRUE(NewLibrary()->Load(TestKernels()).ok());
   ASSERT_EQ(Entries().size(), 1);

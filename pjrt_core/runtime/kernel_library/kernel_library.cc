@@ -1,5 +1,7 @@
 #include "pjrt_core/runtime/kernel_library/kernel_library.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -12,8 +14,10 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/cpu_device/native_build/opencl_program.h"
@@ -95,16 +99,26 @@ Libraries& ProcessLibraries() {
   return *libraries;
 }
 
+// The variables that the CPU driver reads (passes, instruction set, vectoriser), sorted. Binaries
+// depend on them, and the driver accepts no others once it has loaded one.
+std::string DriverConfiguration() {
+  std::vector<absl::string_view> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (absl::StartsWith(*variable, "CL_CONFIG_")) variables.push_back(*variable);
+  }
+  std::sort(variables.begin(), variables.end());
+  return absl::StrJoin(variables, "\n");
+}
+
 }  // namespace
 
 std::shared_ptr<KernelLibrary> KernelLibrary::Create(
     const sycl::device& device, const sycl::context& context, const std::string& cache_directory,
     std::string builder, const CacheLimits& cache_limits, bool exact_division) {
-  const char* driver_options = std::getenv(kDriverOptionsVariable);
-  std::string key = absl::StrCat(driver_options == nullptr ? "" : driver_options, "\n",
-                                 device.get_info<sycl::info::device::name>(), "\n",
-                                 device.get_info<sycl::info::device::driver_version>(), "\n",
-                                 device.get_info<sycl::info::device::max_compute_units>());
+  std::string key =
+      absl::StrCat(DriverConfiguration(), "\n", device.get_info<sycl::info::device::name>(), "\n",
+                   device.get_info<sycl::info::device::driver_version>(), "\n",
+                   device.get_info<sycl::info::device::max_compute_units>());
   std::shared_ptr<KernelLibrary> library(
       new KernelLibrary(device, context, BinaryCache(cache_directory, std::move(key), cache_limits),
                         context.get_backend() == sycl::backend::opencl ? std::move(builder) : ""));
