@@ -116,11 +116,27 @@ def interpolate(b: Builder) -> None:
     b.emit(text, value, op="interpolate", noise="transform")
 
 
+def attained(b: Builder) -> None:
+    """Whether the maximum of a value is one of its elements, which is so in every precision."""
+    value = b.floats(where=lambda one: one.rank > 0 and one.size > 0 and not one.special)
+    axis = b.axis(value)
+    text = b.choice(
+        (
+            f"({{0}} == {{0}}.max({axis}, keepdims=True)).any({axis})",
+            f"({{0}} <= {{0}}.max({axis}, keepdims=True)).all({axis})",
+            f"(jnp.sort({{0}}, {axis}) == {{0}}.min({axis}, keepdims=True)).any({axis})",
+            f"({{0}} >= lax.cummax({{0}}, {axis % value.rank})).any({axis})",
+        )
+    )
+    b.emit(text, value, op="attained", noise="none", special=False)
+
+
 FAMILY = {
     softmax: 5,
     layer_norm: 4,
     batch_norm: 2,
     attention: 1.5,
+    attained: 4,
     cross_entropy: 2,
     random_values: 4,
     interpolate: 1,

@@ -208,6 +208,27 @@ def move(b: Builder) -> None:
     b.emit(b.choice(options), value, op="move", noise="none")
 
 
+def with_itself(b: Builder) -> None:
+    """A value and the same value at other indices, in one operation."""
+    value = b.pick(where=lambda one: one.rank > 0 and one.size > 0 and not one.is_complex)
+    axis = b.axis(value)
+    other = b.choice(
+        (
+            f"jnp.flip({{0}}, {axis})",
+            f"jnp.roll({{0}}, {b.rng.randint(1, 5)}, {axis})",
+            f"jnp.take({{0}}, jnp.arange({{0}}.shape[{axis}]) * 3 % {{0}}.shape[{axis}], {axis})",
+        )
+    )
+    text = b.choice(
+        (
+            f"jnp.maximum({{0}}, {other})",
+            f"jnp.where({{0}} < {other}, {{0}}, {other})",
+            f"jnp.stack([{{0}}, {other}]).max(0)",
+        )
+    )
+    b.emit(b.choice((text, f"({text}).T")), value, op="with_itself", noise="none")
+
+
 def meshgrid(b: Builder) -> None:
     """A grid of two vectors, or a diagonal matrix of one."""
     value = b.pick(where=lambda one: one.rank == 1 and 0 < one.size < 80)
@@ -228,5 +249,6 @@ FAMILY = {
     reverse: 5,
     iota: 4,
     move: 12,
+    with_itself: 10,
     meshgrid: 1,
 }
