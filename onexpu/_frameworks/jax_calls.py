@@ -12,6 +12,7 @@ import numpy as np
 from jax._src import core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 from jax._src.lib import guard_lib
+from jax_plugins.onexpu import _compat
 
 from onexpu._bounded_cache import BoundedCache
 from onexpu._launch.launch import Launch
@@ -68,7 +69,7 @@ def _ffi_call(launch: Launch) -> _Call:
 
 def _varying_alike(operands: Sequence[jax.Array]) -> tuple[jax.Array, ...]:
     """In a `jax.shard_map`: the operands, varying over the axes that any of them varies over."""
-    varying = [jax.typeof(x).manual_axis_type.varying for x in operands]
+    varying = [_compat.varying_axes(jax.typeof(x)) for x in operands]
     axes = frozenset().union(*varying)
     if all(of_operand == axes for of_operand in varying):
         return tuple(operands)
@@ -83,15 +84,9 @@ def _result_type(
 ) -> jax.ShapeDtypeStruct:
     """A result varies as operands do."""
     operand = jax.typeof(operands[0]) if operands else None
-    if operand is None or not operand.manual_axis_type.varying:
+    if operand is None or not _compat.varying_axes(operand):
         return jax.ShapeDtypeStruct(shape, dtype)
-    replicated = jax.sharding.PartitionSpec(*(None for _ in shape))
-    return jax.ShapeDtypeStruct(
-        shape,
-        dtype,
-        sharding=jax.sharding.NamedSharding(operand.sharding.mesh, replicated),
-        manual_axis_type=operand.manual_axis_type,
-    )
+    return _compat.varying_type(shape, dtype, operand)
 
 
 def _is_staged() -> bool:

@@ -26,6 +26,7 @@ from jax._src import callback as jax_callback
 from jax._src import checkify, config, core, debugging, dtypes, ffi
 from jax._src.interpreters import mlir
 from jax._src.sharding_impls import SdyArray, SdyArrayList
+from jax_plugins.onexpu import _compat
 from jax_plugins.onexpu._library import PLATFORM
 
 _TARGET = "onexpu_host_callback"
@@ -156,7 +157,7 @@ def emit(
         ctx, *operands, callback=np.uint64(host_callback.number)
     )
     if sharding is not None:
-        mlir.set_sharding(ctx.module_context, op, sharding)
+        _compat.set_sharding(ctx, op, sharding)
     results = op.results
     if token:
         token, *results = results

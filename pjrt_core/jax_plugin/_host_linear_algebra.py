@@ -6,6 +6,7 @@ does not solve (it did not converge, or the matrix holds NaN or infinity) is NaN
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,13 +15,14 @@ import numpy as np
 from jax._src import dtypes
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
-from jax_plugins.onexpu import _rules
+from jax_plugins.onexpu import _compat, _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 
 def register_lowerings() -> None:
     """Registers the rules. Harmless when repeated."""
-    for primitive, rule in ((linalg.eig_p, _eig), (linalg.schur_p, _schur)):
+    eig = functools.partial(_eig, **_compat.ABSENT_PARAMETERS["eig"])
+    for primitive, rule in ((linalg.eig_p, eig), (linalg.schur_p, _schur)):
         mlir.register_lowering(
             primitive, _rules.from_function(rule), platform=PLATFORM, cacheable=False
         )

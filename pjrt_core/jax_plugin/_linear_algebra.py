@@ -19,7 +19,7 @@ from jax._src.interpreters import mlir
 from jax._src.lax import linalg
 from jax._src.lib.mlir.dialects import hlo
 from jax._src.tpu.linalg import svd as polar
-from jax_plugins.onexpu import _rules
+from jax_plugins.onexpu import _compat, _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 _MAX_SWEEPS = 100
@@ -72,7 +72,7 @@ def _eigh(
         return [operand, hlo.real(mlir.reshape(ctx, operand, values))]
     return mlir.custom_call(
         "Eigh",
-        result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
+        result_types=[_compat.aval_to_ir_type(ctx, out) for out in ctx.avals_out],
         operands=[operand],
         # XLA's form: which triangle, whether to sort, and what its own iteration needs for small matrices.
         backend_config=f"{int(lower)},{int(sort_eigenvalues)},{_MAX_SWEEPS},{_TOLERANCE:g}",
@@ -113,7 +113,7 @@ def _svd(
         return mlir.lower_fun(empty, multiple_results=True)(ctx, operand)
     return mlir.custom_call(
         "onexpu.svd",
-        result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
+        result_types=[_compat.aval_to_ir_type(ctx, out) for out in ctx.avals_out],
         operands=[operand],
         result_shapes=_result_shapes(ctx),
         api_version=4,
@@ -128,7 +128,7 @@ def _lu(ctx: mlir.LoweringRuleContext, operand: Any) -> Sequence[Any]:
         return mlir.lower_fun(linalg._lu_python, multiple_results=True)(ctx, operand)
     return mlir.custom_call(
         "LuDecomposition",
-        result_types=[mlir.aval_to_ir_type(ctx.module_context, out) for out in ctx.avals_out],
+        result_types=[_compat.aval_to_ir_type(ctx, out) for out in ctx.avals_out],
         operands=[operand],
         result_shapes=_result_shapes(ctx),
         api_version=1,

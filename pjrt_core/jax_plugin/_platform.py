@@ -1,6 +1,6 @@
 """What JAX decides by the name of a platform, decided for xpu too.
 
-Each entry below names the list or function of JAX 0.10 that it extends. JAX offers no public hook
+Each entry below names the list or function of JAX that it extends. JAX offers no public hook
 for them.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 from jax._src import compilation_cache, xla_bridge
 from jax._src.export import _export
 from jax._src.interpreters import mlir
+from jax_plugins.onexpu import _compat
 from jax_plugins.onexpu._library import PLATFORM
 
 # Custom calls that the core understands in every later version, so that exported programs may hold
@@ -65,6 +66,7 @@ class _CachedBackend:
 
 
 def _use_persistent_cache() -> None:
+    _compat.keep_callbacks_out_of_cache()
     # The list of platforms with a persistent compilation cache is local to this function. Its
     # answer is kept for the process, so that a first question about xpu would otherwise switch it
     # off for the CPU as well.
@@ -75,6 +77,8 @@ def _use_persistent_cache() -> None:
     @functools.wraps(is_cache_used)
     def is_cache_used_for_xpu(backend: Any) -> bool:
         if backend.platform == PLATFORM:
+            if not _compat.may_use_cache():
+                return False
             backend = _CachedBackend(backend)
         return is_cache_used(backend)
 

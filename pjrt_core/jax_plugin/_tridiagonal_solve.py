@@ -6,18 +6,21 @@ Guide, 3rd edition, section 5.4). JAX's rule for platforms that it does not know
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax._src.interpreters import mlir
 from jax._src.lax import linalg
-from jax_plugins.onexpu import _rules
+from jax_plugins.onexpu import _compat, _rules
 from jax_plugins.onexpu._library import PLATFORM
 
 
 def register_lowerings() -> None:
     """Registers the rule. Harmless when repeated."""
-    rule = _rules.from_function(_tridiagonal_solve, multiple_results=False)
+    solve = functools.partial(_tridiagonal_solve, **_compat.ABSENT_PARAMETERS["tridiagonal_solve"])
+    rule = _rules.from_function(solve, multiple_results=False)
     mlir.register_lowering(linalg.tridiagonal_solve_p, rule, platform=PLATFORM)
 
 
