@@ -30,10 +30,16 @@ _WHEELS = (
     "onednn",
     "onemkl-sycl-blas",
 )
+# Versions that the project's tests have run with (docs/support.md). Others may work.
+_TESTED = {
+    "Python": ("3.11", "3.12", "3.13"),
+    "jax": (
+        "0.8.3", "0.9.2", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "0.11.1", "0.11.2", "0.12.0", "0.12.0.1",
+    ),
+}
+_TESTED["jaxlib"] = _TESTED["jax"]
 # Versions that fit together, by wheel; the oneAPI ones are bound to each other.
 _PINNED = {
-    "jax": "0.10.2",
-    "jaxlib": "0.10.2",
     "tensorflow": "2.21.",
     "tensorflow-cpu": "2.21.",
     "intel-sycl-rt": "2026.1.2",
@@ -141,7 +147,7 @@ class Report:
 
 
 def _versions() -> list[Finding]:
-    findings = [Finding("Versions", "Python", platform.python_version())]
+    findings = [Finding("Versions", "Python", _describe_version("Python", platform.python_version()))]
     installed: dict[str, str] = {}
     for wheel in _WHEELS:
         try:
@@ -161,12 +167,23 @@ def _versions() -> list[Finding]:
             advice = f"onexpu is built for {pinned}: pip install {_requirement(wheel)}"
             findings.append(Finding("Versions", wheel, version, advice))
         else:
-            findings.append(Finding("Versions", wheel, version))
+            findings.append(Finding("Versions", wheel, _describe_version(wheel, version)))
     return findings
 
 
+def _describe_version(name: str, version: str) -> str:
+    """Returns the version, and says so if it is untested."""
+    tested = _TESTED.get(name)
+    minor = ".".join(version.split(".")[:2])
+    if tested is None or version in tested or (name == "Python" and minor in tested):
+        return version
+    return f"{version} (untested; tested: {', '.join(tested)})"
+
+
 def _requirement(wheel: str) -> str:
-    pinned = _PINNED.get(wheel, "")
+    pinned = _PINNED.get(wheel)
+    if pinned is None:
+        return wheel
     return f"'{wheel}=={pinned}*'" if pinned.endswith(".") else f"{wheel}=={pinned}"
 
 
