@@ -3,7 +3,6 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import onexpu
 
@@ -62,6 +61,8 @@ def new_swish() -> onexpu.SyclKernel:
 @pytest.fixture
 def on_xpu():
     """TensorFlow's ops run on the device."""
+    import tensorflow as tf  # not before a test asks: some have no TensorFlow in the process
+
     with tf.device("/XPU:0"):
         yield
 
@@ -69,6 +70,8 @@ def on_xpu():
 @pytest.fixture
 def survivors(xpu):
     """Buffers from before the error, which have to be there after it, and be of use."""
+    import tensorflow as tf
+
     values = np.arange(5, dtype=np.float32)
     array = jax.device_put(values, xpu)
     with tf.device("/XPU:0"):
