@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sysconfig
 
+import jax
 import pytest
 
 from tests.jax.process import Result, run
@@ -102,6 +103,8 @@ def test_without_a_device_a_plugin_named_by_the_variable_does_no_harm() -> None:
     ],
 )
 def test_flags_that_only_jaxlib_knows_do_no_harm(flags: str, tmp_path: pathlib.Path) -> None:
+    if "xla_cpu_ftz" in flags and jax.__version_info__ < (0, 10, 2):
+        pytest.skip("jaxlib knows this flag from 0.10.2 on, and aborts the process otherwise")
     result = run(COMPUTE, XLA_FLAGS=flags.replace("/tmp/dump", str(tmp_path)))
     assert result.output == "xpu 7.0\n"
 
