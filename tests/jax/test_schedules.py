@@ -328,6 +328,8 @@ def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> Non
             gathers: a[max(start, 0)] * 100 + a[[min(at, 9)]],
             updates: np.where((a >= low) & (a < low + 3), 1, a) * 100 + np.where((a >= high) & (a < high + 3), 1, a),
         }
+        if jax.__version_info__ < (0, 9):
+            del want[gathers]  # JAX itself makes signed numbers of wide unsigned indices
         for function, expected in want.items():
             for reverse in (False, True):  # which of them is computed first
                 def both(a, i, function=function, reverse=reverse):

@@ -152,6 +152,7 @@ def test_tridiagonal_solve_pivots(xpu, dtype, n) -> None:
         np.testing.assert_allclose(x[i], np.linalg.solve(full, b[i]), rtol=0, atol=bound)
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="JAX has perturb_singular from 0.10.0 on")
 def test_tridiagonal_solve_of_singular_matrices(xpu) -> None:
     zeros = jax.device_put(np.zeros(5, np.float32), xpu)
     b = jax.device_put(np.ones((5, 1), np.float32), xpu)
