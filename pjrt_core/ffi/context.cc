@@ -1,12 +1,14 @@
 #include "pjrt_core/ffi/context.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/ffi/error.h"
+#include "pjrt_core/ffi/newer_api.h"
 
 namespace onexpu {
 
@@ -65,7 +67,10 @@ XLA_FFI_Error* HandlerRegister(XLA_FFI_Handler_Register_Args* args) {
   handler.prepare = args->bundle.prepare;
   handler.initialize = args->bundle.initialize;
   handler.execute = args->bundle.execute;
-  handler.traits = args->traits;
+  const auto* const newer = reinterpret_cast<const FfiHandlerRegisterArgs04*>(args);
+  const bool is_newer =
+      args->struct_size >= offsetof(FfiHandlerRegisterArgs04, traits) + sizeof(newer->traits);
+  handler.traits = is_newer ? newer->traits : args->traits;
   return MakeFfiError(HandlerRegistry::Process().Register(std::move(handler)));
 }
 
@@ -253,6 +258,19 @@ XLA_FFI_Error* DeviceOrdinalGet(XLA_FFI_DeviceOrdinal_Get_Args* args) {
   return nullptr;
 }
 
+// Extensions of an execution are defined by the runtime that makes them, and there are none here.
+XLA_FFI_Error* FindExtension(FfiFindExtensionArgs* args) {
+  args->extension = nullptr;
+  return nullptr;
+}
+
+// PJRT executions carry no options for handlers.
+XLA_FFI_Error* CustomOptionsGet(FfiCustomOptionsGetArgs* args) {
+  static constexpr XLA_FFI_Attrs kNone = {XLA_FFI_Attrs_STRUCT_SIZE};
+  args->attrs = &kNone;
+  return nullptr;
+}
+
 XLA_FFI_Api MakeApi(int minor) {
   XLA_FFI_Api api = {};
   api.struct_size = XLA_FFI_Api_STRUCT_SIZE;
@@ -278,15 +296,22 @@ XLA_FFI_Api MakeApi(int minor) {
   return api;
 }
 
+FfiApi05 MakeNewestApi() {
+  FfiApi05 result = {MakeApi(kNewestFfiMinor), FindExtension, CustomOptionsGet};
+  result.api.struct_size = sizeof(result);
+  return result;
+}
+
 }  // namespace
 
 const XLA_FFI_Api* FfiApi(int api_minor) {
+  static const FfiApi05 api_0_5 = MakeNewestApi();
   static const XLA_FFI_Api api_0_3 = MakeApi(3);
   static const XLA_FFI_Api api_0_2 = MakeApi(2);
-  return api_minor >= 3 ? &api_0_3 : &api_0_2;
+  return api_minor >= 4 ? &api_0_5.api : api_minor == 3 ? &api_0_3 : &api_0_2;
 }
 
-const XLA_FFI_Api* ProcessFfiApi() { return FfiApi(XLA_FFI_API_MINOR); }
+const XLA_FFI_Api* ProcessFfiApi() { return FfiApi(kNewestFfiMinor); }
 
 }  // namespace onexpu
 

@@ -1,9 +1,11 @@
 #include "pjrt_core/ffi/error.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/device/library_errors.h"
+#include "pjrt_core/ffi/newer_api.h"
 
 namespace onexpu {
 
@@ -37,6 +39,10 @@ XLA_FFI_Error* FfiErrorCreate(XLA_FFI_Error_Create_Args* args) {
 
 void FfiErrorGetMessage(XLA_FFI_Error_GetMessage_Args* args) {
   args->message = args->error->message.c_str();
+  if (args->struct_size >= offsetof(FfiErrorGetDetailsArgs, errc) + sizeof(XLA_FFI_Error_Code)) {
+    reinterpret_cast<FfiErrorGetDetailsArgs*>(args)->errc =
+        static_cast<XLA_FFI_Error_Code>(args->error->status.code());
+  }
 }
 
 void FfiErrorDestroy(XLA_FFI_Error_Destroy_Args* args) { delete args->error; }

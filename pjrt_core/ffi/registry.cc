@@ -8,13 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/ffi/error.h"
+#include "pjrt_core/ffi/newer_api.h"
 
 namespace onexpu {
 namespace {
-
-// The oldest layout of XLA_FFI_State_*_Args that we hand out is 0.2's, which is 0.1's and 0.0's as
-// well.
-constexpr int kNewestMinor = 3;
 
 struct Metadata {
   uint32_t traits = 0;
@@ -52,10 +49,10 @@ absl::StatusOr<Metadata> AskForMetadata(XLA_FFI_Handler* handler) {
 
   const XLA_FFI_Api_Version& version = metadata.api_version;
   if (version.major_version != XLA_FFI_API_MAJOR || version.minor_version < 0 ||
-      version.minor_version > kNewestMinor) {
+      version.minor_version > kNewestFfiMinor) {
     return absl::FailedPreconditionError(absl::StrCat(
         "built against XLA FFI ", version.major_version, ".", version.minor_version,
-        ", supported are ", XLA_FFI_API_MAJOR, ".0 to ", XLA_FFI_API_MAJOR, ".", kNewestMinor));
+        ", supported are ", XLA_FFI_API_MAJOR, ".0 to ", XLA_FFI_API_MAJOR, ".", kNewestFfiMinor));
   }
   return Metadata{metadata.traits, version.minor_version};
 }

@@ -1,6 +1,6 @@
 // XLA FFI on our side: registered handlers, external types, user data. Thread-safe.
 //
-// The calls themselves (call frames, XLA_FFI_Api of both minors, contexts) are in
+// The calls themselves (call frames, XLA_FFI_Api of each minor version, contexts) are in
 // ffi/call.h.
 #ifndef PJRT_CORE_FFI_REGISTRY_H_
 #define PJRT_CORE_FFI_REGISTRY_H_

@@ -9,6 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "pjrt_core/ffi/context.h"
+#include "pjrt_core/ffi/newer_api.h"
 #include "pjrt_core/runtime/program/launch.h"
 #include "sycl/sycl.hpp"
 #include "tests/thunks/ffi_fixture.h"
@@ -94,6 +96,44 @@ XLA_FFI_Error* Fill02(XLA_FFI_CallFrame* frame) {
   return nullptr;
 }
 
+// As a library built against XLA FFI 0.5: a longer table, whose new functions it calls, and the
+// code of an error.
+XLA_FFI_Error* Fill05(XLA_FFI_CallFrame* frame) {
+  if (frame->extension_start != nullptr) {
+    auto* extension = reinterpret_cast<XLA_FFI_Metadata_Extension*>(frame->extension_start);
+    extension->metadata->api_version.major_version = 0;
+    extension->metadata->api_version.minor_version = 5;
+    extension->metadata->traits = 0;
+    return nullptr;
+  }
+  EXPECT_EQ(frame->api->api_version.minor_version, 5);
+  EXPECT_GE(frame->api->struct_size, sizeof(FfiApi05));
+  const auto* api = reinterpret_cast<const FfiApi05*>(frame->api);
+  FfiFindExtensionArgs find = {sizeof(find), nullptr, frame->ctx, 17, &find};
+  EXPECT_EQ(api->find_extension(&find), nullptr);
+  EXPECT_EQ(find.extension, nullptr);
+  FfiCustomOptionsGetArgs options = {sizeof(options), nullptr, frame->ctx, nullptr};
+  EXPECT_EQ(api->custom_options_get(&options), nullptr);
+  if (options.attrs != nullptr) EXPECT_EQ(options.attrs->size, 0);
+  EXPECT_NE(options.attrs, nullptr);
+
+  XLA_FFI_Error_Create_Args create = {XLA_FFI_Error_Create_Args_STRUCT_SIZE, nullptr, "full",
+                                      XLA_FFI_Error_Code_RESOURCE_EXHAUSTED};
+  XLA_FFI_Error* error = frame->api->XLA_FFI_Error_Create(&create);
+  FfiErrorGetDetailsArgs details = {sizeof(details), nullptr, error};
+  frame->api->XLA_FFI_Error_GetMessage(reinterpret_cast<XLA_FFI_Error_GetMessage_Args*>(&details));
+  EXPECT_STREQ(details.message, "full");
+  EXPECT_EQ(details.errc, XLA_FFI_Error_Code_RESOURCE_EXHAUSTED);
+  XLA_FFI_Error_Destroy_Args destroy = {XLA_FFI_Error_Destroy_Args_STRUCT_SIZE, nullptr, error};
+  frame->api->XLA_FFI_Error_Destroy(&destroy);
+
+  XLA_FFI_Stream_Get_Args stream = {XLA_FFI_Stream_Get_Args_STRUCT_SIZE, nullptr, frame->ctx};
+  if (XLA_FFI_Error* failed = frame->api->XLA_FFI_Stream_Get(&stream)) return failed;
+  const auto* y = static_cast<XLA_FFI_Buffer*>(frame->rets.rets[0]);
+  static_cast<sycl::queue*>(stream.stream)->memset(y->data, 0x3f, 4 * y->dims[0]);
+  return nullptr;
+}
+
 class FfiStateTest : public FfiCallTest {
  protected:
   void SetUp() override {
@@ -144,6 +184,29 @@ TEST_F(FfiStateTest, HandlersOfXlaFfi02GetTheOlderLayout) {
   handler.instantiate = MakeState02;
   ExpectFills(std::move(handler));
   EXPECT_EQ(client_->handlers().Find("test.fill_02").value()->api_minor, 2);
+}
+
+TEST_F(FfiStateTest, HandlersOfXlaFfi05GetTheNewerTable) {
+  ExpectFills(Handler("test.fill_05", Fill05));
+  EXPECT_EQ(client_->handlers().Find("test.fill_05").value()->api_minor, 5);
+}
+
+TEST_F(FfiStateTest, HandlersOfXlaFfi04RegisterTheirBundle) {
+  // `record` stands where the traits of older versions do.
+  FfiHandlerRegisterArgs04 args = {
+      .struct_size = sizeof(args),
+      .name = {"test.bundle_04", 14},
+      .platform = {"xpu", 3},
+      .bundle = {.execute = Fill05},
+      .record = Fill05,
+      .traits = XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE,
+  };
+  XLA_FFI_Error* error = ProcessFfiApi()->XLA_FFI_Handler_Register(
+      reinterpret_cast<XLA_FFI_Handler_Register_Args*>(&args));
+  ASSERT_EQ(error, nullptr);
+  const FfiHandler* handler = HandlerRegistry::Process().Find("test.bundle_04").value();
+  EXPECT_EQ(handler->execute, Fill05);
+  EXPECT_EQ(handler->traits, XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE);
 }
 
 TEST_F(FfiStateTest, LaunchesAlikeShareOneState) {
