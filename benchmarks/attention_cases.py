@@ -20,7 +20,8 @@ def _case(positions: int, causal: bool, dtype: str, backward: bool, _) -> Case:
     def contender(platform: str, function: Callable[..., jax.Array]) -> Run:
         device = jax.devices(platform)[0]
         operands = [
-            jax.device_put(jnp.asarray(numbers(1, positions, HEADS, FEATURES), dtype), device) for _ in range(3)
+            jax.device_put(jnp.asarray(numbers(1, positions, HEADS, FEATURES), dtype), device)
+            for _ in range(3)
         ]
         step = compiled_step(functools.partial(function, causal=causal), 3, backward)
 
@@ -35,7 +36,12 @@ def _case(positions: int, causal: bool, dtype: str, backward: bool, _) -> Case:
         "same in XLA on xpu": contender("xpu", reference.attention),
     }
     what = f"{'causal ' * causal}attention {'with its gradient' if backward else 'alone'}"
-    return Case(f"{what}, {positions} positions, {HEADS} heads of {FEATURES}, {dtype}", contenders, rounds=11, seconds=20.0)
+    return Case(
+        f"{what}, {positions} positions, {HEADS} heads of {FEATURES}, {dtype}",
+        contenders,
+        rounds=11,
+        seconds=20.0,
+    )
 
 
 ATTENTION_CASES = {

@@ -57,7 +57,9 @@ def _tf_cpu(function, arguments) -> Run:
 
     def run() -> None:
         with tf.device("/CPU:0"):
-            tf.nest.map_structure(lambda t: t.numpy() if t.shape.rank == 0 else None, compiled(*placed))
+            tf.nest.map_structure(
+                lambda t: t.numpy() if t.shape.rank == 0 else None, compiled(*placed)
+            )
 
     return run
 
@@ -67,7 +69,9 @@ def multiply_add(limits) -> Case:
     arguments = [np.full(n, value, np.float32) for value in (1.5, 2.0, 3.0)]
     contenders = jax_contenders(lambda a, b, c: a * b + c, arguments)
     contenders["TF CPU"] = _tf_cpu(lambda a, b, c: a * b + c, arguments)
-    contenders["limit"] = lambda: limits.seconds(f"copy {8 * n}")  # as many bytes as the four arrays
+    contenders["limit"] = lambda: limits.seconds(
+        f"copy {8 * n}"
+    )  # as many bytes as the four arrays
     return Case("a*b+c, 64 M f32", contenders, note="limit: a copy of as many bytes")
 
 
@@ -119,7 +123,9 @@ def segment_sum(_) -> Case:
     x, segments = rng.standard_normal((1 << 18, 16), np.float32), rng.integers(0, 1024, 1 << 18)
     segments = np.sort(segments).astype(np.int32)
     contenders = jax_contenders(lambda x, s: jax.ops.segment_sum(x, s, 1024), [x, segments])
-    contenders["TF CPU"] = _tf_cpu(lambda x, s: tf.math.unsorted_segment_sum(x, s, 1024), [x, segments])
+    contenders["TF CPU"] = _tf_cpu(
+        lambda x, s: tf.math.unsorted_segment_sum(x, s, 1024), [x, segments]
+    )
     return Case("segment sum, 256 K x 16 f32 into 1024", contenders)
 
 
@@ -133,15 +139,22 @@ def gelu(limits) -> Case:
 
 def convolution(_) -> Case:
     rng = np.random.default_rng(0)
-    x, k = rng.standard_normal((16, 56, 56, 64), np.float32), rng.standard_normal((3, 3, 64, 64), np.float32)
+    x, k = (
+        rng.standard_normal((16, 56, 56, 64), np.float32),
+        rng.standard_normal((3, 3, 64, 64), np.float32),
+    )
     b = rng.standard_normal(64, np.float32)
 
     def run(x, k, b):
-        y = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        y = jax.lax.conv_general_dilated(
+            x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
         return jax.nn.relu(y + b)
 
     contenders = jax_contenders(run, [x, k, b])
-    contenders["TF CPU"] = _tf_cpu(lambda x, k, b: tf.nn.relu(tf.nn.conv2d(x, k, 1, "SAME") + b), [x, k, b])
+    contenders["TF CPU"] = _tf_cpu(
+        lambda x, k, b: tf.nn.relu(tf.nn.conv2d(x, k, 1, "SAME") + b), [x, k, b]
+    )
     return Case("3 x 3 convolution + bias + ReLU, 16 x 56 x 56 x 64", contenders)
 
 
@@ -175,7 +188,9 @@ def mlp(_) -> Case:
             tape.watch(weights)
             for w in weights[:-1]:
                 x = tf.nn.relu(x @ w)
-            value = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, x @ weights[-1]))
+            value = tf.reduce_mean(
+                tf.nn.sparse_softmax_cross_entropy_with_logits(y, x @ weights[-1])
+            )
         return [w - 0.01 * g for w, g in zip(weights, tape.gradient(value, weights))], value
 
     contenders["TF CPU"] = _tf_cpu(tf_step, [weights, x, y])
@@ -186,12 +201,17 @@ def cnn(_) -> Case:
     rng = np.random.default_rng(0)
     kernels = [rng.standard_normal(s, np.float32) * 0.1 for s in ((3, 3, 3, 32), (3, 3, 32, 64))]
     head = rng.standard_normal((64, 10), np.float32) * 0.1
-    x, y = rng.standard_normal((32, 32, 32, 3), np.float32), rng.integers(0, 10, 32).astype(np.int32)
+    x, y = (
+        rng.standard_normal((32, 32, 32, 3), np.float32),
+        rng.integers(0, 10, 32).astype(np.int32),
+    )
 
     def loss(parameters, x, y):
         kernels, head = parameters
         for k in kernels:
-            x = jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            x = jax.lax.conv_general_dilated(
+                x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
             x = jax.nn.relu(x)
             x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
         return _cross_entropy(x.mean((1, 2)) @ head, y)
@@ -215,7 +235,10 @@ def cnn(_) -> Case:
 
 def scan(_) -> Case:
     rng = np.random.default_rng(0)
-    state, w = rng.standard_normal((16, 64), np.float32), rng.standard_normal((64, 64), np.float32) * 0.1
+    state, w = (
+        rng.standard_normal((16, 64), np.float32),
+        rng.standard_normal((64, 64), np.float32) * 0.1,
+    )
 
     def run(state, w):
         return jax.lax.scan(lambda h, _: (jnp.tanh(h @ w), None), state, None, length=200)[0]

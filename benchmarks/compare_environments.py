@@ -81,7 +81,10 @@ def _serve(clock: str, with_kernels: bool) -> None:
     for line in sys.stdin:
         request = line.strip()
         if request == "names":
-            print(" ".join(f"{group}/{name}" for group in groups for name in groups[group]), file=answers)
+            print(
+                " ".join(f"{group}/{name}" for group in groups for name in groups[group]),
+                file=answers,
+            )
             continue
         if request:
             try:
@@ -124,8 +127,15 @@ class _Child:
 
 
 def _parse(arguments: list[str]) -> tuple[list[str], str, dict[str, dict[str, str]]]:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("case", nargs="*", metavar="NAME", help=f"of a case, or of the groups {', '.join(_GROUPS)}; default: all but kernels")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "case",
+        nargs="*",
+        metavar="NAME",
+        help=f"of a case, or of the groups {', '.join(_GROUPS)}; default: all but kernels",
+    )
     parser.add_argument("--clock", choices=_CLOCKS, default="wall")
     parser.add_argument("--environment", nargs="+", action="append", metavar="NAME", required=True)
     parsed = parser.parse_args(arguments)
@@ -176,7 +186,11 @@ def main() -> None:
         child.close()
     if not ratios[others[0]]:
         sys.exit(f"no case was measured: {' '.join(wanted)}")
-    table.add_row("geometric mean", "", *(f"{statistics.geometric_mean(values):.3f}" for values in ratios.values()))
+    table.add_row(
+        "geometric mean",
+        "",
+        *(f"{statistics.geometric_mean(values):.3f}" for values in ratios.values()),
+    )
     rich.console.Console(width=160).print(table)
 
 

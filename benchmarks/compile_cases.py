@@ -16,13 +16,21 @@ from cases import Case, Run
 
 _CHILD = pathlib.Path(__file__).resolve().parent / "compile_once.py"
 # One of each kind: many layers, many convolutions, small loops, transforms, factorisations.
-_MODELS = ("gpt_training", "resnet50_training", "lstm_training", "navier_stokes", "gaussian_process")
+_MODELS = (
+    "gpt_training",
+    "resnet50_training",
+    "lstm_training",
+    "navier_stokes",
+    "gaussian_process",
+)
 
 
 def _compile(platform: str, model: str, cache: str) -> float:
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
     child = [sys.executable, _CHILD, platform, model, cache]
-    return float(subprocess.run(child, env=environment, check=True, capture_output=True, text=True).stdout)
+    return float(
+        subprocess.run(child, env=environment, check=True, capture_output=True, text=True).stdout
+    )
 
 
 def _cold(platform: str, model: str) -> Run:

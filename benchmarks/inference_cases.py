@@ -15,7 +15,9 @@ from onexpu import kernels
 from onexpu.kernels import reference
 
 
-def _contenders(name: str, contender: Callable[[str, Callable[..., object]], Run]) -> dict[str, Run]:
+def _contenders(
+    name: str, contender: Callable[[str, Callable[..., object]], Run]
+) -> dict[str, Run]:
     return {
         "xpu": contender("xpu", getattr(kernels, name)),
         "XLA:CPU": contender("cpu", getattr(reference, name)),
@@ -61,35 +63,58 @@ def _adamw(dtype: str, _) -> Case:
     moments = np.zeros(size, np.float32)
     state = [np.asarray(jnp.asarray(numbers(size), dtype)), moments, moments]
 
-    def step(function: Callable[..., object], state: list[jax.Array], gradient: jax.Array, *of_step: jax.Array):
+    def step(
+        function: Callable[..., object],
+        state: list[jax.Array],
+        gradient: jax.Array,
+        *of_step: jax.Array,
+    ):
         parameter, m, v = state
         return list(function(parameter, gradient, m, v, *of_step))
 
     operands = [state[0], np.int32(10), np.float32(1e-4)]
-    return Case(f"AdamW in place, 16 M {dtype}, moments in f32", _updates("adamw", state, operands, step))
+    return Case(
+        f"AdamW in place, 16 M {dtype}, moments in f32", _updates("adamw", state, operands, step)
+    )
 
 
 def _paged_kv_update(tokens: int, _) -> Case:
     layers, cache, token = 8, (256, 16, 8, 128), (8, 128)
     slots = np.random.default_rng(0).permutation(cache[0] * cache[1])[:tokens].astype(np.int32)
 
-    def step(function: Callable[..., object], caches: list[jax.Array], new: jax.Array, slots: jax.Array) -> object:
+    def step(
+        function: Callable[..., object], caches: list[jax.Array], new: jax.Array, slots: jax.Array
+    ) -> object:
         layered = zip(caches[::2], caches[1::2], strict=True)
-        return [cache for keys, values in layered for cache in function(keys, values, new, new, slots)]
+        return [
+            cache for keys, values in layered for cache in function(keys, values, new, new, slots)
+        ]
 
     state = [np.zeros(cache, np.float32)] * (2 * layers)
     contenders = _updates("paged_kv_update", state, [numbers(tokens, *token), slots], step)
-    return Case(f"paged KV update in place, {layers} layers, {tokens} tokens of 8 x 128 f32", contenders, rounds=51)
+    return Case(
+        f"paged KV update in place, {layers} layers, {tokens} tokens of 8 x 128 f32",
+        contenders,
+        rounds=51,
+    )
 
 
 def _top_p_sample(batch: int, vocabulary: int, _) -> Case:
     operands = [3 * numbers(batch, vocabulary), np.linspace(0, 0.99, batch, dtype=np.float32)]
-    return Case(f"top-p sampling, {batch} x {vocabulary} f32", _calls("top_p_sample", operands, p=0.9))
+    return Case(
+        f"top-p sampling, {batch} x {vocabulary} f32", _calls("top_p_sample", operands, p=0.9)
+    )
 
 
 def _matmul(bits: int, dtype: str, tokens: int, size: int, _) -> Case:
-    quantize = {8: kernels.quantize_int8, 4: functools.partial(kernels.quantize_int4, group_size=128)}[bits]
-    operands = [jnp.asarray(numbers(tokens, size), dtype), *quantize(jnp.asarray(numbers(size, size)))]
+    quantize = {
+        8: kernels.quantize_int8,
+        4: functools.partial(kernels.quantize_int4, group_size=128),
+    }[bits]
+    operands = [
+        jnp.asarray(numbers(tokens, size), dtype),
+        *quantize(jnp.asarray(numbers(size, size))),
+    ]
     contenders = _calls(f"int{bits}_matmul", operands)
     return Case(f"int{bits} weights, {tokens} x {size} x {size} {dtype}", contenders)
 

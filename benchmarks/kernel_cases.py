@@ -29,7 +29,9 @@ def _floats(*shape: int) -> tf.Tensor:
     return tf.constant(_random().standard_normal(shape, np.float32))
 
 
-def _integers(high: int, *shape: int, dtype: tf.DType = tf.int32, ascending: bool = False) -> tf.Tensor:
+def _integers(
+    high: int, *shape: int, dtype: tf.DType = tf.int32, ascending: bool = False
+) -> tf.Tensor:
     values = _random().integers(0, high, shape)
     # Constants of 32 bits stay on the host.
     return tf.cast(tf.constant(np.sort(values) if ascending else values), dtype)
@@ -105,12 +107,16 @@ def _sparse_segment_grad(op: str) -> Op:
     slopes, segments = _floats(4096, 16), _integers(4096, N // 16, ascending=True)
     indices = _integers(N // 16, N // 16)
     rows = _host(N // 16, tf.int32)
-    return lambda: getattr(R, op)(grad=slopes, indices=indices, segment_ids=segments, dense_output_dim0=rows)
+    return lambda: getattr(R, op)(
+        grad=slopes, indices=indices, segment_ids=segments, dense_output_dim0=rows
+    )
 
 
 def _sparse_matmul() -> Op:
     cells, values, dense, shape = _cells(), _floats(N), _floats(COLUMNS, 16), _shape()
-    return lambda: R.SparseTensorDenseMatMul(a_indices=cells, a_values=values, a_shape=shape, b=dense)
+    return lambda: R.SparseTensorDenseMatMul(
+        a_indices=cells, a_values=values, a_shape=shape, b=dense
+    )
 
 
 def _sparse_reorder() -> Op:
@@ -131,19 +137,25 @@ def _sparse_slice() -> Op:
 
 def _sparse_concat() -> Op:
     cells, values, shape = _cells(), _floats(N), _shape()
-    return lambda: R.SparseConcat(indices=[cells] * 2, values=[values] * 2, shapes=[shape] * 2, concat_dim=1)
+    return lambda: R.SparseConcat(
+        indices=[cells] * 2, values=[values] * 2, shapes=[shape] * 2, concat_dim=1
+    )
 
 
 def _sparse_split() -> Op:
     cells, values, shape, dimension = _cells(), _floats(N), _shape(), _host(1)
-    return lambda: R.SparseSplit(split_dim=dimension, indices=cells, values=values, shape=shape, num_split=4)
+    return lambda: R.SparseSplit(
+        split_dim=dimension, indices=cells, values=values, shape=shape, num_split=4
+    )
 
 
 def _fill_empty_rows() -> Op:
     places = np.sort(_random().integers(0, 2 * N, N))
     cells, values = tf.constant(np.stack([places, places * 0], 1)), _floats(N)
     shape, default = _host([2 * N, 1]), tf.constant(0.0)
-    return lambda: R.SparseFillEmptyRows(indices=cells, values=values, dense_shape=shape, default_value=default)
+    return lambda: R.SparseFillEmptyRows(
+        indices=cells, values=values, dense_shape=shape, default_value=default
+    )
 
 
 def _fill_empty_rows_grad() -> Op:
@@ -178,7 +190,9 @@ def _crop_and_resize() -> Op:
 def _crop_and_resize_grad_image() -> Op:
     images, boxes, which = _images()
     slopes, size = _floats(64, 32, 32, 16), _host(images.shape, tf.int32)
-    return lambda: R.CropAndResizeGradImage(grads=slopes, boxes=boxes, box_ind=which, image_size=size, T=tf.float32)
+    return lambda: R.CropAndResizeGradImage(
+        grads=slopes, boxes=boxes, box_ind=which, image_size=size, T=tf.float32
+    )
 
 
 def _crop_and_resize_grad_boxes() -> Op:
@@ -217,7 +231,9 @@ def _histogram() -> Op:
 
 
 def _csr() -> tf.Tensor:
-    return R.SparseTensorToCSRSparseMatrix(indices=_cells(), values=_floats(N), dense_shape=_shape())
+    return R.SparseTensorToCSRSparseMatrix(
+        indices=_cells(), values=_floats(N), dense_shape=_shape()
+    )
 
 
 def _to_csr() -> Op:
@@ -318,4 +334,7 @@ def _case(name: str, make: Callable[[], Op], _) -> Case:
     return Case(name, contenders, rounds=51, seconds=5.0)
 
 
-KERNEL_CASES = {name.replace(",", "").replace(" ", "_"): functools.partial(_case, name, make) for name, make in _OPS.items()}
+KERNEL_CASES = {
+    name.replace(",", "").replace(" ", "_"): functools.partial(_case, name, make)
+    for name, make in _OPS.items()
+}

@@ -35,7 +35,9 @@ _KERNELS: dict[str, tuple[Callable[[], list[np.ndarray]], int]] = {
 }
 
 
-def compiled_step(function: Callable[..., jax.Array], differentiable: int, backward: bool) -> Callable[..., object]:
+def compiled_step(
+    function: Callable[..., jax.Array], differentiable: int, backward: bool
+) -> Callable[..., object]:
     """Returns the function compiled: alone, or with the gradients for its first operands."""
     if not backward:
         return jax.jit(function)

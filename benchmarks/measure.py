@@ -44,7 +44,11 @@ class Ratio:
 
 
 def alternate(
-    contenders: Mapping[str, Callable[[], float | None]], *, seconds: float = 4.0, rounds: int = 31, warmup: int = 2
+    contenders: Mapping[str, Callable[[], float | None]],
+    *,
+    seconds: float = 4.0,
+    rounds: int = 31,
+    warmup: int = 2,
 ) -> dict[str, Sample]:
     """Runs the contenders in turn, in a new random order each round.
 
@@ -78,7 +82,9 @@ def alternate(
     begin = time.perf_counter()
     for round_number in itertools.count():
         passed = time.perf_counter() - begin
-        if round_number >= 5 and (passed > seconds or (round_number >= rounds and passed > LEAST_SECONDS)):
+        if round_number >= 5 and (
+            passed > seconds or (round_number >= rounds and passed > LEAST_SECONDS)
+        ):
             break
         shuffle.shuffle(names)
         for name in names:

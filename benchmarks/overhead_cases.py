@@ -45,7 +45,11 @@ _Framework = tuple[Callable, Callable, object]
 
 
 def _jax() -> _Framework:
-    return jax.jit, jax.block_until_ready, jax.device_put(np.ones(8, np.float32), jax.devices("xpu")[0])
+    return (
+        jax.jit,
+        jax.block_until_ready,
+        jax.device_put(np.ones(8, np.float32), jax.devices("xpu")[0]),
+    )
 
 
 def _tensorflow() -> _Framework:
@@ -116,15 +120,25 @@ def _eager_numbers(framework: Callable[[], _Framework], label: str, _) -> Case:
     add = compile_(_add)
     rates = itertools.count()
     contenders: dict[str, Run] = {
-        "xpu": lambda: _seconds(lambda: _scaled(operand, rate=1e-3 * next(rates)), wait, _EAGER_CALLS),
-        "the same number on xpu": lambda: _seconds(lambda: _scaled(operand, rate=0.1), wait, _EAGER_CALLS),
+        "xpu": lambda: _seconds(
+            lambda: _scaled(operand, rate=1e-3 * next(rates)), wait, _EAGER_CALLS
+        ),
+        "the same number on xpu": lambda: _seconds(
+            lambda: _scaled(operand, rate=0.1), wait, _EAGER_CALLS
+        ),
         "jitted no-op on xpu": lambda: _seconds(lambda: add(operand), wait, _EAGER_CALLS),
     }
-    return Case(f"a kernel call with a new number, eager {label}", contenders, rounds=101, seconds=8.0)
+    return Case(
+        f"a kernel call with a new number, eager {label}", contenders, rounds=101, seconds=8.0
+    )
 
 
 OVERHEAD_CASES = {
     f"kernel_call_{where}_{name}": functools.partial(make, framework, label)
-    for where, make in (("in_program", _inside), ("eager", _eager), ("eager_number", _eager_numbers))
+    for where, make in (
+        ("in_program", _inside),
+        ("eager", _eager),
+        ("eager_number", _eager_numbers),
+    )
     for name, label, framework in (("jax", "JAX", _jax), ("tensorflow", "TensorFlow", _tensorflow))
 }

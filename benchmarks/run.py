@@ -105,7 +105,11 @@ def _names(groups: dict[str, dict]) -> str:
     """The groups with their cases, for people."""
     lines = ["cases:"]
     for group, cases in groups.items():
-        lines.append(textwrap.fill(" ".join(cases), 118, initial_indent=f"  {group}: ", subsequent_indent="    "))
+        lines.append(
+            textwrap.fill(
+                " ".join(cases), 118, initial_indent=f"  {group}: ", subsequent_indent="    "
+            )
+        )
     return "\n".join(lines)
 
 
@@ -132,7 +136,9 @@ def main() -> None:
     cases = {name: case for group in groups.values() for name, case in group.items()}
 
     parser = argparse.ArgumentParser(
-        description=__doc__, epilog=_names(groups), formatter_class=argparse.RawDescriptionHelpFormatter
+        description=__doc__,
+        epilog=_names(groups),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("case", nargs="*", metavar="NAME", help="of a case or group; default: all")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
@@ -153,12 +159,16 @@ def main() -> None:
     for name in dict.fromkeys(selected):
         try:
             case = cases[name](limits)
-            samples = alternate(case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup)
+            samples = alternate(
+                case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup
+            )
         except Exception as error:  # the other cases' figures are not lost for it
             failures.append(name)
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             continue
-        ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
+        ratios = {
+            other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"
+        }
         rows.append(
             {
                 "case": name,

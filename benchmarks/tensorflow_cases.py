@@ -15,7 +15,9 @@ _POLICIES = {"f32": "float32", "bf16": "mixed_bfloat16"}
 
 
 def _resnet50() -> keras.Model:
-    return keras.applications.ResNet50(weights=None, input_shape=(64, 64, 3), classes=100, classifier_activation=None)
+    return keras.applications.ResNet50(
+        weights=None, input_shape=(64, 64, 3), classes=100, classifier_activation=None
+    )
 
 
 def _encoder_layer(x: keras.KerasTensor, width: int, heads: int) -> keras.KerasTensor:
@@ -25,7 +27,9 @@ def _encoder_layer(x: keras.KerasTensor, width: int, heads: int) -> keras.KerasT
     return x + keras.layers.Dense(width)(hidden)
 
 
-def _transformer(vocabulary: int = 1000, length: int = 128, width: int = 256, heads: int = 4, layers: int = 4):
+def _transformer(
+    vocabulary: int = 1000, length: int = 128, width: int = 256, heads: int = 4, layers: int = 4
+):
     tokens = keras.Input((length,), dtype="int64")
     x = keras.layers.Embedding(vocabulary, width)(tokens)
     x += keras.layers.Embedding(length, width)(np.arange(length))
@@ -34,7 +38,9 @@ def _transformer(vocabulary: int = 1000, length: int = 128, width: int = 256, he
     return keras.Model(tokens, keras.layers.Dense(vocabulary)(keras.layers.LayerNormalization()(x)))
 
 
-def _step(build: Callable[[], keras.Model], policy: str, x: np.ndarray, y: np.ndarray, device: str) -> Run:
+def _step(
+    build: Callable[[], keras.Model], policy: str, x: np.ndarray, y: np.ndarray, device: str
+) -> Run:
     """A training step of Adam that ends when its loss is on the host."""
     with tf.device(device):
         default = keras.config.dtype_policy()
@@ -65,8 +71,12 @@ def _step(build: Callable[[], keras.Model], policy: str, x: np.ndarray, y: np.nd
     return run
 
 
-def _training(name: str, build: Callable[[], keras.Model], x: np.ndarray, y: np.ndarray, dtype: str) -> Case:
-    contenders = {who: _step(build, _POLICIES[dtype], x, y, device) for who, device in _DEVICES.items()}
+def _training(
+    name: str, build: Callable[[], keras.Model], x: np.ndarray, y: np.ndarray, dtype: str
+) -> Case:
+    contenders = {
+        who: _step(build, _POLICIES[dtype], x, y, device) for who, device in _DEVICES.items()
+    }
     return Case(f"TF {name} training step, {dtype}", contenders, rounds=21, seconds=15.0)
 
 

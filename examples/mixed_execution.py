@@ -68,7 +68,9 @@ swish_gradient = onexpu.sycl_kernel(
     range=lambda x, dy: x.size,
 )
 
-swish.defgradient(lambda inputs, outputs, cotangents, beta: [swish_gradient(inputs[0], cotangents[0], beta=beta)])
+swish.defgradient(
+    lambda inputs, outputs, cotangents, beta: [swish_gradient(inputs[0], cotangents[0], beta=beta)]
+)
 
 # Writes its operand's address: what a kernel sees of a buffer.
 address_of = onexpu.sycl_kernel(
@@ -145,7 +147,9 @@ class DigitsModel(keras.Model):
         if self.train_function is not None and not force:
             return
         # A compiled program (jit_compile=True), or a graph of clusters and kernels.
-        step = tf.function(self.train_step, jit_compile=self.jit_compile or None, reduce_retracing=True)
+        step = tf.function(
+            self.train_step, jit_compile=self.jit_compile or None, reduce_retracing=True
+        )
 
         @tf.function(reduce_retracing=True)
         def augment_and_train(iterator):
@@ -213,7 +217,9 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
             jit_compile=jit_compile,
         )
         bar = ProgressBar(title, steps)
-        model.fit(pipeline, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0, callbacks=[bar])
+        model.fit(
+            pipeline, steps_per_epoch=steps, epochs=1, shuffle=False, verbose=0, callbacks=[bar]
+        )
         logits = model(tf.constant(test_images)).numpy()
     accuracy = float(np.mean(np.argmax(logits, axis=1) == test_labels))
     return model, accuracy, bar.milliseconds_per_step
@@ -222,7 +228,9 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
 # ---- 5: the same buffers in JAX -----------------------------------------------------------------------------------
 
 
-def train_jax_head(train_features: jax.Array, train_labels, test_features: jax.Array, test_labels) -> float:
+def train_jax_head(
+    train_features: jax.Array, train_labels, test_features: jax.Array, test_labels
+) -> float:
     """A head of one hidden layer with the same kernel, trained by ``jax.jit``; returns its test accuracy."""
     keys = jax.random.split(jax.random.key(0), 2)
     width = train_features.shape[1]
@@ -259,7 +267,9 @@ def addresses(tensor: tf.Tensor, array: jax.Array) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--epochs", type=int, default=30)
     epochs = parser.parse_args().epochs
 
@@ -275,9 +285,13 @@ def main() -> None:
 
     onexpu.reset_statistics()
     runs = {}
-    runs["xpu, jit_compile=True"] = train("xpu: one compiled program a step", "/XPU:0", swish, True, data, epochs)
+    runs["xpu, jit_compile=True"] = train(
+        "xpu: one compiled program a step", "/XPU:0", swish, True, data, epochs
+    )
     tf.config.optimizer.set_jit("autoclustering")
-    runs["xpu, jit_compile=False"] = train("xpu: clusters, on-demand and SYCL kernels", "/XPU:0", swish, False, data, epochs)
+    runs["xpu, jit_compile=False"] = train(
+        "xpu: clusters, on-demand and SYCL kernels", "/XPU:0", swish, False, data, epochs
+    )
     tf.config.optimizer.set_jit(False)
     model = runs["xpu, jit_compile=True"][0]
     with tf.device("/XPU:0"):
@@ -291,7 +305,9 @@ def main() -> None:
     head_accuracy = train_jax_head(shared, data[1], shared_test, data[3])
     transfers = onexpu.transfer_statistics()
     placement = onexpu.placement_report()
-    runs["TensorFlow's CPU device"] = train("TensorFlow CPU", "/CPU:0", reference_swish, True, data, epochs)
+    runs["TensorFlow's CPU device"] = train(
+        "TensorFlow CPU", "/CPU:0", reference_swish, True, data, epochs
+    )
 
     table = rich.table.Table(title=f"Training on {len(data[0]):,} digits, tested on {len(data[2])}")
     for column in ("run", "test accuracy", "milliseconds per step"):
@@ -316,7 +332,9 @@ def main() -> None:
     cpu = accuracies["TensorFlow's CPU device"]
     for name, accuracy in accuracies.items():
         if accuracy < 0.97 or abs(accuracy - cpu) > 0.005:
-            raise SystemExit(f"{name}: accuracy {accuracy:.4f}, expected at least 0.97 and within 0.005 of {cpu:.4f}")
+            raise SystemExit(
+                f"{name}: accuracy {accuracy:.4f}, expected at least 0.97 and within 0.005 of {cpu:.4f}"
+            )
     if len(set(seen.values())) != 1 or copied.total_bytes:
         raise SystemExit("the hand-over to JAX was not free of copies")
 

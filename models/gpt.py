@@ -44,9 +44,7 @@ class Config:
 
 
 CONFIGS = {
-    Size.SMALL: Config(
-        vocabulary=96, context=24, width=64, heads=4, layers=2, batch=2, prompt=8
-    ),
+    Size.SMALL: Config(vocabulary=96, context=24, width=64, heads=4, layers=2, batch=2, prompt=8),
     Size.MEDIUM: Config(
         vocabulary=4096, context=128, width=256, heads=8, layers=4, batch=4, prompt=32
     ),

@@ -118,6 +118,4 @@ def programs(config: Config) -> list[Program]:
         first = data.near(0, config.chains, config.features)
         return np.array([0, 7], np.uint32), first, x, y
 
-    return [
-        Program("hamiltonian_monte_carlo", functools.partial(sample, config=config), arguments)
-    ]
+    return [Program("hamiltonian_monte_carlo", functools.partial(sample, config=config), arguments)]

@@ -168,9 +168,7 @@ def programs(config: Config) -> list[Program]:
         return field.astype(np.float32)
 
     return [
-        Program(
-            "navier_stokes", functools.partial(solve, config=config), lambda: (vortices(0),)
-        ),
+        Program("navier_stokes", functools.partial(solve, config=config), lambda: (vortices(0),)),
         Program(
             "navier_stokes_gradient",
             functools.partial(assimilation, config=config),

@@ -56,9 +56,7 @@ def adam(
 ) -> tuple[Tree, AdamState]:
     """One step of Adam (Kingma and Ba 2015, arXiv:1412.6980, algorithm 1)."""
     step = state.step + 1
-    mean = jax.tree.map(
-        lambda m, g: decay_mean * m + (1 - decay_mean) * g, state.mean, gradients
-    )
+    mean = jax.tree.map(lambda m, g: decay_mean * m + (1 - decay_mean) * g, state.mean, gradients)
     variance = jax.tree.map(
         lambda v, g: decay_variance * v + (1 - decay_variance) * g * g, state.variance, gradients
     )

@@ -176,7 +176,5 @@ def programs(config: Config) -> list[Program]:
             training_arguments,
             donated=(0, 1),
         ),
-        Program(
-            "vit_inference", functools.partial(forward, config=config), inference_arguments
-        ),
+        Program("vit_inference", functools.partial(forward, config=config), inference_arguments),
     ]

@@ -14,7 +14,12 @@ __path__ = pkgutil.extend_path(__path__, __name__)
 from onexpu import kernels
 from onexpu._diagnostics.doctor import doctor
 from onexpu._diagnostics.placement import placement_report
-from onexpu._diagnostics.statistics import memory_info, reset_memory_peaks, reset_statistics, transfer_statistics
+from onexpu._diagnostics.statistics import (
+    memory_info,
+    reset_memory_peaks,
+    reset_statistics,
+    transfer_statistics,
+)
 from onexpu._errors import SyclCompileError
 from onexpu._interop.dlpack import DLPackArray, from_dlpack, to_dlpack
 from onexpu._interop.dpctl import dpctl_queue, to_dpctl, to_dpnp

@@ -68,9 +68,7 @@ def include_directory(of: str = "onexpu") -> pathlib.Path:
         return pathlib.Path(jaxlib.__path__[0]) / "include"
     if of == "oneapi":
         return pathlib.Path(sys.prefix) / "include"
-    raise ValueError(
-        f"onexpu: there are headers of 'onexpu', 'xla' and 'oneapi', not of {of!r}"
-    )
+    raise ValueError(f"onexpu: there are headers of 'onexpu', 'xla' and 'oneapi', not of {of!r}")
 
 
 def cmake_directory() -> pathlib.Path:

@@ -36,7 +36,9 @@ def covering(**parameters: Iterable[Any]) -> pytest.MarkDecorator:
     """
     of_every = type(pytest.param())
     values = [list(each) for each in parameters.values()]
-    kept = [[i for i, value in enumerate(each) if not isinstance(value, of_every)] for each in values]
+    kept = [
+        [i for i, value in enumerate(each) if not isinstance(value, of_every)] for each in values
+    ]
     chosen = {
         # Another partner each time round, so that parameters of equal lengths are not in step for ever.
         tuple(each[(i + i // len(each)) % len(each)] for each in kept)

@@ -147,7 +147,9 @@ def test_room_includes_only_what_the_table_permits(room: str) -> None:
 def test_a_breach_would_be_seen(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     room = tmp_path / "pjrt_core" / "runtime"
     room.mkdir(parents=True)
-    (room / "bad.cc").write_text('#include "xla/shape.h"\n#include "pjrt_core/compiler/pipeline.h"\n')
+    (room / "bad.cc").write_text(
+        '#include "xla/shape.h"\n#include "pjrt_core/compiler/pipeline.h"\n'
+    )
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     assert _violations("pjrt_core/runtime", {"SYCL"}) == [
         "pjrt_core/runtime/bad.cc includes xla/shape.h (XLA)",

@@ -61,9 +61,7 @@ def bin_directory(output_base: pathlib.Path | None = None) -> pathlib.Path:
     return pathlib.Path(answer.stdout.strip())
 
 
-def existing_targets(
-    targets: Sequence[str], output_base: pathlib.Path | None = None
-) -> list[str]:
+def existing_targets(targets: Sequence[str], output_base: pathlib.Path | None = None) -> list[str]:
     """Returns those of `targets` that the tree's BUILD files define."""
     query = ["query", "--keep_going", "--noshow_progress", f"set({' '.join(targets)})"]
     answer = subprocess.run(

@@ -73,7 +73,9 @@ class Counts:
 
 
 def _is_library_call(instruction: hlo_text.Instruction) -> bool:
-    return instruction.opcode == "custom-call" and instruction.target.startswith(("onednn-", "onemkl-"))
+    return instruction.opcode == "custom-call" and instruction.target.startswith(
+        ("onednn-", "onemkl-")
+    )
 
 
 def _is_library_call_on_cpu(instruction: hlo_text.Instruction) -> bool:

@@ -38,9 +38,7 @@ def main() -> int:
     arguments = _parse()
     try:
         if arguments.build:
-            targets = bazel.existing_targets(
-                layout.targets(arguments.only), arguments.output_base
-            )
+            targets = bazel.existing_targets(layout.targets(arguments.only), arguments.output_base)
             bazel.build(targets, environment.VENV, arguments.output_base)
         install.DevelopmentInstall(
             environment.site_packages(environment.venv_python()),

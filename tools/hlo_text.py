@@ -10,7 +10,9 @@ _COMPUTATION = re.compile(r"^(ENTRY )?%?([\w.\-]+)(?: \(.*)? \{$")
 _INSTRUCTION = re.compile(r"^\s+(ROOT )?%?([\w.\-]+) = (.*)$")
 _OPCODE = re.compile(r"^([\w\-]+)\(")
 _NAME = re.compile(r"%([\w.\-]+)")
-_CALLED = re.compile(r"\b(calls|to_apply|body|condition|true_computation|false_computation)=%([\w.\-]+)")
+_CALLED = re.compile(
+    r"\b(calls|to_apply|body|condition|true_computation|false_computation)=%([\w.\-]+)"
+)
 _BRANCHES = re.compile(r"\bbranch_computations=\{([^}]*)\}")
 _TARGET = re.compile(r'\bcustom_call_target="([^"]+)"')
 

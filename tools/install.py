@@ -18,8 +18,13 @@ from tools import layout, report, shared_libraries, version
 from tools.environment import ROOT
 
 
-def _replace(destination: pathlib.Path, *, copy_of: pathlib.Path | None = None,
-             link_to: pathlib.Path | None = None, text: str | None = None) -> bool:
+def _replace(
+    destination: pathlib.Path,
+    *,
+    copy_of: pathlib.Path | None = None,
+    link_to: pathlib.Path | None = None,
+    text: str | None = None,
+) -> bool:
     """Makes `destination` a copy, a link or a text, by a rename; tells whether it changed."""
     if copy_of and destination.is_file() and not destination.is_symlink():
         if filecmp.cmp(copy_of, destination, shallow=False):

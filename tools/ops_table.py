@@ -25,21 +25,15 @@ _NO_TARGET = {
     r"CTCLossV2": "specific to cuDNN; on other devices TensorFlow uses CTCLoss",
     r"_?Nccl.*": "specific to NCCL",
     r"Collective.*": "collectives of several processes, which need NCCL",
-    r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign|IsVariableInitialized":
-        "reference variables of TensorFlow 1; the Resource ops took their place",
-    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)":
-        "reference variables of TensorFlow 1; the Resource ops took their place",
-    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*":
-        "reference variables of TensorFlow 1",
-    r"_?ParallelConcat.*":
-        "writes into a shared tensor; on XPU a graph pass replaces it by a concatenation",
+    r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign|IsVariableInitialized": "reference variables of TensorFlow 1; the Resource ops took their place",
+    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)": "reference variables of TensorFlow 1; the Resource ops took their place",
+    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*": "reference variables of TensorFlow 1",
+    r"_?ParallelConcat.*": "writes into a shared tensor; on XPU a graph pass replaces it by a concatenation",
     r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
     r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by version 3, which TensorList superseded",
     r"Quantized.*": "the old quantisation scheme",
-    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned":
-        "made by TensorFlow's own graph passes for its CUDA device",
-    r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice":
-        "for TensorFlow's own tests",
+    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned": "made by TensorFlow's own graph passes for its CUDA device",
+    r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice": "for TensorFlow's own tests",
     r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": "tf.data, which runs on the host; its tensors are copied to XPU",
     r"BatchFunction": "TensorFlow Serving's batching",
     r"TopK|TileGrad|QuantizeAndDequantize": "superseded by a newer version before TensorFlow 1",
@@ -47,8 +41,7 @@ _NO_TARGET = {
 
 # Why a target is not on XPU.
 _MISSING = {
-    r"DeserializeSparse|RaggedTensorFromVariant":
-        "the CUDA build's kernel reads and writes host memory; TensorFlow's CPU kernel does the same and runs instead",
+    r"DeserializeSparse|RaggedTensorFromVariant": "the CUDA build's kernel reads and writes host memory; TensorFlow's CPU kernel does the same and runs instead",
 }
 
 
@@ -61,8 +54,13 @@ class Route:
 _ROUTES = {
     "sycl": Route("SYCL kernel", "a built-in kernel of `custom_kernels/builtin`"),
     "program": Route("compiled", "compiled to a program: one op, or a cluster of several"),
-    "bookkeeping": Route("bookkeeping", "a kernel of `tf_plugin/kernels` that forwards buffers or runs small programs"),
-    "default": Route("TensorFlow's", "TensorFlow's own kernel for every device, which does not access elements"),
+    "bookkeeping": Route(
+        "bookkeeping",
+        "a kernel of `tf_plugin/kernels` that forwards buffers or runs small programs",
+    ),
+    "default": Route(
+        "TensorFlow's", "TensorFlow's own kernel for every device, which does not access elements"
+    ),
 }
 
 
@@ -90,7 +88,9 @@ def _routes(ops: list[str]) -> dict[str, str | None]:
     sycl, own = _sycl_ops(), _own_kernels()
 
     def route(op: str) -> str | None:
-        devices = {kernel.device_type for kernel in kernels.get_registered_kernels_for_op(op).kernel}
+        devices = {
+            kernel.device_type for kernel in kernels.get_registered_kernels_for_op(op).kernel
+        }
         if "XPU" not in devices:
             return "default" if "DEFAULT" in devices else None
         if op in sycl:
@@ -129,7 +129,9 @@ def table() -> str:
         "|---|---|---|",
     ]
     for key, value in _ROUTES.items():
-        lines.append(f"| {value.title} | {sum(route == key for route in routes.values())} | {value.meaning} |")
+        lines.append(
+            f"| {value.title} | {sum(route == key for route in routes.values())} | {value.meaning} |"
+        )
     without = [op for op in missing if _reason(op, _MISSING) is None]
     if without:
         sys.exit(f"{', '.join(without)}: not on XPU, and {__file__} has no reason in _MISSING")
@@ -143,12 +145,19 @@ def table() -> str:
             if ops:
                 lines.append(f"| {reason} | {_names(ops)} |")
     for key, value in _ROUTES.items():
-        lines += ["", f"## {value.title}", "", _names([op for op in cuda if routes[op] == key]) + "."]
+        lines += [
+            "",
+            f"## {value.title}",
+            "",
+            _names([op for op in cuda if routes[op] == key]) + ".",
+        ]
     return "\n".join(lines) + "\n"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     check = parser.parse_args().check
     text = table()

@@ -19,15 +19,15 @@ def main() -> int:
     """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--with-tests", action="store_true", help="build the C++ tests, too")
-    parser.add_argument("--with-benchmarks", action="store_true", help="build what measures limits, too")
+    parser.add_argument(
+        "--with-benchmarks", action="store_true", help="build what measures limits, too"
+    )
     arguments = parser.parse_args()
     targets = ["//..."] if arguments.with_tests else layout.targets()
     if arguments.with_benchmarks:
         targets += ["//benchmarks/..."]
     try:
-        system_packages.ensure_packages(
-            (*system_packages.PACKAGES, *environment.python_packages())
-        )
+        system_packages.ensure_packages((*system_packages.PACKAGES, *environment.python_packages()))
         environment.ensure_venv()
         report.step("building")
         bazel.build(targets, environment.VENV)

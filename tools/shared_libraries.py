@@ -13,9 +13,7 @@ import subprocess
 from collections.abc import Iterable
 
 # Part of any system that runs a manylinux wheel.
-_BASE = re.compile(
-    r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+))\.so(\.\d+)*$"
-)
+_BASE = re.compile(r"^(ld-linux-x86-64|lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+))\.so(\.\d+)*$")
 _SYSTEM_DIRECTORIES = (
     pathlib.Path("/usr/lib/x86_64-linux-gnu"),
     pathlib.Path("/lib/x86_64-linux-gnu"),

@@ -102,9 +102,7 @@ class CacheReport:
         )
         return rich.console.Group(table, rich.text.Text(limits))
 
-    def _add_row(
-        self, table: rich.table.Table, kind: str, entries: Sequence[CacheEntry]
-    ) -> None:
+    def _add_row(self, table: rich.table.Table, kind: str, entries: Sequence[CacheEntry]) -> None:
         now = time.time()
         times = sorted((entry.last_used for entry in entries), reverse=True)
         ages = [_age(now - last_used) for last_used in times]

@@ -34,7 +34,16 @@ _WHEELS = (
 _TESTED = {
     "Python": ("3.11", "3.12", "3.13"),
     "jax": (
-        "0.8.3", "0.9.2", "0.10.0", "0.10.1", "0.10.2", "0.11.0", "0.11.1", "0.11.2", "0.12.0", "0.12.0.1",
+        "0.8.3",
+        "0.9.2",
+        "0.10.0",
+        "0.10.1",
+        "0.10.2",
+        "0.11.0",
+        "0.11.1",
+        "0.11.2",
+        "0.12.0",
+        "0.12.0.1",
     ),
 }
 _TESTED["jaxlib"] = _TESTED["jax"]
@@ -147,7 +156,9 @@ class Report:
 
 
 def _versions() -> list[Finding]:
-    findings = [Finding("Versions", "Python", _describe_version("Python", platform.python_version()))]
+    findings = [
+        Finding("Versions", "Python", _describe_version("Python", platform.python_version()))
+    ]
     installed: dict[str, str] = {}
     for wheel in _WHEELS:
         try:
@@ -198,7 +209,11 @@ def _libraries() -> list[Finding]:
     plugins = ours.parent.parent / "tensorflow-plugins"
     oneapi = library_directory("oneapi")
     names = (
-        "pjrt_plugin_xpu.so", "libonexpu_compiler.so", "onexpu-spirv", "onexpu-compile", "onexpu-build"
+        "pjrt_plugin_xpu.so",
+        "libonexpu_compiler.so",
+        "onexpu-spirv",
+        "onexpu-compile",
+        "onexpu-build",
     )
     wheels = {
         "libsycl.so.9": "intel-sycl-rt",
@@ -226,7 +241,8 @@ def _devices() -> list[Finding]:
         memory = _native.memory_stats(index)
         findings.append(
             Finding(
-                "Devices", "  memory",
+                "Devices",
+                "  memory",
                 f"{memory['bytes_in_use']:,} of {memory.get('bytes_limit', 0):,} bytes in use",
             )
         )

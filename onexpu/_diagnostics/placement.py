@@ -89,7 +89,9 @@ class PlacementReport:
             for op, count in ops:
                 only = {_ROUTE_REASONS.get(route, ""): count}
                 reasons = self.reasons.get(op, only) if route == "host" else only
-                for why, executions in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+                for why, executions in sorted(
+                    reasons.items(), key=lambda item: (-item[1], item[0])
+                ):
                     table.add_row(op, title, f"{executions:,}", why)
         table.caption = ", ".join(
             f"{title}: {self.total(route):,}" for route, title in _ROUTES.items()

@@ -60,9 +60,7 @@ class DpctlCalls:
             queues.add(x.sycl_queue)
         launch = self._launch(operands[: len(inputs)], numbers, single)
         device = operands[0].device
-        results = _native.launch(
-            launch.target, operands, launch.results, launch.attributes, device
-        )
+        results = _native.launch(launch.target, operands, launch.results, launch.attributes, device)
         for queue in queues:
             results[0].order_queue(queue_address(queue))
         arrays = [usm_ndarray(r, inputs[0].sycl_queue, True) for r in results[: launch.num_outputs]]

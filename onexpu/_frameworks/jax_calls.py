@@ -376,7 +376,9 @@ class JaxCalls:
             )
             several = isinstance(outputs, list | tuple)
             outputs = list(outputs) if several else [outputs]
-            batched = list(batched) if isinstance(batched, list | tuple) else [batched] * len(outputs)
+            batched = (
+                list(batched) if isinstance(batched, list | tuple) else [batched] * len(outputs)
+            )
             if len(outputs) != len(self._definition.outputs) or len(batched) != len(outputs):
                 raise ValueError(
                     f"onexpu: the vmap rule of kernel '{self._definition.name}' gave {len(outputs)} "

@@ -221,6 +221,4 @@ def _view(capsule: Any, queue: Any) -> Any:
         queue = dpctl.dpctl_queue(index)
     check_dense(tensor.address, tensor.dtype, tensor.shape, tensor.strides)
     address = dpctl.queue_address(queue) if queue is not None else 0
-    return _native.view_memory(
-        tensor.address, tensor.dtype, tensor.shape, index, capsule, address
-    )
+    return _native.view_memory(tensor.address, tensor.dtype, tensor.shape, index, capsule, address)

@@ -85,9 +85,7 @@ def share(x: Any, *, is_written: bool = False) -> Any:
     return _native.share_buffer(address_of(x), dtype, shape, is_written)
 
 
-def check_dense(
-    address: int, dtype: str, shape: Sequence[int], strides: Sequence[int]
-) -> None:
+def check_dense(address: int, dtype: str, shape: Sequence[int], strides: Sequence[int]) -> None:
     """Raises ValueError for memory that is no row-major array; strides count elements."""
     if 0 in shape:
         return
@@ -166,9 +164,7 @@ def _empty_in_jax(shape: tuple[int, ...], dtype: np.dtype, index: int) -> jax.Ar
     return jax.device_put(np.zeros(shape, dtype), _jax_device(index))
 
 
-def _take_in_jax(
-    address: int, shape: tuple[int, ...], dtype: np.dtype, index: int
-) -> jax.Array:
+def _take_in_jax(address: int, shape: tuple[int, ...], dtype: np.dtype, index: int) -> jax.Array:
     """Returns an array over memory that the core holds for the taker of `address`."""
     import jax
 

@@ -199,9 +199,7 @@ class Definition(OperandsDefinition):
         types = self._template_types(operands, results)
         constants = self._constants.of_inputs(operands)
         arguments = self._constants.arguments(types, constants)
-        kernel = self.compile(
-            arguments, self._assumed_types(operands, results), scalar_operands
-        )
+        kernel = self.compile(arguments, self._assumed_types(operands, results), scalar_operands)
         global_size = sizes_of(self.name, "range", self._range, operands)
         if not global_size:
             global_size = (Operand("", *results[0]).size,)

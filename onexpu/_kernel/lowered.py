@@ -97,7 +97,10 @@ class LoweredKernel:
             rows += [
                 ("global size", " x ".join(map(str, self.global_size))),
                 ("local size", local),
-                ("scalars", f"{len(self.scalars)} bytes {self.scalars.hex()}" if self.scalars else ""),
+                (
+                    "scalars",
+                    f"{len(self.scalars)} bytes {self.scalars.hex()}" if self.scalars else "",
+                ),
                 ("entry point", self.entry_point),
                 ("key", self.key),
                 ("source", f"{len(self.source)} characters" if self.source else ""),
@@ -117,7 +120,9 @@ def _describe(name: str, value: Any) -> Operand:
         )
     sizes = tuple(shape)
     if not all(isinstance(size, int) for size in sizes):
-        raise ValueError(f"onexpu: '{name}' has the shape {shape}; lowered wants sizes that are known")
+        raise ValueError(
+            f"onexpu: '{name}' has the shape {shape}; lowered wants sizes that are known"
+        )
     return Operand(name, sizes, dtype_name(dtype))
 
 

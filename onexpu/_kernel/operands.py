@@ -218,7 +218,11 @@ class OperandsDefinition:
     def _check_count(self, results: Sequence[Result], output: int, count: int) -> None:
         names = list(self._results)
         (rows, _), (shape, dtype) = results[output], results[count]
-        if not rows or dtype not in ("int32", "int64", "uint32", "uint64") or shape not in ((), (1,)):
+        if (
+            not rows
+            or dtype not in ("int32", "int64", "uint32", "uint64")
+            or shape not in ((), (1,))
+        ):
             raise ValueError(
                 f"onexpu: '{names[count]}' of kernel '{self.name}', {dtype}{list(shape)}, counts the "
                 f"rows of '{names[output]}', of shape {list(rows)}: it must be one integer of 32 or "

@@ -40,7 +40,9 @@ class SpirvModule:
             description = describe(self.spirv)
             self._validate()
         except ValueError as error:
-            raise ValueError(f"onexpu: {self.label}: {str(error).removeprefix('onexpu: ')}") from None
+            raise ValueError(
+                f"onexpu: {self.label}: {str(error).removeprefix('onexpu: ')}"
+            ) from None
         self.entry_point, self.parameters = self._choose(description, entry_point)
 
     def _validate(self) -> None:
@@ -87,7 +89,9 @@ class _SpirvCode:
     def __init__(self, modules: Mapping[tuple[str, ...], SpirvModule]) -> None:
         self.modules = modules
 
-    def module(self, arguments: tuple[Any, ...], assumed: tuple[Any, ...] = ()) -> tuple[bytes, str]:
+    def module(
+        self, arguments: tuple[Any, ...], assumed: tuple[Any, ...] = ()
+    ) -> tuple[bytes, str]:
         """See `Code.module`."""
         module = self.modules[arguments]
         return module.spirv, module.entry_point
@@ -234,7 +238,9 @@ def spirv_kernel(
         )
     modules: dict[tuple[str, ...], SpirvModule] = {}
     if isinstance(module, Mapping):
-        entry_points = entry_point if isinstance(entry_point, Mapping) else dict.fromkeys(module, entry_point)
+        entry_points = (
+            entry_point if isinstance(entry_point, Mapping) else dict.fromkeys(module, entry_point)
+        )
         for dtype, path in module.items():
             modules[(dtype_name(dtype),)] = SpirvModule(path, entry_points.get(dtype))
     else:

@@ -169,7 +169,10 @@ class ShapeRules:
         if value is not None and not self._is_whole(value, word):
             raise self._error(operands, size.input)
         if value is not None and expected is not None:
-            if value - word.offset != (expected - other.word.offset) // other.word.factor * word.factor:
+            if (
+                value - word.offset
+                != (expected - other.word.offset) // other.word.factor * word.factor
+            ):
                 raise self._error(operands, size.input, other.input)
             return
         if other is not size or word.factor != 1 or word.offset > 0:

@@ -56,8 +56,12 @@ def run(check: Check) -> dict[str, Any]:
         details = "\n".join(traceback.format_exc().splitlines()[-_DETAIL_LINES:])
     seconds = time.perf_counter() - start
     return {
-        "name": check.name, "status": status, "text": text, "seconds": seconds,
-        "details": details, "notes": "\n".join(notes),
+        "name": check.name,
+        "status": status,
+        "text": text,
+        "seconds": seconds,
+        "details": details,
+        "notes": "\n".join(notes),
     }
 
 

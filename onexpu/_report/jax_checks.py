@@ -45,13 +45,17 @@ def _elementwise() -> Iterator[Value]:
     want = np.exp(wide_x) * wide_y + np.tanh(wide_x)
     size = np.abs(np.exp(wide_x) * wide_y) + np.abs(np.tanh(wide_x))
     yield Value(
-        "exp(x) * y + tanh(x)", on_device(lambda x, y: jnp.exp(x) * y + jnp.tanh(x), x, y), want,
-        16 * EPS * size, "f32, 8 ulp each for exp and tanh",
+        "exp(x) * y + tanh(x)",
+        on_device(lambda x, y: jnp.exp(x) * y + jnp.tanh(x), x, y),
+        want,
+        16 * EPS * size,
+        "f32, 8 ulp each for exp and tanh",
     )
     want = wide_x / wide_y + np.sqrt(np.abs(wide_x))
     yield Value(
         "x / y + sqrt(abs(x))",
-        on_device(lambda x, y: x / y + jnp.sqrt(jnp.abs(x)), x, y), want,
+        on_device(lambda x, y: x / y + jnp.sqrt(jnp.abs(x)), x, y),
+        want,
         8 * EPS * (np.abs(wide_x / wide_y) + np.abs(want)),
         "f32, 2.5 ulp for division and 3 ulp for the square root (OpenCL)",
     )
@@ -65,8 +69,11 @@ def _reductions() -> Iterator[Value]:
     reason = "f32 sums in any order: 32 eps times the sum of magnitudes"
     for name, axis in (("row sums", 1), ("column sums", 0), ("sum", None)):
         yield Value(
-            name, on_device(lambda x, axis=axis: x.sum(axis), x), x.astype(np.float64).sum(axis),
-            32 * EPS * np.abs(x).astype(np.float64).sum(axis), reason,
+            name,
+            on_device(lambda x, axis=axis: x.sum(axis), x),
+            x.astype(np.float64).sum(axis),
+            32 * EPS * np.abs(x).astype(np.float64).sum(axis),
+            reason,
         )
     yield Value("maxima", on_device(lambda x: x.max(0), x), x.max(0))
     yield Value("argmax", on_device(lambda x: jnp.argmax(x, 1), x), x.argmax(1))
@@ -80,8 +87,11 @@ def _dot() -> Iterator[Value]:
     tolerance = 32 * EPS * (np.abs(wide_a) @ np.abs(wide_b))
     yield Value("a @ b", on_device(lambda a, b: a @ b, a, b), wide_a @ wide_b, tolerance, SUM)
     yield Value(
-        "transposed operands", on_device(lambda a, b: b.T @ a.T, a, b), (wide_a @ wide_b).T,
-        tolerance.T, SUM,
+        "transposed operands",
+        on_device(lambda a, b: b.T @ a.T, a, b),
+        (wide_a @ wide_b).T,
+        tolerance.T,
+        SUM,
     )
 
 
@@ -99,14 +109,24 @@ def _convolution() -> Iterator[Value]:
         )
 
     # Winograd's algorithm, which libraries may choose, adds a few more roundings.
-    yield Value("3 x 3, 16 to 24 channels", on_device(convolve, x, kernel), want, 64 * EPS * size,
-                CONVOLUTION)
+    yield Value(
+        "3 x 3, 16 to 24 channels",
+        on_device(convolve, x, kernel),
+        want,
+        64 * EPS * size,
+        CONVOLUTION,
+    )
     gradient = on_device(jax.grad(lambda k, x: convolve(x, k).sum()), kernel, x)
     windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (17, 21), axis=(1, 2))
     sums = np.einsum("nijchw->ijc", windows)
     sizes = np.einsum("nijchw->ijc", np.abs(windows))
-    yield Value("gradient of the weights", gradient, np.broadcast_to(sums[..., None], kernel.shape),
-                64 * EPS * np.broadcast_to(sizes[..., None], kernel.shape), GRADIENT)
+    yield Value(
+        "gradient of the weights",
+        gradient,
+        np.broadcast_to(sums[..., None], kernel.shape),
+        64 * EPS * np.broadcast_to(sizes[..., None], kernel.shape),
+        GRADIENT,
+    )
 
 
 def _fft() -> Iterator[Value]:
@@ -122,7 +142,9 @@ def _fft() -> Iterator[Value]:
         yield Value(
             f"{len(axes)}-D, {list(shape)}",
             on_device(lambda x, a=axes: jnp.fft.fftn(x, axes=a), x),
-            np.fft.fftn(x.astype(np.complex128), axes=axes), 4 * EPS * np.log2(n) * norm, reason,
+            np.fft.fftn(x.astype(np.complex128), axes=axes),
+            4 * EPS * np.log2(n) * norm,
+            reason,
         )
 
 
@@ -174,34 +196,55 @@ def _scatter_and_gather() -> Iterator[Value]:
     want = np.zeros(500, np.float32)
     np.add.at(want, index, updates)
     zeros = np.zeros(500, np.float32)
-    yield Value("f32 scatter-add of small integers",
-                on_device(lambda z, i, u: z.at[i].add(u), zeros, index, updates), want)
+    yield Value(
+        "f32 scatter-add of small integers",
+        on_device(lambda z, i, u: z.at[i].add(u), zeros, index, updates),
+        want,
+    )
     order = np.random.default_rng(1).permutation(500).astype(np.int32)
     values = host.random(500)
     want = np.empty(500, np.float32)
     want[order] = values
-    yield Value("scatter to distinct indices",
-                on_device(lambda z, i, u: z.at[i].set(u), zeros, order, values), want)
-    yield Value("gather of rows", on_device(lambda x, i: x[i], values.reshape(50, 10), index % 50),
-                values.reshape(50, 10)[index % 50])
+    yield Value(
+        "scatter to distinct indices",
+        on_device(lambda z, i, u: z.at[i].set(u), zeros, order, values),
+        want,
+    )
+    yield Value(
+        "gather of rows",
+        on_device(lambda x, i: x[i], values.reshape(50, 10), index % 50),
+        values.reshape(50, 10)[index % 50],
+    )
 
 
 def _loops() -> Iterator[Value]:
     import jax
     import numpy as np
 
-    count = on_device(lambda n: jax.lax.while_loop(
-        lambda s: (s[0] != 1) & (s[1] < 1000),
-        lambda s: (jax.numpy.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1), (n, 0),
-    )[1], np.int32(27))
+    count = on_device(
+        lambda n: jax.lax.while_loop(
+            lambda s: (s[0] != 1) & (s[1] < 1000),
+            lambda s: (jax.numpy.where(s[0] % 2 == 0, s[0] // 2, 3 * s[0] + 1), s[1] + 1),
+            (n, 0),
+        )[1],
+        np.int32(27),
+    )
     yield Value("steps of the Collatz sequence from 27", count, 111)
     a = np.linalg.qr(host.random(64, 64))[0]
     want = np.linalg.matrix_power(a.astype(np.float64), 8)
     got = on_device(lambda a: jax.lax.fori_loop(0, 7, lambda _, y: y @ a, a), a)
-    yield Value("seven products in a loop", got, want, 7 * 32 * EPS,
-                "orthogonal factors in f32: 32 eps for each product")
-    got = on_device(lambda p, x: jax.lax.cond(p, lambda x: x + 1, lambda x: x - 1, x),
-                    np.bool_(False), np.arange(100, dtype=np.int32))
+    yield Value(
+        "seven products in a loop",
+        got,
+        want,
+        7 * 32 * EPS,
+        "orthogonal factors in f32: 32 eps for each product",
+    )
+    got = on_device(
+        lambda p, x: jax.lax.cond(p, lambda x: x + 1, lambda x: x - 1, x),
+        np.bool_(False),
+        np.arange(100, dtype=np.int32),
+    )
     yield Value("cond", got, np.arange(100) - 1)
 
 
@@ -255,8 +298,12 @@ def _custom_kernel() -> Iterator[Value]:
     import onexpu
 
     scale = onexpu.sycl_kernel(
-        source=host.SCALE_SOURCE, inputs=["x"], outputs={"y": onexpu.like("x")},
-        attributes={"a": float}, dtypes={"T": ["float32"]}, range=lambda x: x.size,
+        source=host.SCALE_SOURCE,
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"a": float},
+        dtypes={"T": ["float32"]},
+        range=lambda x: x.size,
     )
     x = host.random(1003)
     yield Value("eager", scale(jax.device_put(x, device()), a=2.0), x * 2)
@@ -269,10 +316,18 @@ def _copies() -> Iterator[Value]:
 
     x = host.random(257, 130)
     views = {
-        "row-major": x, "transposed": x.T, "every other column": x[:, ::2], "reversed": x[::-1],
-        "Fortran order": np.asfortranarray(x), "one element": x[:1, :1], "no elements": x[:0],
-        "3 bytes": np.array([1, 2, 3], np.uint8), "booleans": x > 0, "scalar": np.float32(3),
-        "64 MiB": np.arange(1 << 24, dtype=np.int32), "unaligned": x.ravel()[1:],
+        "row-major": x,
+        "transposed": x.T,
+        "every other column": x[:, ::2],
+        "reversed": x[::-1],
+        "Fortran order": np.asfortranarray(x),
+        "one element": x[:1, :1],
+        "no elements": x[:0],
+        "3 bytes": np.array([1, 2, 3], np.uint8),
+        "booleans": x > 0,
+        "scalar": np.float32(3),
+        "64 MiB": np.arange(1 << 24, dtype=np.int32),
+        "unaligned": x.ravel()[1:],
     }
     for name, view in views.items():
         yield Value(f"{name}, there and back", jax.device_put(view, device()), view)

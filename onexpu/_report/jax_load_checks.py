@@ -69,10 +69,17 @@ def _launches() -> Iterator[Value | Note]:
     run(_LAUNCHES)
     seconds, growth = time.perf_counter() - start, _resident_bytes() - before
     yield Value("values", x, np.full(1000, _LAUNCHES * 1.2, np.float32))
-    yield Note(f"{_LAUNCHES:,} launches: {1e6 * seconds / _LAUNCHES:.1f} us each, "
-               f"host memory grew by {growth:,} bytes")
-    yield Value("growth of host memory in bytes", max(growth, 0), 0, 100.0 * _LAUNCHES,
-                "100 bytes per launch: leaks of SYCL's Level Zero adapters were larger")
+    yield Note(
+        f"{_LAUNCHES:,} launches: {1e6 * seconds / _LAUNCHES:.1f} us each, "
+        f"host memory grew by {growth:,} bytes"
+    )
+    yield Value(
+        "growth of host memory in bytes",
+        max(growth, 0),
+        0,
+        100.0 * _LAUNCHES,
+        "100 bytes per launch: leaks of SYCL's Level Zero adapters were larger",
+    )
 
 
 def _threads() -> Iterator[Value]:

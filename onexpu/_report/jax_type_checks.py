@@ -40,21 +40,34 @@ def _float_type(name: str) -> Iterator[Value]:
             if "is not supported by" in str(error):
                 raise Skip(f"the device has no {name}") from error
             raise
-        yield Value("x * y + x", product, wide_x * wide_y + wide_x, 4 * eps * size,
-                    f"{name}: two roundings")
+        yield Value(
+            "x * y + x", product, wide_x * wide_y + wide_x, 4 * eps * size, f"{name}: two roundings"
+        )
         want = wide_x.sum(1)
-        yield Value("row sums", on_device(lambda x: x.sum(1), x), want,
-                    sum_eps * np.abs(wide_x).sum(1) + eps * np.abs(want), reason)
+        yield Value(
+            "row sums",
+            on_device(lambda x: x.sum(1), x),
+            want,
+            sum_eps * np.abs(wide_x).sum(1) + eps * np.abs(want),
+            reason,
+        )
         want = wide_x @ wide_y.T
-        yield Value("x @ y.T", on_device(lambda x, y: x @ y.T, x, y), want,
-                    sum_eps * (np.abs(wide_x) @ np.abs(wide_y).T) + eps * np.abs(want), reason)
+        yield Value(
+            "x @ y.T",
+            on_device(lambda x, y: x @ y.T, x, y),
+            want,
+            sum_eps * (np.abs(wide_x) @ np.abs(wide_y).T) + eps * np.abs(want),
+            reason,
+        )
         order = np.sort(wide_x, 1)
         yield Value("sort", on_device(lambda x: jnp.sort(x, 1), x), order)
         exact = jax.jit(lambda x: x.astype(jnp.float32))
         yield Value("conversion to f32", exact(jax.device_put(x)), wide_x.astype(np.float32))
-        yield Value("conversion from f32",
-                    on_device(lambda x: x.astype(dtype), host.random(1000)),
-                    host.random(1000).astype(dtype))
+        yield Value(
+            "conversion from f32",
+            on_device(lambda x: x.astype(dtype), host.random(1000)),
+            host.random(1000).astype(dtype),
+        )
 
 
 def _integer_type(name: str) -> Iterator[Value]:
@@ -68,10 +81,16 @@ def _integer_type(name: str) -> Iterator[Value]:
         x, y = (rng.integers(limits.min, limits.max, (65, 66), name, endpoint=True) for _ in "xy")
         with np.errstate(over="ignore"):
             yield Value("x * y + x", on_device(lambda x, y: x * y + x, x, y), x * y + x)
-            yield Value("(x & y) ^ (x >> 3)",
-                        on_device(lambda x, y: (x & y) ^ (x >> 3), x, y), (x & y) ^ (x >> 3))
-            yield Value("cumulative sums", on_device(lambda x: jnp.cumsum(x, 1, dtype=name), x),
-                        np.cumsum(x, 1, dtype=name))
+            yield Value(
+                "(x & y) ^ (x >> 3)",
+                on_device(lambda x, y: (x & y) ^ (x >> 3), x, y),
+                (x & y) ^ (x >> 3),
+            )
+            yield Value(
+                "cumulative sums",
+                on_device(lambda x: jnp.cumsum(x, 1, dtype=name), x),
+                np.cumsum(x, 1, dtype=name),
+            )
         divisor = np.where(y == 0, 1, y).astype(name)
         divisor[divisor == np.array(-1).astype(name)] = 1
         yield Value("x // y", on_device(lambda x, y: x // y, x, divisor), x // divisor)
@@ -88,11 +107,20 @@ def _complex() -> Iterator[Value]:
 
     x = (host.random(65, 66) + 1j * host.random(65, 66, seed=1)).astype(np.complex64)
     wide = x.astype(np.complex128)
-    yield Value("x * conj(x) + x",
-                on_device(lambda x: x * x.conj() + x, x), wide * wide.conj() + wide,
-                8 * EPS * (np.abs(wide) ** 2 + np.abs(wide)), "c64: a few f32 roundings")
-    yield Value("x @ x.T", on_device(lambda x: x @ x.T, x), wide @ wide.T,
-                64 * EPS * (np.abs(wide) @ np.abs(wide).T), "c64: 64 eps of the sum of magnitudes")
+    yield Value(
+        "x * conj(x) + x",
+        on_device(lambda x: x * x.conj() + x, x),
+        wide * wide.conj() + wide,
+        8 * EPS * (np.abs(wide) ** 2 + np.abs(wide)),
+        "c64: a few f32 roundings",
+    )
+    yield Value(
+        "x @ x.T",
+        on_device(lambda x: x @ x.T, x),
+        wide @ wide.T,
+        64 * EPS * (np.abs(wide) @ np.abs(wide).T),
+        "c64: 64 eps of the sum of magnitudes",
+    )
 
 
 def _sizes() -> Iterator[Value]:
@@ -117,8 +145,9 @@ def _shapes() -> Iterator[Value]:
         x = integers(*shape)
         yield Value(f"x.T + 1, {shape}", on_device(lambda x: x.T + 1, x), x.T + 1)
         for axis in (0, 1):
-            yield Value(f"sums along {axis}, {shape}", on_device(lambda x, a=axis: x.sum(a), x),
-                        x.sum(axis))
+            yield Value(
+                f"sums along {axis}, {shape}", on_device(lambda x, a=axis: x.sum(a), x), x.sum(axis)
+            )
         yield Value(f"x @ x.T, {shape}", on_device(lambda x: x @ x.T, x), x @ x.T)
 
 
@@ -140,8 +169,13 @@ def _batched(name: str) -> Iterator[Value]:
         yield Value("L @ L.T", factor @ factor.transpose(0, 2, 1), a, tolerance, reason)
     elif name == "LU":
         (inverse,) = wide((on_device(jnp.linalg.inv, a),))
-        yield Value("A @ inv(A)", a @ inverse, np.broadcast_to(np.eye(n), a.shape),
-                    tolerance * np.linalg.norm(inverse, axis=(1, 2), keepdims=True), reason)
+        yield Value(
+            "A @ inv(A)",
+            a @ inverse,
+            np.broadcast_to(np.eye(n), a.shape),
+            tolerance * np.linalg.norm(inverse, axis=(1, 2), keepdims=True),
+            reason,
+        )
     elif name == "QR":
         q, r = wide(on_device(jnp.linalg.qr, a))
         yield Value("Q @ R", q @ r, a, tolerance, reason)
@@ -154,13 +188,19 @@ def _batched(name: str) -> Iterator[Value]:
 
 
 CHECKS = (
-    *(Check(f"type {name}", functools.partial(_float_type, name))
-      for name in ("float16", "bfloat16", "float32", "float64")),
-    *(Check(f"type {name}", functools.partial(_integer_type, name))
-      for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")),
+    *(
+        Check(f"type {name}", functools.partial(_float_type, name))
+        for name in ("float16", "bfloat16", "float32", "float64")
+    ),
+    *(
+        Check(f"type {name}", functools.partial(_integer_type, name))
+        for name in ("int8", "uint8", "int16", "int32", "uint32", "int64")
+    ),
     Check("type complex64", _complex),
     Check("sizes of vectors", _sizes, 300),
     Check("shapes of matrices", _shapes, 300),
-    *(Check(f"batched {name} (oneMKL)", functools.partial(_batched, name))
-      for name in ("Cholesky", "LU", "QR", "SVD", "eigh")),
+    *(
+        Check(f"batched {name} (oneMKL)", functools.partial(_batched, name))
+        for name in ("Cholesky", "LU", "QR", "SVD", "eigh")
+    ),
 )

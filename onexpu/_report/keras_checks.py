@@ -25,19 +25,26 @@ def _train(policy: str, tolerance: float) -> Iterator[Value]:
         with tf.device(device):
             tf.keras.utils.set_random_seed(0)
             tf.keras.config.set_dtype_policy(policy)
-            model = tf.keras.Sequential([
-                tf.keras.Input((12, 12, 4)),
-                tf.keras.layers.Conv2D(8, 3, activation="relu"),
-                tf.keras.layers.BatchNormalization(),
-                tf.keras.layers.Flatten(),
-                tf.keras.layers.Dense(5, dtype="float32"),
-            ])
+            model = tf.keras.Sequential(
+                [
+                    tf.keras.Input((12, 12, 4)),
+                    tf.keras.layers.Conv2D(8, 3, activation="relu"),
+                    tf.keras.layers.BatchNormalization(),
+                    tf.keras.layers.Flatten(),
+                    tf.keras.layers.Dense(5, dtype="float32"),
+                ]
+            )
             model.compile("sgd", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
             history = model.fit(x, y, batch_size=32, epochs=3, shuffle=False, verbose=0)
             losses.append(history.history["loss"])
     tf.keras.config.set_dtype_policy("float32")
-    yield Value("losses of 3 epochs", losses[0], losses[1], tolerance,
-                "24 steps amplify rounding differences")
+    yield Value(
+        "losses of 3 epochs",
+        losses[0],
+        losses[1],
+        tolerance,
+        "24 steps amplify rounding differences",
+    )
 
 
 CHECKS = (

@@ -87,7 +87,10 @@ def _run_child(module: str, checks: Sequence[Check], seconds: float | None) -> I
     with tempfile.TemporaryFile() as output, os.fdopen(reading, "rb", buffering=0) as events:
         process = subprocess.Popen(
             [sys.executable, "-m", "onexpu._report.child", module, str(writing), *names],
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[writing],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=[writing],
             start_new_session=True,
         )
         os.close(writing)

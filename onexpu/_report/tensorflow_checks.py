@@ -36,7 +36,9 @@ def _layer() -> tuple[Callable[..., Any], tuple[Any, ...], Any, Any]:
     want = np.maximum(wide, 0).sum(1)
     return (
         lambda x, w, b: tf.reduce_sum(tf.nn.relu(tf.matmul(x, w) + b), 1),
-        (x, w, b), want, tolerance.sum(1),
+        (x, w, b),
+        want,
+        tolerance.sum(1),
     )
 
 
@@ -92,7 +94,9 @@ def _convolution() -> Iterator[Value]:
     with tf.device("/XPU:0"):
         got = tf.nn.conv2d(tf.constant(x), tf.constant(kernel), 1, "VALID")
     yield Value(
-        "conv2d", got, host.convolve(x.astype(np.float64), kernel.astype(np.float64)),
+        "conv2d",
+        got,
+        host.convolve(x.astype(np.float64), kernel.astype(np.float64)),
         64 * EPS * host.convolve(np.abs(x), np.abs(kernel)),
         CONVOLUTION,
     )
@@ -132,8 +136,12 @@ def _custom_kernel() -> Iterator[Value]:
     import onexpu
 
     scale = onexpu.sycl_kernel(
-        source=host.SCALE_SOURCE, inputs=["x"], outputs={"y": onexpu.like("x")},
-        attributes={"a": float}, dtypes={"T": ["float32"]}, range=lambda x: x.size,
+        source=host.SCALE_SOURCE,
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"a": float},
+        dtypes={"T": ["float32"]},
+        range=lambda x: x.size,
     )
     x = host.random(1003)
     with tf.device("/XPU:0"):

@@ -16,8 +16,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 
 def _header(source: str, kernels: Sequence[tuple[str, str, str]], spirv: bytes) -> str:
     """Returns the header for a name, an entry point and more arguments of each kernel."""
-    numbers = textwrap.fill(", ".join(map(str, spirv)), width=100, initial_indent="    ",
-                            subsequent_indent="    ")
+    numbers = textwrap.fill(
+        ", ".join(map(str, spirv)), width=100, initial_indent="    ", subsequent_indent="    "
+    )
     lines = [
         f"// The kernels of {source} as SPIR-V. Written by onexpu.embed_kernels; do not edit.",
         "#pragma once",
@@ -112,7 +113,8 @@ def embed_kernels(
     wrong = [name for name in kernels if not _IDENTIFIER.fullmatch(name)]
     if wrong or not kernels:
         raise ValueError(
-            f"onexpu: {source} embeds no kernels" if not kernels
+            f"onexpu: {source} embeds no kernels"
+            if not kernels
             else f"onexpu: {', '.join(wrong)}: names of embedded kernels are identifiers of C++"
         )
     text = source.read_text()

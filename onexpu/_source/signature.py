@@ -125,7 +125,7 @@ class Signature:
 
     @property
     def where(self) -> str:
-        """" (line 3)", for messages; empty without a source."""
+        """ " (line 3)", for messages; empty without a source."""
         return line_text(self.line)
 
 

@@ -28,7 +28,14 @@ _OP_FUNCTION = 54
 _OP_FUNCTION_PARAMETER = 55
 _OP_FUNCTION_END = 56
 
-_MODELS = {0: "vertex", 1: "tessellation", 2: "tessellation", 3: "geometry", 4: "fragment", 5: "compute"}
+_MODELS = {
+    0: "vertex",
+    1: "tessellation",
+    2: "tessellation",
+    3: "geometry",
+    4: "fragment",
+    5: "compute",
+}
 KERNEL_MODEL = 6
 _ADDRESSING = {0: "Logical", 1: "Physical32", 2: "Physical64"}
 _STORAGE = {0: "constant", 4: "local", 5: "global", 7: "by value", 8: "generic"}
@@ -124,8 +131,12 @@ class _Reader:
             storage = _STORAGE.get(words[0], "other")
             if storage == "by value":
                 return SpirvParameter("struct", self._layout(words[1])[0])
-            return SpirvParameter("pointer" if storage == "global" else f"pointer to {storage} memory", 8)
-        return SpirvParameter(f"a type that kernels do not take ({opcode})", self._layout(type_id)[0])
+            return SpirvParameter(
+                "pointer" if storage == "global" else f"pointer to {storage} memory", 8
+            )
+        return SpirvParameter(
+            f"a type that kernels do not take ({opcode})", self._layout(type_id)[0]
+        )
 
     def _layout(self, type_id: int) -> tuple[int, int]:
         """Size and alignment in bytes, as C lays it out."""
@@ -172,17 +183,22 @@ def describe(spirv: bytes) -> SpirvDescription:
     if words[0] != _MAGIC:
         raise ValueError(f"no SPIR-V module: it begins with {spirv[:4].hex()}, not 03022307")
     if len(spirv) % 4:
-        raise ValueError(f"a SPIR-V module is made of words; this one ends after {len(spirv)} bytes")
+        raise ValueError(
+            f"a SPIR-V module is made of words; this one ends after {len(spirv)} bytes"
+        )
     reader, position, opcode = _Reader(), HEADER_WORDS, 0
     try:
         while position < len(words):
             length, opcode = words[position] >> 16, words[position] & 0xFFFF
             if length == 0 or position + length > len(words):
-                raise ValueError(f"the SPIR-V module is damaged at word {position}, or ends in the middle")
+                raise ValueError(
+                    f"the SPIR-V module is damaged at word {position}, or ends in the middle"
+                )
             reader.read(opcode, words[position + 1 : position + length])
             position += length
         entry_points = {
-            name: tuple(map(reader.describe, reader.parameters[function])) for function, name in reader.kernels
+            name: tuple(map(reader.describe, reader.parameters[function]))
+            for function, name in reader.kernels
         }
     except (IndexError, KeyError, RecursionError):
         raise ValueError(f"the SPIR-V module is damaged at word {position}") from None

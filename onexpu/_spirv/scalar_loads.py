@@ -255,6 +255,10 @@ def load_scalars(spirv: bytes, entry_point: str, inputs: int, loads: Sequence[Sc
     functions = [i for i, x in enumerate(before) if x[0] & 0xFFFF == _OP_FUNCTION]
     first = functions[0] if functions else len(before)
     module.instructions = [
-        *before[:first], *module.declared, *before[first:], *body, *module.instructions[end:]
+        *before[:first],
+        *module.declared,
+        *before[first:],
+        *body,
+        *module.instructions[end:],
     ]
     return module.to_bytes()

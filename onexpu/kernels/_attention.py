@@ -177,4 +177,6 @@ def _features(query: Any, key: Any) -> int:
         why = f"heads have 1 to {_MOST_FEATURES} features"
     else:
         return shapes[0][-1]
-    raise ValueError(f"onexpu.kernels.attention: query has the shape {shapes[0]}, key {shapes[1]}; {why}")
+    raise ValueError(
+        f"onexpu.kernels.attention: query has the shape {shapes[0]}, key {shapes[1]}; {why}"
+    )

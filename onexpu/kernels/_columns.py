@@ -40,7 +40,9 @@ def _pieces(partial: Operand, like: Operand) -> Any:
 _column_sums = sycl_kernel(
     source=_SOURCE,
     inputs=["partial", "like"],
-    outputs={"sums": like("like", shape=lambda partial, _: (*partial.shape[:-2], partial.shape[-1]))},
+    outputs={
+        "sums": like("like", shape=lambda partial, _: (*partial.shape[:-2], partial.shape[-1]))
+    },
     attributes={
         "rows": lambda partial, like: partial.shape[-2],
         "columns": lambda partial, like: partial.shape[-1],

@@ -11,7 +11,9 @@ from onexpu.kernels._teams import TeamKernel
 # Of a work-item of a CPU.
 _TOKENS_AT_ONCE = 4
 
-_SOURCE = f"constexpr int kTokensAtOnce = {_TOKENS_AT_ONCE};" + """
+_SOURCE = (
+    f"constexpr int kTokensAtOnce = {_TOKENS_AT_ONCE};"
+    + """
 // What is copied are bits.
 template <typename T>
 using Bits = std::conditional_t<
@@ -147,6 +149,7 @@ ONEXPU_KERNEL void paged_kv_update_gradient_together(T* key_pages, T* value_page
                                  columns);
 }
 """
+)
 
 
 def _tokens(*operands: Operand) -> Any:

@@ -9,7 +9,14 @@ from typing import Any
 
 from onexpu._launch.shapes import Operand, like
 from onexpu._types import dtype_name
-from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, has_cpu_schedules, tensorflow_of
+from onexpu.kernels._teams import (
+    FLOATING,
+    TeamKernel,
+    all_rows,
+    columns,
+    has_cpu_schedules,
+    tensorflow_of,
+)
 
 # How many tokens and columns of the product a team has: of a CPU, of a GPU. The sources say so too.
 _TOKENS, _COLUMNS = {True: 32, False: 8}, 64

@@ -76,7 +76,9 @@ _rotate = TeamKernel(
 
 
 @_rotate.defgradient
-def _gradient(inputs: list[Any], outputs: list[Any], cotangents: list[Any], direction: float) -> Any:
+def _gradient(
+    inputs: list[Any], outputs: list[Any], cotangents: list[Any], direction: float
+) -> Any:
     _, cosine, sine = inputs
     return [_rotate(cotangents[0], cosine, sine, direction=-direction), None, None]
 

@@ -33,7 +33,9 @@ WIDTH = 256
 # Enough for a work-item of a CPU, and one round of a GPU's work-group.
 BLOCK = 1024
 
-TEAM = f"constexpr size_t kBlock = {BLOCK};" + """
+TEAM = (
+    f"constexpr size_t kBlock = {BLOCK};"
+    + """
 template <typename C, int width>
 inline onexpu::vector<C, width> square_root(onexpu::vector<C, width> x) {
   if constexpr (width == 1) {
@@ -110,6 +112,7 @@ inline void for_elements(size_t size, Function function) {
                    [&](auto width, size_t c) { function(width, begin + c); });
 }
 """
+)
 
 
 def block_rows(x: Operand, *_: Operand) -> Any:

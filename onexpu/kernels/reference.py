@@ -43,7 +43,12 @@ def rotary_embedding(x: jax.Array, cosine: jax.Array, sine: jax.Array) -> jax.Ar
 
 
 def attention(
-    query: jax.Array, key: jax.Array, value: jax.Array, *, causal: bool = False, scale: float | None = None
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    *,
+    causal: bool = False,
+    scale: float | None = None,
 ) -> jax.Array:
     """See `onexpu.kernels.attention`."""
     *batch, queries, heads, features = query.shape
@@ -152,4 +157,6 @@ def int4_matmul(
     halves = jnp.stack([packed & 15, packed >> 4], axis=1).reshape(-1, packed.shape[1])
     numbers = halves[: x.shape[-1]].astype(wide.dtype)
     zeros = 8 if zero_points is None else _grouped(numbers, zero_points).astype(wide.dtype)
-    return (wide @ ((numbers - zeros) * _grouped(numbers, scales.astype(wide.dtype)))).astype(x.dtype)
+    return (wide @ ((numbers - zeros) * _grouped(numbers, scales.astype(wide.dtype)))).astype(
+        x.dtype
+    )

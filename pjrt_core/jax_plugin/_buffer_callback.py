@@ -59,7 +59,11 @@ class _Buffer:
         # numpy exports only what may be written; nobody may write into an operand all the same.
         array = self._array
         if not array.flags.writeable:
-            array = array.base if array.base is not None and array.base.flags.writeable else array.copy()
+            array = (
+                array.base
+                if array.base is not None and array.base.flags.writeable
+                else array.copy()
+            )
         return array.__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -97,7 +101,9 @@ def _buffer_callback(
         results = [np.zeros(aval.shape, aval.dtype) for aval in avals]
         for operand, result in input_output_aliases:
             results[result] = operands[operand] = np.array(operands[operand])
-        given, keywords = tree_util.tree_unflatten(in_tree, [_Buffer(a, writeable=False) for a in operands])
+        given, keywords = tree_util.tree_unflatten(
+            in_tree, [_Buffer(a, writeable=False) for a in operands]
+        )
         wanted = tree_util.tree_unflatten(out_tree, [_Buffer(a, writeable=True) for a in results])
         if callback(_Context(), wanted, *given, **keywords) is not None:
             raise ValueError("buffer_callback callback must not return any values.")

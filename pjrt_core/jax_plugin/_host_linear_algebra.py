@@ -110,4 +110,6 @@ def _schur(
 
         return scipy.linalg.schur(a, output=output, check_finite=False)[: 1 + compute_schur_vectors]
 
-    return _on_host(decompose, matrix, [((n, n), np.dtype(matrix.dtype))] * (1 + compute_schur_vectors))
+    return _on_host(
+        decompose, matrix, [((n, n), np.dtype(matrix.dtype))] * (1 + compute_schur_vectors)
+    )

@@ -36,7 +36,9 @@ def _batched(function: Callable[..., Any], batch_rank: int) -> Callable[..., Any
     return function
 
 
-def _loop(count: int, step: Callable[..., Any], start: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+def _loop(
+    count: int, step: Callable[..., Any], start: tuple[jax.Array, ...]
+) -> tuple[jax.Array, ...]:
     """``fori_loop`` in full precision; a body that is never run need not be traceable."""
     with jax.default_matmul_precision("highest"):
         return lax.fori_loop(0, count, step, start) if count > 0 else start
@@ -144,7 +146,12 @@ def _to_tridiagonal(a: jax.Array, *, lower: bool) -> tuple[jax.Array, ...]:
         v, tau, beta = _reflection(reduced[:, i], i + 1)
         column = _packed(reduced[:, i], v, i + 1, beta)
         reduced = _from_right(_from_left(reduced, v, tau), v, tau)
-        return reduced, packed.at[:, i].set(column), off_diagonal.at[i].set(beta), taus.at[i].set(tau)
+        return (
+            reduced,
+            packed.at[:, i].set(column),
+            off_diagonal.at[i].set(beta),
+            taus.at[i].set(tau),
+        )
 
     start = (full, full, jnp.zeros(n - 1, a.real.dtype), jnp.zeros(n - 1, a.dtype))
     reduced, packed, off_diagonal, taus = _loop(n - 1, step, start)

@@ -109,7 +109,9 @@ def _svd(
             "SvdAlgorithm.QR and .POLAR"
         )
     if rows == 0 or columns == 0:
-        empty = functools.partial(linalg._empty_svd, full_matrices=full_matrices, compute_uv=compute_uv)
+        empty = functools.partial(
+            linalg._empty_svd, full_matrices=full_matrices, compute_uv=compute_uv
+        )
         return mlir.lower_fun(empty, multiple_results=True)(ctx, operand)
     return mlir.custom_call(
         "onexpu.svd",
@@ -160,7 +162,9 @@ def _pivots_to_permutation(pivots: jax.Array, *, permutation_size: int) -> jax.A
             jnp.where(places == there, permutation, 0), axis=-1, keepdims=True, dtype=pivots.dtype
         )
         here = i.astype(pivots.dtype)
-        return jnp.where(places == here, there_value, jnp.where(places == there, here_value, permutation))
+        return jnp.where(
+            places == here, there_value, jnp.where(places == there, here_value, permutation)
+        )
 
     return lax.fori_loop(0, pivots.shape[-1], exchange, places)
 

@@ -44,7 +44,9 @@ def register_plugin(path: pathlib.Path, priority: int) -> None:
     priority : int
         Among JAX's backends; the highest is the default device.
     """
-    xla_bridge.register_plugin(PLATFORM, priority=priority, library_path=str(path), options=_client_options)
+    xla_bridge.register_plugin(
+        PLATFORM, priority=priority, library_path=str(path), options=_client_options
+    )
 
 
 def _client_options() -> dict[str, int]:

@@ -9,7 +9,9 @@ import jax
 from jax._src.interpreters import mlir
 
 
-def from_function(function: Callable[..., Any], *, multiple_results: bool = True) -> Callable[..., Any]:
+def from_function(
+    function: Callable[..., Any], *, multiple_results: bool = True
+) -> Callable[..., Any]:
     """Returns the lowering rule that traces ``function``.
 
     The function mixes real and complex numbers at ease: the user's ``jax_numpy_dtype_promotion`` is for the user's code.

@@ -24,7 +24,9 @@ def register_lowerings() -> None:
     mlir.register_lowering(linalg.tridiagonal_solve_p, rule, platform=PLATFORM)
 
 
-def _solve(lower: jax.Array, diagonal: jax.Array, upper: jax.Array, b: jax.Array, perturb: bool) -> jax.Array:
+def _solve(
+    lower: jax.Array, diagonal: jax.Array, upper: jax.Array, b: jax.Array, perturb: bool
+) -> jax.Array:
     """Solves one system; the diagonals have shape (m,), ``b`` has (m, k)."""
     zero = jnp.zeros((), b.dtype)
 
@@ -62,7 +64,9 @@ def _solve(lower: jax.Array, diagonal: jax.Array, upper: jax.Array, b: jax.Array
         eps = jnp.finfo(b.dtype).eps
         largest = jnp.max(jnp.abs(jnp.stack([d, u, u2])))
         smallest = jnp.where(largest == 0, eps, eps * largest)
-        d = jnp.where(jnp.abs(d) < smallest, jnp.where(d.real < 0, -smallest, smallest).astype(d.dtype), d)
+        d = jnp.where(
+            jnp.abs(d) < smallest, jnp.where(d.real < 0, -smallest, smallest).astype(d.dtype), d
+        )
 
     def substitute(after: tuple[jax.Array, jax.Array], row: tuple[jax.Array, ...]):
         d, u, u2, rhs = row

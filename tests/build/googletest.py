@@ -48,13 +48,19 @@ def programs() -> list[str]:
 
 def run(labels: Sequence[str]) -> dict[str, ProgramResult]:
     """Builds and runs the programs, one at a time; returns the result of each."""
-    flags = ["--keep_going", "--nocache_test_results", "--local_test_jobs=1", "--test_summary=short"]
+    flags = [
+        "--keep_going",
+        "--nocache_test_results",
+        "--local_test_jobs=1",
+        "--test_summary=short",
+    ]
     answer = _bazel(["test", *bazel.build_flags(), *flags, "--noshow_progress", "--", *labels])
     statuses = dict(_STATUS.findall(answer.stdout + answer.stderr))
     logs = bazel.bin_directory().parent / "testlogs"
     return {
         label: _read(
-            statuses.get(label, "NO STATUS"), logs / label.removeprefix("//").replace(":", "/"),
+            statuses.get(label, "NO STATUS"),
+            logs / label.removeprefix("//").replace(":", "/"),
             answer.stderr,
         )
         for label in labels

@@ -12,7 +12,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def _run(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "run.py", *arguments], capture_output=True, text=True, timeout=600
+        [sys.executable, ROOT / "benchmarks" / "run.py", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
 
 

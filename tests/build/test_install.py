@@ -133,8 +133,19 @@ def test_library_that_is_nowhere_is_named(tmp_path: pathlib.Path) -> None:
     )
     user = tmp_path / "libuser.so"
     subprocess.run(
-        ["clang-22", "-shared", "-x", "c", "/dev/null", "-x", "none", "-Wl,--no-as-needed", other,
-         "-o", user],
+        [
+            "clang-22",
+            "-shared",
+            "-x",
+            "c",
+            "/dev/null",
+            "-x",
+            "none",
+            "-Wl,--no-as-needed",
+            other,
+            "-o",
+            user,
+        ],
         check=True,
     )
     with pytest.raises(FileNotFoundError, match="libuser.so needs libother.so"):

@@ -19,9 +19,7 @@ _SECONDS = 10
 def test_second_setup_is_quick() -> None:
     subprocess.run(["make", "setup"], cwd=ROOT, check=True)
     start = time.monotonic()
-    second = subprocess.run(
-        ["make", "setup"], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    second = subprocess.run(["make", "setup"], cwd=ROOT, check=True, capture_output=True, text=True)
     assert time.monotonic() - start <= _SECONDS, second.stdout
     assert ": 0 files changed" in second.stdout
 
@@ -30,7 +28,9 @@ def test_missing_system_packages_are_named_to_ordinary_users(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(report.SetupError, match="sudo apt-get install .* no-such-package-of-debian"):
+    with pytest.raises(
+        report.SetupError, match="sudo apt-get install .* no-such-package-of-debian"
+    ):
         system_packages.ensure_packages(("no-such-package-of-debian",))
 
 

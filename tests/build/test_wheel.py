@@ -27,9 +27,7 @@ def _wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 
 @pytest.fixture(scope="module", name="installed")
-def _installed(
-    wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory
-) -> pathlib.Path:
+def _installed(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """An environment with the wheel, and links to all that this environment has besides us."""
     prefix = tmp_path_factory.mktemp("environment")
     venv.create(prefix, symlinks=True, with_pip=False)

@@ -110,9 +110,7 @@ def test_the_only_result(api: Api, client: Client) -> None:
 
 
 def test_an_executable_counts_the_results_of_the_caller(api: Api, cut: int) -> None:
-    executable = api.call(
-        "PJRT_LoadedExecutable_GetExecutable", loaded_executable=cut
-    ).executable
+    executable = api.call("PJRT_LoadedExecutable_GetExecutable", loaded_executable=cut).executable
     assert api.call("PJRT_Executable_NumOutputs", executable=executable).num_outputs == 4
     args = api.call("PJRT_Executable_OutputDimensions", executable=executable)
     assert list((ctypes.c_int64 * 8).from_address(args.dims)) == [3, 4] * 4

@@ -110,7 +110,9 @@ def test_a_live_address_is_imported(api: Api, client: Client, launch: Launch) ->
     array = np.arange(12, dtype=np.float64)
     source = client.put(array)
     dims = int64s((4, 3))
-    slot = launch.call("offer_buffer", "OnexpuOfferBufferArgs", device_address=_address(api, source)).slot
+    slot = launch.call(
+        "offer_buffer", "OnexpuOfferBufferArgs", device_address=_address(api, source)
+    ).slot
     client.destroy(source)  # the offer keeps it
     wanted = dict(
         client=client.handle, slot=slot,

@@ -29,9 +29,7 @@ def _lower(dtype: str) -> bytes:
         return jax.lax.with_sharding_constraint(x.astype(dtype), sharding).astype(jnp.float32)
 
     x = jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=sharding)
-    module = (
-        jax.jit(quantise).trace(x).lower(lowering_platforms=("xpu",)).compiler_ir("stablehlo")
-    )
+    module = jax.jit(quantise).trace(x).lower(lowering_platforms=("xpu",)).compiler_ir("stablehlo")
     with module.context:
         bytecode = io.BytesIO()
         module.operation.write_bytecode(bytecode)

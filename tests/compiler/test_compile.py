@@ -24,7 +24,9 @@ def convolution(x, w):
 
 
 def test_a_convolution_with_relu_is_one_call(compile_module):
-    code = lower(lambda x, w: jax.nn.relu(convolution(x, w)), shaped(2, 3, 16, 16), shaped(8, 3, 3, 3))
+    code = lower(
+        lambda x, w: jax.nn.relu(convolution(x, w)), shaped(2, 3, 16, 16), shaped(8, 3, 3, 3)
+    )
     compiled = compile_module(code)
     assert compiled.status == 0, compiled.message
     assert compiled.optimized.count("onednn-conv-bias-activation") == 1
@@ -73,7 +75,9 @@ def test_grouped_gradients_are_library_calls(compile_module):
     def loss(x, w):
         return lax.conv_general_dilated(x, w, (1, 1), "SAME", feature_group_count=4).sum()
 
-    compiled = compile_module(lower(jax.grad(loss, (0, 1)), shaped(2, 8, 16, 16), shaped(12, 2, 3, 3)))
+    compiled = compile_module(
+        lower(jax.grad(loss, (0, 1)), shaped(2, 8, 16, 16), shaped(12, 2, 3, 3))
+    )
     assert compiled.status == 0, compiled.message
     thunks = compiled.dump("thunk_sequence.txt")
     assert thunks.count("BackwardData") == 1
@@ -100,7 +104,9 @@ def test_transposed_operands_are_strides(compile_module):
 
 def test_attention_scores_move_no_data(compile_module):
     code = lower(
-        lambda q, k: jnp.einsum("bthd,bshd->bhts", q, k), shaped(2, 256, 4, 64), shaped(2, 256, 4, 64)
+        lambda q, k: jnp.einsum("bthd,bshd->bhts", q, k),
+        shaped(2, 256, 4, 64),
+        shaped(2, 256, 4, 64),
     )
     optimized = compile_module(code).optimized
     assert optimized.count("onednn-matmul") == 1
@@ -123,7 +129,9 @@ def test_a_scan_knows_its_trip_count(compile_module):
     def scan(x, w):
         return lax.scan(lambda c, _: (jnp.tanh(c @ w), c.sum()), x, None, length=20)
 
-    thunks = compile_module(lower(scan, shaped(256, 256), shaped(256, 256))).dump("thunk_sequence.txt")
+    thunks = compile_module(lower(scan, shaped(256, 256), shaped(256, 256))).dump(
+        "thunk_sequence.txt"
+    )
     assert "trip count 20" in thunks
 
 
@@ -185,12 +193,15 @@ def test_one_partition_needs_no_sharding(compile_module):
 @pytest.mark.parametrize("schedules", [(), ("--gpu-schedules",)])
 def test_every_module_is_valid_spirv(compile_module, schedules):
     code = lower(
-        lambda x: (jax.nn.softmax(x), x.sum(0), jnp.sort(x), x.T + 1, jnp.cumsum(x, 1)), shaped(64, 96)
+        lambda x: (jax.nn.softmax(x), x.sum(0), jnp.sort(x), x.T + 1, jnp.cumsum(x, 1)),
+        shaped(64, 96),
     )
     compiled = compile_module(code, *schedules)
     assert compiled.status == 0, compiled.message
     modules = list(compiled.dumps.glob("*.spv"))
-    kernels = sum(module.with_suffix(".spvasm").read_text().count("OpEntryPoint Kernel") for module in modules)
+    kernels = sum(
+        module.with_suffix(".spvasm").read_text().count("OpEntryPoint Kernel") for module in modules
+    )
     assert kernels > 4
     for module in modules:
         subprocess.run(["spirv-val", "--target-env", "spv1.3", module], check=True)

@@ -53,7 +53,10 @@ class Case:
         """Normally distributed, and scaled so that results are of the order of one."""
         numbers = np.random.default_rng(seed)
         scale = self.terms**-0.25
-        return [np.array(jnp.asarray(scale * numbers.standard_normal(s)).astype(self.dtype)) for s in self.shapes]
+        return [
+            np.array(jnp.asarray(scale * numbers.standard_normal(s)).astype(self.dtype))
+            for s in self.shapes
+        ]
 
 
 def _neighbours(draw: random.Random, contraction: Callable, result: tuple[int, ...], features: int):
@@ -104,12 +107,18 @@ def product(draw: random.Random) -> Case:
     left, right = draw.choice(["m", "m", "mp", ""]), draw.choice(["n", "n", "nq", ""])
     contracted = draw.choice(["k", "k", "k", "kl"])
     shuffled = lambda letters: "".join(draw.sample(letters, len(letters)))  # noqa: E731
-    lhs, rhs, out = shuffled(batch + left + contracted), shuffled(batch + right + contracted), shuffled(batch + left + right)
+    lhs, rhs, out = (
+        shuffled(batch + left + contracted),
+        shuffled(batch + right + contracted),
+        shuffled(batch + left + right),
+    )
     dtype = draw.choice(_DTYPES)
     shape = lambda letters: tuple(extents[i] for i in letters)  # noqa: E731
     formula = f"{lhs},{rhs}->{out}"
     if out:
-        text, function, more, smooth = _neighbours(draw, lambda a, b: jnp.einsum(formula, a, b), shape(out), -1)
+        text, function, more, smooth = _neighbours(
+            draw, lambda a, b: jnp.einsum(formula, a, b), shape(out), -1
+        )
     else:
         text, function, more, smooth = "", lambda a, b: jnp.einsum(formula, a, b), [], True
     terms = int(np.prod(shape(contracted)))
@@ -121,13 +130,19 @@ def convolution(draw: random.Random) -> Case:
     """Of one to three dimensions, with groups, strides and dilations, channels first or last."""
     rank = draw.choice([1, 2, 2, 3])
     batch, groups = draw.choice([1, 2, 5]), draw.choice([1, 1, 1, 2, 4])
-    inputs, outputs = groups * draw.choice([1, 3, 16, 16, 32, 48]), groups * draw.choice([1, 8, 16, 32])
+    inputs, outputs = (
+        groups * draw.choice([1, 3, 16, 16, 32, 48]),
+        groups * draw.choice([1, 8, 16, 32]),
+    )
     kernel = [draw.choice([1, 1, 2, 3]) for _ in range(rank)]
     strides = [draw.choice([1, 1, 2]) for _ in range(rank)]
     rhs_dilation = [draw.choice([1, 1, 2]) for _ in range(rank)]
     lhs_dilation = [draw.choice([1, 1, 1, 2]) for _ in range(rank)]
     padding = [(draw.choice([0, 1, 2]), draw.choice([0, 1])) for _ in range(rank)]
-    size = [d * (k - 1) + 1 + draw.choice([0, 1, 4, 11]) for k, d in zip(kernel, rhs_dilation, strict=True)]
+    size = [
+        d * (k - 1) + 1 + draw.choice([0, 1, 4, 11])
+        for k, d in zip(kernel, rhs_dilation, strict=True)
+    ]
     letters = "DHW"[-rank:]
     if draw.random() < 0.6:
         numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")
@@ -142,13 +157,17 @@ def convolution(draw: random.Random) -> Case:
             x, w, strides, padding, lhs_dilation, rhs_dilation, numbers, feature_group_count=groups
         )
 
-    result = jax.eval_shape(convolve, jax.ShapeDtypeStruct(x, dtype), jax.ShapeDtypeStruct(w, dtype)).shape
+    result = jax.eval_shape(
+        convolve, jax.ShapeDtypeStruct(x, dtype), jax.ShapeDtypeStruct(w, dtype)
+    ).shape
     text, function, more, smooth = _neighbours(draw, convolve, result, numbers[2].index("C"))
     text = (
         f"convolution {numbers[0]} {x} x {w} {dtype} groups {groups} strides {strides} padding {padding} "
         f"dilations {lhs_dilation} {rhs_dilation} {text}"
     )
-    return Case(text, dtype, function, [x, w, *more], int(np.prod(kernel)) * inputs // groups, smooth)
+    return Case(
+        text, dtype, function, [x, w, *more], int(np.prod(kernel)) * inputs // groups, smooth
+    )
 
 
 def draw_case(seed: int) -> Case:
@@ -209,7 +228,9 @@ def _in_tolerances(actual, expected, tolerances) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the first case")
     parser.add_argument("--cases", type=int, default=100)
     arguments = parser.parse_args()
@@ -220,7 +241,10 @@ def main() -> None:
         try:
             measured = error(case, seed, xpu, cpu)
         except jax.errors.JaxRuntimeError as raised:
-            measured, case = float("nan"), dataclasses.replace(case, text=f"{case.text}: {str(raised)[:300]}")
+            measured, case = (
+                float("nan"),
+                dataclasses.replace(case, text=f"{case.text}: {str(raised)[:300]}"),
+            )
         if not measured <= 1:
             bad += 1
             print(f"{seed}: {measured:.2f} tolerances: {case.text}", flush=True)

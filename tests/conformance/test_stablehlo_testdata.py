@@ -22,8 +22,13 @@ JUDGE = SHARED / "judges" / "stablehlo_testdata.py"
 DATA = SHARED / "data" / "stablehlo_testdata"
 
 
-@pytest.mark.parametrize(("schedules", "step"), [("cpu", 1), ("gpu", 3), pytest.param("gpu", 1, marks=exhaustive)])
-@pytest.mark.skipif(not (JUDGE.exists() and DATA.is_dir()), reason="the StableHLO test data is not beside the repository")
+@pytest.mark.parametrize(
+    ("schedules", "step"), [("cpu", 1), ("gpu", 3), pytest.param("gpu", 1, marks=exhaustive)]
+)
+@pytest.mark.skipif(
+    not (JUDGE.exists() and DATA.is_dir()),
+    reason="the StableHLO test data is not beside the repository",
+)
 def test_listed_files_pass(tmp_path, schedules, step):
     names = (HERE / "stablehlo_testdata.txt").read_text().split()[::step]
     assert names, "the list is empty"
@@ -39,7 +44,9 @@ def test_listed_files_pass(tmp_path, schedules, step):
         timeout=1800,
         env={**os.environ, "ONEXPU_SCHEDULES": schedules},
     )
-    assert report.exists(), f"the judge did not finish (exit status {process.returncode}):\n{process.stderr[-4000:]}"
+    assert report.exists(), (
+        f"the judge did not finish (exit status {process.returncode}):\n{process.stderr[-4000:]}"
+    )
     failures = json.loads(report.read_text())
     assert not failures, "\n".join(f"{name}: {reason}" for name, reason in failures.items())
     assert f"{len(names)} of {len(names)} passed" in process.stdout

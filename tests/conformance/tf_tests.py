@@ -64,7 +64,11 @@ _WITHOUT_XLA_DEVICE = {
 }
 # Those look for one of XLA's devices among all that there are, whatever the flag says, or skip what no device of XLA's has
 # (special_math_test: double precision).
-_LOOK_FOR_XLA_DEVICE = {"special_math_test", "stateful_random_ops_test", "stateless_random_ops_test"}
+_LOOK_FOR_XLA_DEVICE = {
+    "special_math_test",
+    "stateful_random_ops_test",
+    "stateless_random_ops_test",
+}
 # What these files set for XLA in their last lines, where a process with a plugin has read it.
 _ENVIRONMENT = {
     "async_comp_test": "--tf_xla_async_compilation=true --tf_xla_enable_lazy_compilation=true",

@@ -17,14 +17,24 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared")
     shared = parser.parse_args().shared
     data = shared / "data" / "stablehlo_testdata"
     with tempfile.TemporaryDirectory() as directory:
         report = pathlib.Path(directory) / "failures.json"
         subprocess.run(
-            [sys.executable, shared / "judges" / "stablehlo_testdata.py", "--platform", "xpu", "--json", report, data],
+            [
+                sys.executable,
+                shared / "judges" / "stablehlo_testdata.py",
+                "--platform",
+                "xpu",
+                "--json",
+                report,
+                data,
+            ],
             check=False,
         )
         failures = json.loads(report.read_text())

@@ -49,14 +49,21 @@ class Form:
         """The spatial extents of the result; not positive where no window fits."""
         return tuple(
             (p - (k - 1) * d - 1) // s + 1
-            for p, k, d, s in zip(self.padded, self.kernel, self.kernel_dilation, self.strides, strict=True)
+            for p, k, d, s in zip(
+                self.padded, self.kernel, self.kernel_dilation, self.strides, strict=True
+            )
         )
 
     @property
     def cost(self) -> float:
         """Products, padding included."""
         return float(
-            self.batch * self.groups * self.channels * self.features * np.prod(self.kernel) * np.prod(self.result)
+            self.batch
+            * self.groups
+            * self.channels
+            * self.features
+            * np.prod(self.kernel)
+            * np.prod(self.result)
         )
 
 
@@ -67,7 +74,11 @@ def draw_form(seed: int) -> Form:
         rank = draw.choice((1, 2, 2, 2, 3))
         dtype = draw.choice(_TYPES)
         if draw.random() < 0.15:  # depthwise
-            groups, channels, features = draw.choice((3, 8, 16, 17, 32)), 1, draw.choice((1, 1, 2, 3))
+            groups, channels, features = (
+                draw.choice((3, 8, 16, 17, 32)),
+                1,
+                draw.choice((1, 1, 2, 3)),
+            )
         else:
             groups = draw.choice((1, 1, 1, 1, 2, 3, 4))
             channels, features = draw.choice(_CHANNELS), draw.choice(_CHANNELS)
@@ -78,32 +89,63 @@ def draw_form(seed: int) -> Form:
         kernel_dilation = every(1, 1, 1, 2, 3)
         base_dilation = every(1) if draw.random() < 0.7 else every(1, 2, 3)
         padding = tuple(
-            (draw.choice((0, 0, 0, 1, 1, 2, 3, 6, -1)), draw.choice((0, 0, 0, 1, 1, 2, 3, 6, -1, -2)))
+            (
+                draw.choice((0, 0, 0, 1, 1, 2, 3, 6, -1)),
+                draw.choice((0, 0, 0, 1, 1, 2, 3, 6, -1, -2)),
+            )
             for _ in range(rank)
         )
         size = []
-        for k, d, s, b, (low, high) in zip(kernel, kernel_dilation, strides, base_dilation, padding, strict=True):
+        for k, d, s, b, (low, high) in zip(
+            kernel, kernel_dilation, strides, base_dilation, padding, strict=True
+        ):
             fitting = max(1, ((k - 1) * d - low - high) // b + 1)  # the window fits once
             size.append(
-                draw.choice((fitting, fitting + draw.randrange(s), fitting + draw.randrange(9), 1 + draw.randrange(24)))
+                draw.choice(
+                    (
+                        fitting,
+                        fitting + draw.randrange(s),
+                        fitting + draw.randrange(9),
+                        1 + draw.randrange(24),
+                    )
+                )
             )
         form = Form(
-            dtype, draw.choice((1, 1, 2, 3, 4, 5)), groups, channels, features, tuple(size), kernel, strides, padding,
-            base_dilation, kernel_dilation, channels_last=draw.random() < 0.6, bias=draw.random() < 0.3,
-            residual=draw.random() < 0.25, activation=draw.choice(("", "", "", "relu", "leaky_relu", "tanh")),
+            dtype,
+            draw.choice((1, 1, 2, 3, 4, 5)),
+            groups,
+            channels,
+            features,
+            tuple(size),
+            kernel,
+            strides,
+            padding,
+            base_dilation,
+            kernel_dilation,
+            channels_last=draw.random() < 0.6,
+            bias=draw.random() < 0.3,
+            residual=draw.random() < 0.25,
+            activation=draw.choice(("", "", "", "relu", "leaky_relu", "tanh")),
         )
         if dtype == "int8":
             form = dataclasses.replace(
                 form, bias=False, residual=False, activation="", float_result=draw.random() < 0.3
             )
-        if min(form.padded) > 0 and min(form.result) > 0 and form.cost < 2e6 and np.prod(form.padded) < 20_000:
+        if (
+            min(form.padded) > 0
+            and min(form.result) > 0
+            and form.cost < 2e6
+            and np.prod(form.padded) < 20_000
+        ):
             return form
 
 
 def _form(dtype: str, channels: int, features: int, *dimensions: tuple, **more) -> Form:
     # A dimension: size, kernel, stride, padding (low, high), and the kernel's dilation if it has one.
     dimensions = [(*d, 1)[:5] for d in dimensions]
-    size, kernel, strides, padding, dilation = (tuple(part) for part in zip(*dimensions, strict=True))
+    size, kernel, strides, padding, dilation = (
+        tuple(part) for part in zip(*dimensions, strict=True)
+    )
     values = {"batch": 1, "groups": 1, **more}
     return Form(dtype, values.pop("batch"), values.pop("groups"), channels, features, size, kernel, strides, padding,
                 (1,) * len(size), dilation, **values)  # fmt: skip
@@ -119,10 +161,21 @@ KNOWN = (
     _form("bfloat16", 1, 3, (9, 2, 2, _NONE, 3), (1, 4, 2, (3, 3)), (1, 1, 3, (1, 2), 3), groups=4),
     _form("bfloat16", 1, 1, (8, 3, 2, _NONE)),
     _form("bfloat16", 1, 17, (1, 3, 1, (0, 2)), (8, 3, 4, _NONE), (3, 3, 1, _NONE), batch=2),
-    _form("bfloat16", 1, 24, (14, 5, 1, (1, 0)), (4, 5, 5, (1, 0)), batch=2, residual=True, activation="leaky_relu"),
+    _form(
+        "bfloat16",
+        1,
+        24,
+        (14, 5, 1, (1, 0)),
+        (4, 5, 5, (1, 0)),
+        batch=2,
+        residual=True,
+        activation="leaky_relu",
+    ),
     _form("float32", 4, 1, (13, 1, 5, _NONE), (1, 1, 5, (4, 6)), batch=5, groups=2, residual=True),
     _form("float32", 13, 1, (1, 3, 1, (0, 3)), bias=True),
-    _form("bfloat16", 15, 31, (1, 1, 3, (4, 2)), batch=4, groups=3, activation="relu", residual=True),
+    _form(
+        "bfloat16", 15, 31, (1, 1, 3, (4, 2)), batch=4, groups=3, activation="relu", residual=True
+    ),
     _form("int8", 17, 13, (23, 1, 1, (4, 0)), (1, 1, 2, (1, 4)), batch=4, groups=3),
     _form("int8", 1, 32, (10, 7, 3, (0, 2)), (8, 5, 1, (1, 1)), batch=2),
     _form("int8", 15, 24, (2, 1, 5, (1, 0))),
@@ -143,9 +196,27 @@ KNOWN = (
     _form("bfloat16", 31, 3, (10, 3, 1, (1, 0)), (8, 7, 6, (1, -2)), batch=5),
     _form("bfloat16", 48, 8, (15, 4, 1, _NONE), (17, 7, 5, (2, 0), 3), batch=3),
     _form("bfloat16", 12, 48, (15, 8, 1, (-1, 1)), batch=5, activation="tanh"),
-    _form("bfloat16", 8, 32, (21, 2, 3, (2, -2), 3), (6, 8, 1, (0, 2)), batch=4, groups=4, channels_last=False, bias=True),
+    _form(
+        "bfloat16",
+        8,
+        32,
+        (21, 2, 3, (2, -2), 3),
+        (6, 8, 1, (0, 2)),
+        batch=4,
+        groups=4,
+        channels_last=False,
+        bias=True,
+    ),
     _form("int8", 64, 16, (13, 6, 2, (1, 0)), (1, 5, 5, (2, 2)), batch=2),
-    _form("bfloat16", 16, 16, (9, 8, 5, (0, 3)), (9, 7, 5, (1, 6)), (21, 7, 1, _NONE, 2), channels_last=False),
+    _form(
+        "bfloat16",
+        16,
+        16,
+        (9, 8, 5, (0, 3)),
+        (9, 7, 5, (1, 6)),
+        (21, 7, 1, _NONE, 2),
+        channels_last=False,
+    ),
 )
 
 

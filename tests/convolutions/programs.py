@@ -88,7 +88,9 @@ def _plain_array(form: Form, name: str, value: np.ndarray) -> np.ndarray:
     return value.reshape(form.batch, form.groups, channels, *value.shape[2:])
 
 
-def _expected(form: Form, operands: dict[str, np.ndarray]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _expected(
+    form: Form, operands: dict[str, np.ndarray]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """The results in float64, each with what the error of its elements may be."""
     y, dx, dw = reference(form, operands["x"], operands["w"], operands["cotangent"])
     unit = _UNIT[form.dtype]
@@ -141,10 +143,15 @@ def run_forms(seeds: list[int], damage: bool = False) -> list[dict]:
 
     forms = [form_of(seed) for seed in seeds]
     operands = [operands_of(form, abs(seed)) for form, seed in zip(forms, seeds, strict=True)]
-    arrays = [[_device_array(f, name, o[name]) for name in o] for f, o in zip(forms, operands, strict=True)]
+    arrays = [
+        [_device_array(f, name, o[name]) for name in o]
+        for f, o in zip(forms, operands, strict=True)
+    ]
     functions = [_function(form) for form in forms]
     device = jax.devices("xpu")[0]
-    program = jax.jit(lambda all_arrays: [f(*a) for f, a in zip(functions, all_arrays, strict=True)])
+    program = jax.jit(
+        lambda all_arrays: [f(*a) for f, a in zip(functions, all_arrays, strict=True)]
+    )
     results = program(jax.device_put(arrays, device))
     results = jax.tree.map(np.array, results)
     if damage:

@@ -12,16 +12,23 @@ from tests.convolutions.forms import Form
 def _taps(form: Form):
     """For each element of the kernel: its index, and what it reads of the padded source."""
     for tap in itertools.product(*map(range, form.kernel)):
-        yield tap, tuple(
-            slice(t * d, t * d + (n - 1) * s + 1, s)
-            for t, d, n, s in zip(tap, form.kernel_dilation, form.result, form.strides, strict=True)
+        yield (
+            tap,
+            tuple(
+                slice(t * d, t * d + (n - 1) * s + 1, s)
+                for t, d, n, s in zip(
+                    tap, form.kernel_dilation, form.result, form.strides, strict=True
+                )
+            ),
         )
 
 
 def _interior(form: Form) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     """Which elements of the source lie in the padded one, and where."""
     kept, offsets = [], []
-    for n, b, (low, _), extent in zip(form.size, form.base_dilation, form.padding, form.padded, strict=True):
+    for n, b, (low, _), extent in zip(
+        form.size, form.base_dilation, form.padding, form.padded, strict=True
+    ):
         first = max(0, -(low // b)) if low < 0 else 0
         last = min(n - 1, (extent - 1 - low) // b)
         kept.append(slice(first, max(first, last + 1)))
@@ -29,7 +36,9 @@ def _interior(form: Form) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
     return tuple(kept), tuple(offsets)
 
 
-def reference(form: Form, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray) -> tuple[np.ndarray, ...]:
+def reference(
+    form: Form, x: np.ndarray, w: np.ndarray, cotangent: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """The result and both gradients in float64.
 
     Parameters

@@ -85,12 +85,19 @@ class Outcome:
     forms: int = 0
 
 
-def _spawn(seeds: list[int], per_program: int, environment: dict[str, str], outcome: Outcome) -> list[int]:
+def _spawn(
+    seeds: list[int], per_program: int, environment: dict[str, str], outcome: Outcome
+) -> list[int]:
     """Runs a child over `seeds`; returns those of the program that ended it, and of those behind."""
-    with tempfile.NamedTemporaryFile("w+") as lines, tempfile.TemporaryFile("w+", errors="replace") as log:
+    with (
+        tempfile.NamedTemporaryFile("w+") as lines,
+        tempfile.TemporaryFile("w+", errors="replace") as log,
+    ):
         command = [sys.executable, "-m", "tests.convolutions.sweep", "--output", lines.name]
         command += ["--child", str(per_program), *map(str, seeds)]
-        process = subprocess.Popen(command, cwd=_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=_ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
+        )
         try:
             status = str(process.wait(timeout=_SECONDS_PER_PROCESS))
         except subprocess.TimeoutExpired:
@@ -114,7 +121,9 @@ def _spawn(seeds: list[int], per_program: int, environment: dict[str, str], outc
     left = [seed for seed in seeds if seed not in done]
     outcome.forms += len(done)
     if left and (len(left) == len(seeds) == 1):
-        tail = " ".join(line.strip() for line in text if not line.startswith("onednn_verbose"))[-300:]
+        tail = " ".join(line.strip() for line in text if not line.startswith("onednn_verbose"))[
+            -300:
+        ]
         outcome.findings.append(_failure(left[0], f"the process ended with {status}: {tail}"))
         outcome.forms += 1
         return []
@@ -139,7 +148,9 @@ def sweep(seeds: list[int], isa: str = "ALL", schedules: str = "auto") -> Outcom
         "PYTHONPATH": os.pathsep.join([str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
     }
     for begin in range(0, len(seeds), _FORMS_PER_PROCESS):
-        left = _spawn(seeds[begin : begin + _FORMS_PER_PROCESS], _FORMS_PER_PROGRAM, environment, outcome)
+        left = _spawn(
+            seeds[begin : begin + _FORMS_PER_PROCESS], _FORMS_PER_PROGRAM, environment, outcome
+        )
         while left:
             # The first program of these ended its process: its forms run alone.
             for seed in left[:_FORMS_PER_PROGRAM]:
@@ -150,11 +161,22 @@ def sweep(seeds: list[int], isa: str = "ALL", schedules: str = "auto") -> Outcom
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--forms", type=int, default=5000, help="drawn forms for each instruction set")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--forms", type=int, default=5000, help="drawn forms for each instruction set"
+    )
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--isa", action="append", help="ONEDNN_MAX_CPU_ISA; default: ALL, AVX2 and AVX512_CORE")
-    parser.add_argument("--schedules", action="append", choices=("auto", "gpu"), help="default: auto, and gpu with ALL")
+    parser.add_argument(
+        "--isa", action="append", help="ONEDNN_MAX_CPU_ISA; default: ALL, AVX2 and AVX512_CORE"
+    )
+    parser.add_argument(
+        "--schedules",
+        action="append",
+        choices=("auto", "gpu"),
+        help="default: auto, and gpu with ALL",
+    )
     parser.add_argument("--output", help=argparse.SUPPRESS)
     parser.add_argument("--child", nargs="+", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -171,11 +193,17 @@ def main() -> None:
     for isa, schedules in pairs:
         outcome = sweep(seeds, isa, schedules)
         bad += len(outcome.findings)
-        print(f"{isa}, schedules {schedules}: {outcome.forms} forms, {len(outcome.findings)} findings", flush=True)
+        print(
+            f"{isa}, schedules {schedules}: {outcome.forms} forms, {len(outcome.findings)} findings",
+            flush=True,
+        )
         for (direction, implementation), runs in sorted(outcome.implementations.items()):
             print(f"  {runs:6} {direction:17} {implementation}")
         for finding in outcome.findings:
-            print(f"  seed {finding['seed']}, {finding['result']}: {finding['what']}\n    {finding['form']}", flush=True)
+            print(
+                f"  seed {finding['seed']}, {finding['result']}: {finding['what']}\n    {finding['form']}",
+                flush=True,
+            )
     sys.exit(bad > 0)
 
 

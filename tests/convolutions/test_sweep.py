@@ -60,8 +60,12 @@ def test_reference_is_a_plain_sum(seed) -> None:
                 total += float(np.dot(seen, w[(at[1], at[2], slice(None), *tap)]))
         assert y[at] == total
     # The gradients are those of the sum of products of the result and the cotangent.
-    np.testing.assert_allclose((dx * x).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
-    np.testing.assert_allclose((dw * w).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9)
+    np.testing.assert_allclose(
+        (dx * x).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        (dw * w).sum(), (y * operands["cotangent"]).sum(), rtol=1e-12, atol=1e-9
+    )
 
 
 # oneDNN multiplies bf16 channels in pairs. The last of an odd number must not be paired with the next pixel.
@@ -74,9 +78,16 @@ def test_an_infinite_element_stays_in_its_windows(xpu, channels, groups, stride)
     x[0, 5, 5, 0] = np.inf
     w = 1 + numbers.random((3, 3, channels, groups * 8))
     convolve = lambda x, w: jax.lax.conv_general_dilated(  # noqa: E731
-        x, w, (stride, stride), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups
+        x,
+        w,
+        (stride, stride),
+        "VALID",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        feature_group_count=groups,
     )
-    y = np.array(jax.jit(convolve)(*jax.device_put([x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)], xpu)))
+    y = np.array(
+        jax.jit(convolve)(*jax.device_put([x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)], xpu))
+    )
     seen = [i for i in range(0, 10, stride) if i <= 5 < i + 3]
     expected = np.zeros(y.shape, bool)
     expected[0, [[i // stride] for i in seen], [i // stride for i in seen], :8] = True

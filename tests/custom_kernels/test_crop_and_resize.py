@@ -8,7 +8,17 @@ import tensorflow as tf
 
 from tests.exhaustive import covering, every
 
-IMAGE_TYPES = ["uint8", "uint16", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+IMAGE_TYPES = [
+    "uint8",
+    "uint16",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 def make_case(dtype: str = "float32", seed: int = 0):
@@ -44,15 +54,21 @@ def test_forward(dtype: str, method: str, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
-@pytest.mark.parametrize(("dtype", "tolerance"), [("float16", 2e-2), ("float32", 1e-5), ("float64", 1e-12)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float16", 2e-2), ("float32", 1e-5), ("float64", 1e-12)]
+)
 def test_gradient_by_image(dtype: str, tolerance: float, method: str) -> None:
     _, boxes, index = make_case()
     gradient = np.random.default_rng(1).normal(size=(12, 7, 9, 5)).astype(np.float32)
 
     def backward():
         return tf.raw_ops.CropAndResizeGradImage(
-            grads=tf.constant(gradient), boxes=tf.constant(boxes), box_ind=tf.constant(index),
-            image_size=[3, 17, 23, 5], T=tf.as_dtype(dtype), method=method,
+            grads=tf.constant(gradient),
+            boxes=tf.constant(boxes),
+            box_ind=tf.constant(index),
+            image_size=[3, 17, 23, 5],
+            T=tf.as_dtype(dtype),
+            method=method,
         )
 
     # Up to a hundred contributions to a pixel, in any order. The CPU sums half precision in half
@@ -74,12 +90,18 @@ def test_many_rows(method: str) -> None:
     gradient = random.normal(size=(30, 31, 20, 21)).astype(np.float32)
 
     def crop():
-        return tf.image.crop_and_resize(tf.constant(image), tf.constant(boxes), tf.constant(index), (31, 20), method)
+        return tf.image.crop_and_resize(
+            tf.constant(image), tf.constant(boxes), tf.constant(index), (31, 20), method
+        )
 
     def backward(first: int = 0, last: int = 30):
         return tf.raw_ops.CropAndResizeGradImage(
-            grads=tf.constant(gradient[first:last]), boxes=tf.constant(boxes[first:last]),
-            box_ind=tf.constant(index[first:last]), image_size=image.shape, T=tf.float32, method=method,
+            grads=tf.constant(gradient[first:last]),
+            boxes=tf.constant(boxes[first:last]),
+            box_ind=tf.constant(index[first:last]),
+            image_size=image.shape,
+            T=tf.float32,
+            method=method,
         )
 
     np.testing.assert_allclose(on("/XPU:0", crop), on("/CPU:0", crop), rtol=1e-6, atol=1e-5)
@@ -102,7 +124,9 @@ def test_box_of_no_image(which: int, box: int) -> None:
             lambda: tf.raw_ops.CropAndResizeGradImage(
                 grads=gradient, boxes=boxes, box_ind=index, image_size=[3, 4, 4, 1], T=tf.float32
             ),
-            lambda: tf.raw_ops.CropAndResizeGradBoxes(grads=gradient, image=image, boxes=boxes, box_ind=index),
+            lambda: tf.raw_ops.CropAndResizeGradBoxes(
+                grads=gradient, image=image, boxes=boxes, box_ind=index
+            ),
         ]
         for call in calls:
             with pytest.raises(tf.errors.OutOfRangeError, match="box_index has values outside"):
@@ -125,7 +149,9 @@ def test_gradient_by_boxes(dtype: str) -> None:
 
     def backward():
         return tf.raw_ops.CropAndResizeGradBoxes(
-            grads=tf.constant(gradient), image=tf.constant(image), boxes=tf.constant(boxes),
+            grads=tf.constant(gradient),
+            image=tf.constant(image),
+            boxes=tf.constant(boxes),
             box_ind=tf.constant(index),
         )
 
@@ -141,7 +167,9 @@ def test_gradient_tape() -> None:
             x, b = tf.constant(image), tf.constant(boxes)
             with tf.GradientTape() as tape:
                 tape.watch([x, b])
-                loss = tf.reduce_sum(tf.image.crop_and_resize(x, b, tf.constant(index), [5, 5]) ** 2)
+                loss = tf.reduce_sum(
+                    tf.image.crop_and_resize(x, b, tf.constant(index), [5, 5]) ** 2
+                )
             return [g.numpy() for g in tape.gradient(loss, [x, b])]
 
     for ours, theirs in zip(gradients("/XPU:0"), gradients("/CPU:0"), strict=True):

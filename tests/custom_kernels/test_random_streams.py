@@ -15,7 +15,11 @@ LOGITS = np.random.RandomState(0).randn(3, 7).astype(np.float32)
 
 CALLS = {
     "onexpu.random": (jax.ShapeDtypeStruct((63,), np.float32), (), RANDOM),
-    "onexpu.random_gamma": (jax.ShapeDtypeStruct((21, 3), np.float32), (np.float32([0.5, 1, 7]),), {}),
+    "onexpu.random_gamma": (
+        jax.ShapeDtypeStruct((21, 3), np.float32),
+        (np.float32([0.5, 1, 7]),),
+        {},
+    ),
     "onexpu.categorical": (jax.ShapeDtypeStruct((3, 21), np.int32), (LOGITS,), {}),
 }
 
@@ -25,7 +29,9 @@ def call(name: str, *stream: np.ndarray, **attributes: Any) -> np.ndarray:
     function = jax.ffi.ffi_call(name, result)
     with jax.enable_x64(True):
         numbers = jax.jit(lambda *a: function(*a, **(own | ATTRIBUTES | attributes)))
-        return np.asarray(numbers(*(jax.device_put(a, jax.devices("xpu")[0]) for a in (*operands, *stream))))
+        return np.asarray(
+            numbers(*(jax.device_put(a, jax.devices("xpu")[0]) for a in (*operands, *stream)))
+        )
 
 
 def signed(word: np.uint64) -> np.int64:
@@ -36,7 +42,9 @@ def signed(word: np.uint64) -> np.int64:
 def test_both_name_the_same_stream(name: str) -> None:
     of_operands = call(name, KEY, COUNTER)
     low, high = COUNTER
-    of_attributes = call(name, key=signed(KEY[0]), counter_low=signed(low), counter_high=signed(high))
+    of_attributes = call(
+        name, key=signed(KEY[0]), counter_low=signed(low), counter_high=signed(high)
+    )
     np.testing.assert_array_equal(of_operands, of_attributes)
     assert not np.array_equal(of_operands, call(name))
 
@@ -44,7 +52,13 @@ def test_both_name_the_same_stream(name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize(
     "stream",
-    [(KEY,), (KEY, COUNTER, COUNTER), (KEY.astype(np.uint32), COUNTER), (COUNTER, COUNTER), (KEY, KEY)],
+    [
+        (KEY,),
+        (KEY, COUNTER, COUNTER),
+        (KEY.astype(np.uint32), COUNTER),
+        (COUNTER, COUNTER),
+        (KEY, KEY),
+    ],
     ids=["no counter", "three", "narrow key", "two keys", "short counter"],
 )
 def test_refused(name: str, stream: tuple[np.ndarray, ...]) -> None:

@@ -8,8 +8,21 @@ import pytest
 import tensorflow as tf
 
 TYPES = [
-    np.bool_, np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64,
-    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128,
+    np.bool_,
+    np.uint8,
+    np.int8,
+    np.uint16,
+    np.int16,
+    np.uint32,
+    np.int32,
+    np.uint64,
+    np.int64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
 ]
 
 
@@ -24,7 +37,9 @@ def test_types(dtype) -> None:
     np.testing.assert_array_equal(where(values), np.argwhere(values))
 
 
-@pytest.mark.parametrize("shape", [(1,), (2047,), (2048,), (2049,), (300, 70), (3, 4, 5, 6), (2,) * 8])
+@pytest.mark.parametrize(
+    "shape", [(1,), (2047,), (2048,), (2049,), (300, 70), (3, 4, 5, 6), (2,) * 8]
+)
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.5, 1.0])
 def test_shapes_and_densities(shape: tuple[int, ...], density: float) -> None:
     values = np.random.default_rng(1).uniform(size=shape) < density
@@ -36,7 +51,9 @@ def test_many_chunks() -> None:
     np.testing.assert_array_equal(where(values), np.argwhere(values))
 
 
-@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64]
+)
 def test_negative_zero_is_zero_and_nan_is_not(dtype) -> None:
     values = np.array([0.0, -0.0, np.nan, -np.nan, 5e-8, -np.inf]).astype(dtype)
     np.testing.assert_array_equal(where(values), [[2], [3], [4], [5]])

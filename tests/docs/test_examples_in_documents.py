@@ -24,7 +24,9 @@ def _blocks(language: str):
 @pytest.mark.parametrize("source", list(_blocks("python")))
 def test_python_example(source):
     # The interpreter's own source attribute (inspect) must not matter: run it as a user would paste it.
-    process = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=300)
+    process = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=300
+    )
     assert process.returncode == 0, process.stderr[-4000:]
     assert process.stdout.strip(), "an example prints what it did"
 

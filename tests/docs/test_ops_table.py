@@ -10,5 +10,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_the_table_is_that_of_the_registry() -> None:
-    checked = subprocess.run([sys.executable, "-m", "tools.ops_table", "--check"], cwd=_ROOT, check=False)
+    checked = subprocess.run(
+        [sys.executable, "-m", "tools.ops_table", "--check"], cwd=_ROOT, check=False
+    )
     assert checked.returncode == 0, "docs/ops.md is another: run python -m tools.ops_table"

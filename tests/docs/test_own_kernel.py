@@ -48,7 +48,9 @@ print("own kernel: the same in both frameworks")
 
 def run(source: str) -> tuple[str, float]:
     begin = time.perf_counter()
-    process = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=600, check=False)
+    process = subprocess.run(
+        [sys.executable, "-c", source], capture_output=True, text=True, timeout=600, check=False
+    )
     assert process.returncode == 0, process.stderr[-4000:]
     return process.stdout, time.perf_counter() - begin
 

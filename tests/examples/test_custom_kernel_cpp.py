@@ -40,7 +40,15 @@ def directories(tmp_path_factory) -> tuple[pathlib.Path, pathlib.Path]:
     source = tmp_path_factory.mktemp("source") / "custom_kernel_cpp"
     shutil.copytree(ROOT / "examples" / "custom_kernel_cpp", source)
     target, build = tmp_path_factory.mktemp("target"), tmp_path_factory.mktemp("cmake")
-    pip = [sys.executable, "-m", "pip", "install", "--no-index", "--no-build-isolation", "--no-deps"]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--no-index",
+        "--no-build-isolation",
+        "--no-deps",
+    ]
     installation = _start(*pip, "--target", target, source)
     cases = pathlib.Path(__file__).parent / "kernel_cases"
     _finish(_start("cmake", f"-DPython3_EXECUTABLE={sys.executable}", "-S", cases, "-B", build))
@@ -88,10 +96,15 @@ def gram(x: np.ndarray) -> np.ndarray:
 
 
 def test_import_in_a_process_of_its_own(installed) -> None:
-    program = "import example_kernels, numpy; print(example_kernels.gram(numpy.eye(2, dtype='f')).sum())"
+    program = (
+        "import example_kernels, numpy; print(example_kernels.gram(numpy.eye(2, dtype='f')).sum())"
+    )
     done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "PYTHONPATH": str(installed)}, cwd="/",
-        capture_output=True, text=True,
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        cwd="/",
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "2.0"
@@ -121,7 +134,9 @@ def test_jax_transformations(package, matrix, xpu) -> None:
 
 
 def test_jax_ffi_calls_it_by_its_target(package, matrix, xpu) -> None:
-    call = jax.ffi.ffi_call("example_kernels.squared_relu", jax.ShapeDtypeStruct((31, 17), "float32"))
+    call = jax.ffi.ffi_call(
+        "example_kernels.squared_relu", jax.ShapeDtypeStruct((31, 17), "float32")
+    )
     y = jax.jit(lambda x: call(x, scale=np.float32(2)))(jax.device_put(matrix, xpu))
     np.testing.assert_allclose(y, squared_relu(matrix, 2.0), rtol=1e-6)
 
@@ -189,7 +204,10 @@ with tf.device("/XPU:0"):
     numpy.save(sys.argv[1] + "/y.npy", loaded.f(tf.constant(x)))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program, tmp_path], cwd="/", capture_output=True, text=True,
+        [sys.executable, "-c", program, tmp_path],
+        cwd="/",
+        capture_output=True,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(installed)},
     )
     assert done.returncode == 0, done.stderr[-3000:]
@@ -250,7 +268,9 @@ def test_order_among_programs_of_both_frameworks(package, xpu) -> None:
 
 
 def test_wrong_calls(package, matrix, xpu) -> None:
-    with pytest.raises(TypeError, match=r"'x' of kernel 'gram' has the type int32; it is one of float32"):
+    with pytest.raises(
+        TypeError, match=r"'x' of kernel 'gram' has the type int32; it is one of float32"
+    ):
         package.gram(matrix.astype(np.int32))
     with pytest.raises(ValueError, match="gram"):
         package.gram(matrix[0])
@@ -399,7 +419,10 @@ def test_onednn(cases, matrix, xpu) -> None:
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        ("other_abi", "kernel ABI version 999, this onexpu has kernel ABI version 1; build it again"),
+        (
+            "other_abi",
+            "kernel ABI version 999, this onexpu has kernel ABI version 1; build it again",
+        ),
         ("other_sycl", r"SYCL runtime 1, this onexpu has SYCL runtime \d+; build it again"),
         ("duplicates", "registers two kernels 'same'"),
     ],
@@ -425,7 +448,15 @@ def test_files_that_are_no_libraries_of_kernels(built, tmp_path) -> None:
 
 def test_names(cases, built, tmp_path) -> None:
     assert onexpu.load_library(built / "cases.so") is cases
-    assert set(cases.names) == {"add_one", "divide", "miscalls", "relu_of_product", "slow_copy", "sum", "throws"}
+    assert set(cases.names) == {
+        "add_one",
+        "divide",
+        "miscalls",
+        "relu_of_product",
+        "slow_copy",
+        "sum",
+        "throws",
+    }
     with pytest.raises(AttributeError, match="has no kernel 'multiply'; it has add_one"):
         cases.multiply  # noqa: B018
     with pytest.raises(LookupError, match="registers no kernel 'multiply'; it registers add_one"):
@@ -456,7 +487,10 @@ def test_descriptions_that_do_not_fit(cases) -> None:
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("dimensions", r"add_one\w* is declared with 1 dimensions \(ONEXPU_KERNEL_ND\), and launched over a range of 2"),
+        (
+            "dimensions",
+            r"add_one\w* is declared with 1 dimensions \(ONEXPU_KERNEL_ND\), and launched over a range of 2",
+        ),
         ("local dimensions", "declared with 1 dimensions .* over a range of 3"),
         ("arguments", r"add_one\w* takes 1 arguments, and got 2"),
         ("type", "cases.miscalls"),
@@ -477,15 +511,23 @@ def test_device_code_that_does_not_compile(tmp_path) -> None:
         onexpu.embed_kernels(source, {"f": "f"}, tmp_path / "wrong.h")
     done = subprocess.run(
         [sys.executable, "-m", "onexpu", "embed", source, tmp_path / "wrong.h", "f=f"],
-        capture_output=True, text=True,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 1 and "wrong.cpp:2:10: error:" in done.stderr
     assert not (tmp_path / "wrong.h").exists()
-    source.write_text("ONEXPU_KERNEL void f(float* x) { sycl::local_accessor<float, 1> t; }\nONEXPU_KERNEL void g(float x[4]) { }\n")
-    with pytest.raises(ValueError, match=r"kernel 'f' uses local_accessor \(.*wrong.cpp:1\): .*work_group_static"):
+    source.write_text(
+        "ONEXPU_KERNEL void f(float* x) { sycl::local_accessor<float, 1> t; }\nONEXPU_KERNEL void g(float x[4]) { }\n"
+    )
+    with pytest.raises(
+        ValueError, match=r"kernel 'f' uses local_accessor \(.*wrong.cpp:1\): .*work_group_static"
+    ):
         onexpu.embed_kernels(source, {"f": "f"}, tmp_path / "wrong.h")
     source.write_text("ONEXPU_KERNEL void g(float x[4]) { }\n")
-    with pytest.raises(ValueError, match=r"kernel 'g' is not supported \(.*wrong.cpp:1\): its parameter 'x' is an array"):
+    with pytest.raises(
+        ValueError,
+        match=r"kernel 'g' is not supported \(.*wrong.cpp:1\): its parameter 'x' is an array",
+    ):
         onexpu.embed_kernels(source, {"g": "g"}, tmp_path / "wrong.h")
     with pytest.raises(ValueError, match="f-32: names of embedded kernels are identifiers"):
         onexpu.embed_kernels(source, {"f-32": "f"}, tmp_path / "wrong.h")

@@ -61,7 +61,10 @@ def test_every_route_did_its_part_and_nothing_ran_on_the_host(report: str) -> No
 
 
 def test_one_buffer_has_one_address_and_is_not_copied(report: str) -> None:
-    addresses = {_row(report, view)[1] for view in ("TensorFlow tensor", "custom kernel's argument", "JAX array")}
+    addresses = {
+        _row(report, view)[1]
+        for view in ("TensorFlow tensor", "custom kernel's argument", "JAX array")
+    }
     assert len(addresses) == 1
     assert re.fullmatch("0x[0-9a-f]+", addresses.pop())
     assert re.search(r"^Bytes copied by the hand-over to JAX: 0$", report, re.MULTILINE)

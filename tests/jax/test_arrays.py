@@ -90,7 +90,9 @@ def test_donation_reuses_the_address(xpu) -> None:
 
 def test_a_donated_array_cannot_be_another_argument(xpu) -> None:
     array = jax.device_put(_array(np.float32), xpu)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="donates a buffer that is also argument 1"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match="donates a buffer that is also argument 1"
+    ):
         jax.jit(lambda x, y: x + y, donate_argnums=0)(array, array).block_until_ready()
     np.testing.assert_array_equal(array, _array(np.float32))
 
@@ -153,7 +155,9 @@ def test_an_error_of_an_operation_that_is_not_there_names_it(xpu) -> None:
               : (!stablehlo.token) -> (tensor<4xf32>, !stablehlo.token) loc("my_loss")
           return %result#0 : tensor<4xf32>
         }"""
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: onexpu: .*f32\[4\].* infeed.*my_loss"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match=r"UNIMPLEMENTED: onexpu: .*f32\[4\].* infeed.*my_loss"
+    ):
         xpu.client.compile_and_load(infeed.encode(), xc.DeviceList((xpu,)), xc.CompileOptions())
 
 
@@ -168,7 +172,11 @@ def test_fourier_transforms_of_any_length(xpu, length) -> None:
     ):  # fmt: skip
         options = {"n": length} if name == "irfft" else {}
         for single in (False, True):
-            given = argument.astype(np.complex64 if np.iscomplexobj(argument) else np.float32) if single else argument
+            given = (
+                argument.astype(np.complex64 if np.iscomplexobj(argument) else np.float32)
+                if single
+                else argument
+            )
             eps = np.finfo(given.dtype).eps
             result = getattr(jnp.fft, name)(jax.device_put(given, xpu), **options)
             expected = getattr(np.fft, name)(given.astype(argument.dtype), **options)

@@ -29,7 +29,9 @@ def expected(query, key, value, bias=0.0):
     scores = np.einsum("bqhd,bkhd->bhqk", query, key) * query.shape[-1] ** -0.5 + bias
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
-    return np.einsum("bhqk,bkhd->bqhd", weights, value), np.einsum("bhqk,bkhd->bqhd", weights, abs(value))
+    return np.einsum("bhqk,bkhd->bqhd", weights, value), np.einsum(
+        "bhqk,bkhd->bqhd", weights, abs(value)
+    )
 
 
 def assert_attention(actual, arrays, bias=0.0) -> None:
@@ -44,8 +46,11 @@ def assert_attention(actual, arrays, bias=0.0) -> None:
 
 
 def arrays_of(batch, queries, keys, heads, size, dtype="float32", values=None):
-    return (normal((batch, queries, heads, size), dtype), normal((batch, keys, heads, size), dtype, 1),
-            normal((batch, keys, heads, values or size), dtype, 2))
+    return (
+        normal((batch, queries, heads, size), dtype),
+        normal((batch, keys, heads, size), dtype, 1),
+        normal((batch, keys, heads, values or size), dtype, 2),
+    )
 
 
 def is_one_kernel(function, *arguments) -> bool:
@@ -54,8 +59,15 @@ def is_one_kernel(function, *arguments) -> bool:
 
 
 # Whole blocks of keys, parts of one, of a vector of queries and of features; one query's worth of keys and more.
-SHAPES = [(2, 256, 192, 4, 16), (1, 512, 512, 1, 64), (3, 301, 97, 4, 20), (1, 2000, 77, 3, 40), (1, 17, 9001, 2, 8),
-          (2, 1024, 5, 32, 6), (1, 600, 600, 1, 1)]
+SHAPES = [
+    (2, 256, 192, 4, 16),
+    (1, 512, 512, 1, 64),
+    (3, 301, 97, 4, 20),
+    (1, 2000, 77, 3, 40),
+    (1, 17, 9001, 2, 8),
+    (2, 1024, 5, 32, 6),
+    (1, 600, 600, 1, 1),
+]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
@@ -95,7 +107,9 @@ def test_masks_of_positions(xpu) -> None:
     assert is_one_kernel(causal, *jax.device_put(arrays, xpu)) == IS_KERNEL
     assert_attention(jax.jit(causal)(*jax.device_put(arrays, xpu)), arrays, mask)
     # The other way round: whole blocks before the first key that is seen.
-    later = jax.jit(lambda *x: attention(*x[:3], x[3]))(*jax.device_put((*arrays, mask.T.astype("f4")), xpu))
+    later = jax.jit(lambda *x: attention(*x[:3], x[3]))(
+        *jax.device_put((*arrays, mask.T.astype("f4")), xpu)
+    )
     assert_attention(later, arrays, mask.T)
 
 
@@ -117,7 +131,9 @@ def test_nan_and_infinity(xpu, cpu) -> None:
     bias[17] = -np.inf  # no key at all
     bias[20, 100] = np.inf
     arguments = query, key, value, bias
-    actual, reference = (np.asarray(jax.jit(attention)(*jax.device_put(arguments, d))) for d in (xpu, cpu))
+    actual, reference = (
+        np.asarray(jax.jit(attention)(*jax.device_put(arguments, d))) for d in (xpu, cpu)
+    )
     np.testing.assert_array_equal(np.isnan(actual), np.isnan(reference))
     np.testing.assert_array_equal(np.isposinf(actual), np.isposinf(reference))
     finite = np.isfinite(reference)
@@ -156,8 +172,14 @@ def test_weights_are_rounded_where_that_was_asked_for(xpu) -> None:
     options = {"xla_allow_excess_precision": False}
 
     def with_f32_values(query, key, value):
-        weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", query, key, preferred_element_type=jnp.float32))
-        return jnp.einsum("bhqk,bkhd->bqhd", weights.astype(jnp.bfloat16).astype(jnp.float32), value.astype(jnp.float32))
+        weights = jax.nn.softmax(
+            jnp.einsum("bqhd,bkhd->bhqk", query, key, preferred_element_type=jnp.float32)
+        )
+        return jnp.einsum(
+            "bhqk,bkhd->bqhd",
+            weights.astype(jnp.bfloat16).astype(jnp.float32),
+            value.astype(jnp.float32),
+        )
 
     for function in attention, with_f32_values:
         compiled = jax.jit(function).lower(*arrays).compile(compiler_options=options)
@@ -177,9 +199,13 @@ def test_what_only_looks_like_it(xpu, cpu) -> None:
         weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", query, key) / 4)
         return jnp.einsum("bhqk,bqkhd->bqhd", weights, value[:, None] + query[:, :, None])
 
-    assert np.isnan(np.asarray(jax.jit(below_zero)(*jax.device_put((query, key, value), xpu)))).all()
+    assert np.isnan(
+        np.asarray(jax.jit(below_zero)(*jax.device_put((query, key, value), xpu)))
+    ).all()
     for function in below_zero, values_of_queries:
-        text = jax.jit(function).lower(*jax.device_put((query, key, value), xpu)).compile().as_text()
+        text = (
+            jax.jit(function).lower(*jax.device_put((query, key, value), xpu)).compile().as_text()
+        )
         assert "attention_fusion" not in text
     check(xpu, cpu, values_of_queries, query, key, value)
 
@@ -194,7 +220,9 @@ def test_long_work_on_scores(xpu) -> None:
         for _ in range(40):
             scores = scores * scores
             hashed = hashed ^ (hashed << 5)
-        return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores + jnp.where(hashed % 2 == 0, 0.0, -1e9)), value)
+        return jnp.einsum(
+            "bhqk,bkhd->bqhd", jax.nn.softmax(scores + jnp.where(hashed % 2 == 0, 0.0, -1e9)), value
+        )
 
     # What is below one is nothing when it was squared so often: all that are seen weigh the same.
     hashed = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300)
@@ -222,25 +250,37 @@ def test_weights_by_themselves(xpu) -> None:
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     # Scores of some 16, twice: each of their units is 2^-20 of a weight.
-    np.testing.assert_allclose(jax.jit(square)(*jax.device_put((query, key), xpu)), weights @ weights, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(
+        jax.jit(square)(*jax.device_put((query, key), xpu)), weights @ weights, rtol=1e-4, atol=1e-9
+    )
 
 
 def test_other_orders_of_dimensions(xpu) -> None:
     query, key, value = arrays_of(2, 256, 200, 4, 16)
-    formulas = [("hbqd", "hbdk", "hbkd", "bqhd"), ("bhqd", "bhkd", "bhdk", "dbqh"), ("dqbh", "kdhb", "kdbh", "qbdh")]
+    formulas = [
+        ("hbqd", "hbdk", "hbkd", "bqhd"),
+        ("bhqd", "bhkd", "bhdk", "dbqh"),
+        ("dqbh", "kdhb", "kdbh", "qbdh"),
+    ]
     for q, k, v, out in formulas:
+
         def function(a, b, c, q=q, k=k, v=v, out=out):
             weights = jax.nn.softmax(jnp.einsum(f"{q},{k}->bhqk", a, b) / 4)
             return jnp.einsum(f"bhqk,{v}->{out}", weights, c)
 
-        turned = [np.ascontiguousarray(np.einsum(f"b{i}hd->{to}", x)) for x, i, to in ((query, "q", q), (key, "k", k), (value, "k", v))]
+        turned = [
+            np.ascontiguousarray(np.einsum(f"b{i}hd->{to}", x))
+            for x, i, to in ((query, "q", q), (key, "k", k), (value, "k", v))
+        ]
         actual = np.asarray(jax.jit(function)(*jax.device_put(turned, xpu)))
         assert_attention(np.einsum(f"{out}->bqhd", actual), (query, key, value))
 
 
 def test_in_a_loop(xpu) -> None:
     query, key, value = arrays_of(1, 300, 300, 3, 16)
-    loop = jax.jit(lambda q, k, v: lax.scan(lambda c, _: (attention(c, k, v), None), q, length=3)[0])
+    loop = jax.jit(
+        lambda q, k, v: lax.scan(lambda c, _: (attention(c, k, v), None), q, length=3)[0]
+    )
     actual = loop(*jax.device_put((query, key, value), xpu))
     wide = query.astype(np.float64)
     for _ in range(3):

@@ -264,11 +264,15 @@ def test_a_buffer_callback_fills_its_results_in_place(xpu) -> None:
         np.asarray(out["y"])[...] = np.asarray(x) * np.asarray(scale)
         assert np.from_dlpack(x).shape == x.shape
 
-    function = buffer_callback.buffer_callback(callback, {"y": jax.ShapeDtypeStruct((3, 4), np.float32)})
+    function = buffer_callback.buffer_callback(
+        callback, {"y": jax.ShapeDtypeStruct((3, 4), np.float32)}
+    )
     x = np.arange(12, dtype=np.float32).reshape(3, 4)
     result = jax.jit(lambda x: function(x, scale=jnp.float32(3)))(jax.device_put(x, xpu))
     np.testing.assert_array_equal(result["y"], x * 3)
-    assert seen == [(buffer_callback.ExecutionStage.EXECUTE, (3, 4), np.dtype(np.float32), False, True)]
+    assert seen == [
+        (buffer_callback.ExecutionStage.EXECUTE, (3, 4), np.dtype(np.float32), False, True)
+    ]
 
 
 def test_a_buffer_callback_may_share_an_operands_memory(xpu) -> None:

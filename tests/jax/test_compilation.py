@@ -174,13 +174,17 @@ def test_compiler_options_are_checked(xpu) -> None:
     np.testing.assert_array_equal(
         lowered.compile(compiler_options={"xla_embed_ir_in_executable": True})(X), X * 2
     )
-    with pytest.raises(jax.errors.JaxRuntimeError, match="No such compile option: 'no_such_option'"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match="No such compile option: 'no_such_option'"
+    ):
         lowered.compile(compiler_options={"no_such_option": 1})
     for name, value, kind in (
         ("xla_embed_ir_in_executable", "perhaps", "bool"),
         ("xla_dump_max_hlo_modules", "many", "int32"),
     ):
-        with pytest.raises(jax.errors.JaxRuntimeError, match=f"'{value}' is not a valid {kind} value"):
+        with pytest.raises(
+            jax.errors.JaxRuntimeError, match=f"'{value}' is not a valid {kind} value"
+        ):
             lowered.compile(compiler_options={name: value})
 
 

@@ -33,17 +33,28 @@ def test_integers(xpu, cpu, dtype) -> None:
     np.testing.assert_array_equal(actual, expected)
 
 
-@pytest.mark.parametrize("formula", ["bmk,bkn->bmn", "mk,nk->mn", "km,kn->mn", "bkm,bnk->bmn", "mk,k->m", "k,kn->n", "bsd,bd->bs"])
+@pytest.mark.parametrize(
+    "formula",
+    ["bmk,bkn->bmn", "mk,nk->mn", "km,kn->mn", "bkm,bnk->bmn", "mk,k->m", "k,kn->n", "bsd,bd->bs"],
+)
 def test_operands_that_lie_otherwise(xpu, formula) -> None:
     extent = {"b": 3, "m": 21, "k": 66, "n": 96, "s": 40, "d": 128}
     a, b = (normal([extent[i] for i in operand]) for operand in formula.split("->")[0].split(","))
     actual = jax.jit(lambda a, b: jnp.einsum(formula, a, b))(*jax.device_put((a, b), xpu))
     a, b = a.astype(np.float64), b.astype(np.float64)
-    assert_sums_of_products(actual, np.einsum(formula, a, b), np.einsum(formula, abs(a), abs(b)).max())
+    assert_sums_of_products(
+        actual, np.einsum(formula, a, b), np.einsum(formula, abs(a), abs(b)).max()
+    )
 
 
 def test_several_products_in_one_kernel(xpu) -> None:
-    x, h, w, u, b = normal((20, 64)), normal((20, 96)), normal((64, 256)), normal((96, 256)), normal((256,))
+    x, h, w, u, b = (
+        normal((20, 64)),
+        normal((20, 96)),
+        normal((64, 256)),
+        normal((96, 256)),
+        normal((256,)),
+    )
     function = jax.jit(lambda x, h, w, u, b: jnp.tanh(x @ w / 8 + h @ u / 8 + b))
     arguments = jax.device_put((x, h, w, u, b), xpu)
     text = function.lower(*arguments).compile().as_text()
@@ -55,7 +66,9 @@ def test_several_products_in_one_kernel(xpu) -> None:
 
 def test_a_product_that_others_read_too(xpu) -> None:
     x, w = normal((24, 100)), normal((100, 80)) / 10
-    product, activated, total = jax.jit(lambda x, w: (x @ w, jnp.exp(x @ w), jnp.sum(x @ w)))(*jax.device_put((x, w), xpu))
+    product, activated, total = jax.jit(lambda x, w: (x @ w, jnp.exp(x @ w), jnp.sum(x @ w)))(
+        *jax.device_put((x, w), xpu)
+    )
     x, w = x.astype(np.float64), w.astype(np.float64)
     terms = (abs(x) @ abs(w)).max()
     assert_sums_of_products(product, x @ w, terms)
@@ -82,7 +95,8 @@ def test_weights_of_a_loop_both_ways(xpu, cpu, rows) -> None:
         return jnp.sum(lax.scan(lambda h, _: (jnp.tanh(h @ w), None), x, None, length=20)[0] ** 2)
 
     actual, expected = (
-        np.asarray(jax.jit(jax.grad(loss))(*jax.device_put((w, x), device))) for device in (xpu, cpu)
+        np.asarray(jax.jit(jax.grad(loss))(*jax.device_put((w, x), device)))
+        for device in (xpu, cpu)
     )
     # 40 steps, each of which rounds like one product of 128 terms: half as many units at most.
     np.testing.assert_allclose(actual, expected, rtol=0, atol=40 * 64 * 6e-8 * abs(expected).max())

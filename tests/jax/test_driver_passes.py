@@ -27,7 +27,9 @@ def test_gradient_of_one_row(xpu, rows, columns) -> None:
             np.testing.assert_array_equal(got, expected, f"row {row}")
 
 
-@pytest.mark.parametrize("low,high,interior", [(0, 2, 0), (1, 0, 0), (2, 3, 0), (1, 1, 1), (-1, 2, 2)])
+@pytest.mark.parametrize(
+    "low,high,interior", [(0, 2, 0), (1, 0, 0), (2, 3, 0), (1, 1, 1), (-1, 2, 2)]
+)
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_pad(xpu, axis, low, high, interior) -> None:
     """instcombine: pads below the first axis lose the operand."""
@@ -60,10 +62,14 @@ def test_extremum_over_columns(xpu, operation, dtype) -> None:
     """jump-threading, after instcombine: a masked store of one lane masks the stores of 15 others."""
     random = np.random.default_rng(0)
     arrays = [
-        random.integers(1, 9, (rows, columns)).astype(dtype) for rows in (100, 255) for columns in (17, 33, 49)
+        random.integers(1, 9, (rows, columns)).astype(dtype)
+        for rows in (100, 255)
+        for columns in (17, 33, 49)
     ]
     with jax.default_device(xpu):
-        results = jax.jit(lambda arrays: [getattr(jnp, operation)(x, axis=0) for x in arrays])(arrays)
+        results = jax.jit(lambda arrays: [getattr(jnp, operation)(x, axis=0) for x in arrays])(
+            arrays
+        )
     for x, got in zip(arrays, results, strict=True):
         np.testing.assert_array_equal(got, getattr(np, operation)(x, axis=0), str(x.shape))
 

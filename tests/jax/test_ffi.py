@@ -17,8 +17,21 @@ import onexpu
 def library(tmp_path_factory) -> ctypes.CDLL:
     file = tmp_path_factory.mktemp("ffi") / "handler.so"
     subprocess.run(
-        ["c++", "-std=c++17", "-O1", "-fPIC", "-shared", "-w", pathlib.Path(__file__).with_name("ffi_handler.cc")]
-        + ["-o", file, f"-isystem{jax.ffi.include_dir()}", f"-isystem{onexpu.include_directory('oneapi')}"]
+        [
+            "c++",
+            "-std=c++17",
+            "-O1",
+            "-fPIC",
+            "-shared",
+            "-w",
+            pathlib.Path(__file__).with_name("ffi_handler.cc"),
+        ]
+        + [
+            "-o",
+            file,
+            f"-isystem{jax.ffi.include_dir()}",
+            f"-isystem{onexpu.include_directory('oneapi')}",
+        ]
         + [f"-L{onexpu.library_directory('oneapi')}", "-lsycl"],
         check=True,
     )
@@ -28,7 +41,9 @@ def library(tmp_path_factory) -> ctypes.CDLL:
 
 @pytest.fixture(scope="module")
 def repeat(library):
-    jax.ffi.register_ffi_target("test_repeat", jax.ffi.pycapsule(library.Repeat_handler), platform="xpu")
+    jax.ffi.register_ffi_target(
+        "test_repeat", jax.ffi.pycapsule(library.Repeat_handler), platform="xpu"
+    )
 
     def call(x, rows: int):
         result = jax.ShapeDtypeStruct((rows, x.shape[-1]), x.dtype)
@@ -48,7 +63,9 @@ def test_a_registered_handler(repeat, xpu) -> None:
 
 def test_its_errors(repeat, xpu) -> None:
     x = jax.device_put(np.zeros((2, 2), np.float32), xpu)
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"expected 1 but got 2 \[custom call 'test_repeat'\]"):
+    with pytest.raises(
+        jax.errors.JaxRuntimeError, match=r"expected 1 but got 2 \[custom call 'test_repeat'\]"
+    ):
         jax.jit(lambda x: repeat(x, 3))(x).block_until_ready()
 
 

@@ -31,7 +31,9 @@ def _is_complex(kind) -> bool:
 
 
 def _compare(xpu, kind, x, **options) -> None:
-    actual = np.asarray(jax.jit(lambda x: getattr(jnp.fft, kind)(x, **options))(jax.device_put(x, xpu)))
+    actual = np.asarray(
+        jax.jit(lambda x: getattr(jnp.fft, kind)(x, **options))(jax.device_put(x, xpu))
+    )
     expected = getattr(np.fft, kind)(x, **options)
     assert actual.shape == expected.shape
     assert np.finfo(actual.dtype).eps == np.finfo(x.dtype).eps
@@ -63,7 +65,11 @@ def _compare(xpu, kind, x, **options) -> None:
     ],
 )
 def test_agrees_with_numpy(xpu, wide, kind, shape, axes) -> None:
-    dtype = ("complex128" if wide else "complex64") if _is_complex(kind) else ("float64" if wide else "float32")
+    dtype = (
+        ("complex128" if wide else "complex64")
+        if _is_complex(kind)
+        else ("float64" if wide else "float32")
+    )
     _compare(xpu, kind, _signal(shape, dtype), axes=axes)
 
 
@@ -84,7 +90,11 @@ def test_half_a_spectrum_may_be_any(xpu, n) -> None:
 def test_lengths_that_kernels_have(xpu, wide, kind, n) -> None:
     """Every radix, alone and with others; full, odd and single work-groups of lines."""
     function = jax.jit(lambda x: getattr(jnp.fft, kind)(x, n=n))
-    dtype = ("complex128" if wide else "complex64") if kind != "rfft" else ("float64" if wide else "float32")
+    dtype = (
+        ("complex128" if wide else "complex64")
+        if kind != "rfft"
+        else ("float64" if wide else "float32")
+    )
     for lines in (8, 16, 17, 75):
         # Half a spectrum may be any: see above.
         x = _signal((lines, n // 2 + 1 if kind == "irfft" else n), dtype)
@@ -111,7 +121,9 @@ def test_work_around_transforms_joins_their_kernels(xpu) -> None:
         assert sum(" fusion(" in line or " fft(" in line for line in lines) == 5
     expected = np.fft.irfft2(1j * weights * np.fft.rfft2(2.0 * x), s=x.shape) - 1
     # Two transforms of 8192 elements, as test_agrees_with_numpy says.
-    np.testing.assert_allclose(np.asarray(compiled(*arguments)), expected, atol=40 * 1.2e-7 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        np.asarray(compiled(*arguments)), expected, atol=40 * 1.2e-7 * np.abs(expected).max()
+    )
 
 
 @covering(
@@ -128,22 +140,34 @@ def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> No
         "complex64" if dtype == "float32" else "complex128")  # fmt: skip
 
     def transforms(x):
-        whole = [getattr(jnp.fft, kind)(x * scale + i, n=n) for i, scale in enumerate(scales[:, 0, 0])]
-        return whole, getattr(jnp.fft, kind)(jnp.abs(whole[3]) + jnp.zeros_like(x, shape=whole[3].shape), n=n)
+        whole = [
+            getattr(jnp.fft, kind)(x * scale + i, n=n) for i, scale in enumerate(scales[:, 0, 0])
+        ]
+        return whole, getattr(jnp.fft, kind)(
+            jnp.abs(whole[3]) + jnp.zeros_like(x, shape=whole[3].shape), n=n
+        )
 
     compiled = jax.jit(transforms).lower(jax.device_put(x, xpu)).compile()
     if not LIBRARY_TRANSFORMS:
-        fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
-        assert len([line for line in fusions if line.split(" fusion(")[0].count("[") >= 2]) == 2  # eight, and two
+        fusions = [
+            line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
+        ]
+        assert (
+            len([line for line in fusions if line.split(" fusion(")[0].count("[") >= 2]) == 2
+        )  # eight, and two
     whole, later = compiled(jax.device_put(x, xpu))
     wide = x.astype("float64" if kind == "rfft" else "complex128")
     # Units of the largest element, as in test_lengths_that_kernels_have.
     bound = 10 * float(np.finfo(dtype).eps)
     for i, (scale, actual) in enumerate(zip(scales[:, 0, 0].astype("float64"), whole, strict=True)):
         expected = getattr(np.fft, kind)(wide * scale + i, n=n)
-        np.testing.assert_allclose(np.asarray(actual), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
+        np.testing.assert_allclose(
+            np.asarray(actual), expected, atol=bound * float(np.abs(expected).max()), rtol=0
+        )
     expected = getattr(np.fft, kind)(np.abs(np.asarray(whole[3])).astype(wide.dtype), n=n)
-    np.testing.assert_allclose(np.asarray(later), expected, atol=bound * float(np.abs(expected).max()), rtol=0)
+    np.testing.assert_allclose(
+        np.asarray(later), expected, atol=bound * float(np.abs(expected).max()), rtol=0
+    )
 
 
 @covering(last=["alike", "reversed"], kind=["fft", "ifft", "rfft", "irfft"])
@@ -151,7 +175,9 @@ def test_transforms_that_are_alike_share_a_kernel(xpu, kind, shape, dtype) -> No
     ("lines", "n", "wide"),
     every(3, [(37, 48, False), (9, 48, True), (20, 13, True), (11, 13, False)], unpack=True),
 )
-def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, lines, n, wide, kind, last) -> None:
+def test_transforms_that_share_a_kernel_read_arrays_of_their_own(
+    xpu, lines, n, wide, kind, last
+) -> None:
     shape = (n // 2 + 1 if kind == "irfft" else n, lines)
     dtype = np.dtype(("f8" if wide else "f4") if kind == "rfft" else ("c16" if wide else "c8"))
     arrays = [(scale * _signal(shape, dtype) + scale).astype(dtype) for scale in (1, 2, 3, 4)]
@@ -163,7 +189,9 @@ def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, lines, n, 
     on_device = jax.device_put(arrays, xpu)
     compiled = jax.jit(lambda arrays: transforms(jnp, arrays)).lower(on_device).compile()
     if not LIBRARY_TRANSFORMS:
-        fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+        fusions = [
+            line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
+        ]
         assert [line.split(" fusion(")[0].count("[") for line in fusions].count(4) == 1
     for actual, expected in zip(compiled(on_device), transforms(np, arrays), strict=True):
         # As in test_lengths_that_kernels_have.
@@ -174,9 +202,13 @@ def test_transforms_that_share_a_kernel_read_arrays_of_their_own(xpu, lines, n, 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_axes_of_transposed_arrays(xpu, axis) -> None:
     x = _signal((24, 30, 20), "complex64")
-    got = jax.jit(lambda x: jnp.fft.fft(x.transpose(2, 0, 1), axis=axis).transpose(1, 2, 0))(jax.device_put(x, xpu))
+    got = jax.jit(lambda x: jnp.fft.fft(x.transpose(2, 0, 1), axis=axis).transpose(1, 2, 0))(
+        jax.device_put(x, xpu)
+    )
     expected = np.fft.fft(x.transpose(2, 0, 1), axis=axis).transpose(1, 2, 0)
-    np.testing.assert_allclose(np.asarray(got), expected, atol=1e-4)  # 30 sums of standard normal numbers, f32
+    np.testing.assert_allclose(
+        np.asarray(got), expected, atol=1e-4
+    )  # 30 sums of standard normal numbers, f32
 
 
 def test_empty_arrays(xpu) -> None:
@@ -204,14 +236,21 @@ def test_under_transformations(xpu, cpu) -> None:
 
         return jax.lax.scan(step, x, length=5)
 
-    for function in (jax.grad(energy), jax.vmap(jax.grad(energy)), repeated, jax.jacfwd(lambda x: jnp.fft.rfft(x[0, :8]).real)):
+    for function in (
+        jax.grad(energy),
+        jax.vmap(jax.grad(energy)),
+        repeated,
+        jax.jacfwd(lambda x: jnp.fft.rfft(x[0, :8]).real),
+    ):
         for actual, expected in zip(
             jax.tree.leaves(jax.jit(function)(jax.device_put(x, xpu))),
             jax.tree.leaves(jax.jit(function)(jax.device_put(x, cpu))),
             strict=True,
         ):
             # Ten transforms of 512 elements in f32, of sums near 10^3.
-            np.testing.assert_allclose(np.asarray(actual), np.asarray(expected), rtol=1e-4, atol=5e-3)
+            np.testing.assert_allclose(
+                np.asarray(actual), np.asarray(expected), rtol=1e-4, atol=5e-3
+            )
 
 
 def test_several_threads_share_a_program(xpu) -> None:
@@ -228,7 +267,12 @@ def test_several_threads_share_a_program(xpu) -> None:
 
 
 def test_a_large_transform_is_a_library_call(xpu) -> None:
-    text = jax.jit(jnp.fft.fft2).lower(jax.device_put(_signal((64, 2048), "complex64"), xpu)).compile().as_text()
+    text = (
+        jax.jit(jnp.fft.fft2)
+        .lower(jax.device_put(_signal((64, 2048), "complex64"), xpu))
+        .compile()
+        .as_text()
+    )
     assert text.count('custom_call_target="onemkl-fft"') == 1
 
 

@@ -21,11 +21,28 @@ def _product(a, b, contracting=((1,), (0,)), batch=((), ())):
 
 def _convolve(x, w, stride=(1, 1), padding="SAME", numbers=("NHWC", "HWIO", "NHWC"), **options):
     return lax.conv_general_dilated(
-        x, w, stride, padding, dimension_numbers=numbers, preferred_element_type=jnp.int32, **options
+        x,
+        w,
+        stride,
+        padding,
+        dimension_numbers=numbers,
+        preferred_element_type=jnp.int32,
+        **options,
     )
 
 
-@pytest.mark.parametrize("sizes", [(256, 4096, 128), (100, 1000, 333), (49, 70, 33), (1, 4096, 1024), (300, 77, 1), (7, 5, 3), (4, 0, 5)])
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        (256, 4096, 128),
+        (100, 1000, 333),
+        (49, 70, 33),
+        (1, 4096, 1024),
+        (300, 77, 1),
+        (7, 5, 3),
+        (4, 0, 5),
+    ],
+)
 def test_products(xpu, cpu, sizes) -> None:
     m, k, n = sizes
     check(xpu, cpu, jax.jit(_product), _s8(m, k), _s8(k, n))
@@ -61,7 +78,11 @@ def test_what_follows_is_computed_on_integers(xpu, cpu) -> None:
         ((2, 33, 32, 16), (3, 3, 1, 16), {"feature_group_count": 16}),
         ((2, 13, 12, 16), (3, 3, 16, 8), {"padding": [(1, 1), (1, 1)], "lhs_dilation": (2, 2)}),
         ((4, 100, 32), (5, 32, 32), {"stride": (1,), "numbers": ("NWC", "WIO", "NWC")}),
-        ((2, 8, 9, 10, 16), (3, 3, 3, 16, 8), {"stride": (1, 1, 1), "numbers": ("NDHWC", "DHWIO", "NDHWC")}),
+        (
+            (2, 8, 9, 10, 16),
+            (3, 3, 3, 16, 8),
+            {"stride": (1, 1, 1), "numbers": ("NDHWC", "DHWIO", "NDHWC")},
+        ),
     ],
 )
 def test_convolutions(xpu, cpu, x, w, options) -> None:

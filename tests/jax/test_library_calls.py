@@ -53,13 +53,23 @@ def test_transposed_rows_that_are_pages_apart(xpu, columns) -> None:
     actual = jax.jit(lambda x, y, z: 2 * (x.T @ y) + z)(*jax.device_put((x, y, z), xpu))
     expected = 2 * (x.T.astype(np.float64) @ y) + z
     # 130 products and two more steps, each rounded: a random walk of half units of the greatest.
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=32 * np.spacing(np.abs(expected).max().astype(np.float32)))
+    np.testing.assert_allclose(
+        actual, expected, rtol=0, atol=32 * np.spacing(np.abs(expected).max().astype(np.float32))
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(
     "formula",
-    ["bmk,bkn->bmn", "bkm,bkn->bmn", "bmk,bnk->bmn", "mbk,kbn->mbn", "bmk,bkn->bnm", "bmk,bkn->mbn", "kbm,nbk->nmb"],
+    [
+        "bmk,bkn->bmn",
+        "bkm,bkn->bmn",
+        "bmk,bnk->bmn",
+        "mbk,kbn->mbn",
+        "bmk,bkn->bnm",
+        "bmk,bkn->mbn",
+        "kbm,nbk->nmb",
+    ],
 )
 def test_products_with_dimensions_of_one_element(xpu, formula, dtype) -> None:
     # Formats that oneDNN guesses from strides, which say nothing where there is one element. On a
@@ -135,8 +145,23 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
     assert "copy" not in text and " transpose(" not in text
 
 
-@pytest.mark.parametrize("formula", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->nm", "mk,kn->nm"])
-@pytest.mark.parametrize("sizes", every(2, [(257, 300, 251), (1, 5000, 4000), (600, 9, 4000), (5000, 4000, 1), (130, 511, 513), (4000, 1, 5000)]))
+@pytest.mark.parametrize(
+    "formula", ["mk,kn->mn", "km,kn->mn", "mk,nk->mn", "km,nk->nm", "mk,kn->nm"]
+)
+@pytest.mark.parametrize(
+    "sizes",
+    every(
+        2,
+        [
+            (257, 300, 251),
+            (1, 5000, 4000),
+            (600, 9, 4000),
+            (5000, 4000, 1),
+            (130, 511, 513),
+            (4000, 1, 5000),
+        ],
+    ),
+)
 def test_plain_products(xpu, formula, sizes) -> None:
     """What is called as BLAS on a CPU: both orders of each operand and of the result, a scale."""
     extent = dict(zip("mkn", sizes, strict=True))
@@ -172,7 +197,9 @@ def test_library_calls_of_every_kind_keep_the_order_of_a_program(xpu, cpu) -> No
         actual = [loop(jax.device_put(x, xpu)) for _ in range(4)]
         for result in actual:
             # 30 steps of three sums each, kept near one.
-            np.testing.assert_allclose(np.asarray(result), expected, rtol=0, atol=1e-4 * np.abs(expected).max())
+            np.testing.assert_allclose(
+                np.asarray(result), expected, rtol=0, atol=1e-4 * np.abs(expected).max()
+            )
 
 
 def test_a_residual_connection_joins_the_convolution(xpu, cpu) -> None:
@@ -273,12 +300,16 @@ def test_weight_gradients_of_small_maps(xpu, cpu, spatial, stride) -> None:
     ],
 )
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_gradients_of_convolutions(xpu, cpu, dtype, source, weights, strides, dilation, groups) -> None:
+def test_gradients_of_convolutions(
+    xpu, cpu, dtype, source, weights, strides, dilation, groups
+) -> None:
     """Cases in which oneDNN's own are wrong on some processor, and some in which they are not."""
     x, w = normal(source, dtype), normal(weights, dtype)
 
     def loss(x, w):
-        y = lax.conv_general_dilated(x, w, strides, "SAME", rhs_dilation=dilation, feature_group_count=groups)
+        y = lax.conv_general_dilated(
+            x, w, strides, "SAME", rhs_dilation=dilation, feature_group_count=groups
+        )
         y = y.astype(np.float32)
         return jnp.sum(y * jnp.cos(jnp.arange(y.size, dtype=y.dtype)).reshape(y.shape))
 
@@ -343,9 +374,13 @@ def test_windows_of_a_thousand_rows(xpu, along) -> None:
     )
     actual = jax.jit(convolve)(jax.device_put(x, xpu), jax.device_put(kernel, xpu))
     lines = np.moveaxis(x[0, :, :, 0], along - 1, 0).astype(np.float64)
-    expected = np.stack([w.astype(np.float64) @ lines[i * stride : i * stride + window] for i in range(count)])
+    expected = np.stack(
+        [w.astype(np.float64) @ lines[i * stride : i * stride + window] for i in range(count)]
+    )
     actual = np.moveaxis(np.asarray(actual)[0, :, :, 0], along - 1, 0)
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=_ULPS * np.finfo(np.float32).eps * np.abs(expected).max())
+    np.testing.assert_allclose(
+        actual, expected, rtol=0, atol=_ULPS * np.finfo(np.float32).eps * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("reach", [1 << 29, 1 << 30, (1 << 31) - 1])
@@ -355,7 +390,12 @@ def test_windows_that_reach_further_than_the_library_counts(xpu, reach) -> None:
     weights = jax.device_put(np.arange(45, dtype=np.float32).reshape(3, 3, 5, 1), xpu)
     y = jax.jit(
         lambda x, w: jax.lax.conv_general_dilated(
-            x, w, (1, 1), [(reach, reach)] * 2, rhs_dilation=(reach, reach), dimension_numbers=("NHWC", "HWIO", "NHWC")
+            x,
+            w,
+            (1, 1),
+            [(reach, reach)] * 2,
+            rhs_dilation=(reach, reach),
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
         )
     )(x, weights)
     np.testing.assert_allclose(y, np.asarray(x) @ np.asarray(weights)[1, 1], rtol=1e-6)

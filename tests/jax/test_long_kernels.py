@@ -101,9 +101,7 @@ def _thunks(program: str, schedules: str, dump: pathlib.Path) -> list[str]:
     )
     assert done.output == "ok\n"
     return [
-        line
-        for path in dump.glob("*thunk_sequence.txt")
-        for line in path.read_text().splitlines()
+        line for path in dump.glob("*thunk_sequence.txt") for line in path.read_text().splitlines()
     ]
 
 

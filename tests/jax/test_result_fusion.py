@@ -11,7 +11,9 @@ from tests.exhaustive import every
 
 
 def _kernels(compiled) -> list[str]:
-    return [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+    return [
+        line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
+    ]
 
 
 def _ftrl(library, x, gradient, squares, linear):
@@ -38,7 +40,9 @@ def test_an_optimisers_step_is_one_kernel(xpu, shape, dtype, donate) -> None:
     tolerance = 16 * float(jnp.finfo(dtype).eps)
     for actual, reference in zip(compiled(*on_device), expected, strict=True):
         assert actual.dtype == jnp.dtype(dtype)
-        np.testing.assert_allclose(np.asarray(actual, np.float64), reference, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            np.asarray(actual, np.float64), reference, rtol=tolerance, atol=tolerance
+        )
 
 
 @pytest.mark.parametrize("size", [1000, 1 << 16])
@@ -53,7 +57,9 @@ def test_what_is_read_elsewhere_is_not_overwritten(xpu, size) -> None:
     expected = function(np, x.astype(np.float64))
     actual = jax.jit(lambda x: function(jnp, x), donate_argnums=0)(jax.device_put(x, xpu))
     for result, reference in zip(actual, expected, strict=True):
-        np.testing.assert_allclose(np.asarray(result), reference, rtol=1e-5, atol=1e-6)  # sine: 4 units; a sum
+        np.testing.assert_allclose(
+            np.asarray(result), reference, rtol=1e-5, atol=1e-6
+        )  # sine: 4 units; a sum
 
 
 def test_who_waits_between_them_keeps_kernels_apart(xpu) -> None:
@@ -78,7 +84,9 @@ def test_what_follows_from_the_result_goes_to_a_callback_alone(xpu, rows) -> Non
     @jax.jit
     def function(x):
         y = jnp.sum(x, 1) if rows else jnp.sqrt(x)
-        jax.debug.callback(lambda value: told.append(np.asarray(value)), x / y[:, None] if rows else y + 1)
+        jax.debug.callback(
+            lambda value: told.append(np.asarray(value)), x / y[:, None] if rows else y + 1
+        )
         return y
 
     y = np.asarray(function(x))

@@ -40,14 +40,33 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
 
 # On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and of seven.
 @covering(
-    shape=every(2, [(7, 16), (8, 40), (9, 16), (17, 16), (64, 33), (5000, 16), (3, 70, 40), (1025, 129), (4103, 2048)]),
+    shape=every(
+        2,
+        [
+            (7, 16),
+            (8, 40),
+            (9, 16),
+            (17, 16),
+            (64, 33),
+            (5000, 16),
+            (3, 70, 40),
+            (1025, 129),
+            (4103, 2048),
+        ],
+    ),
     dtype=every(2, ["float32", "float64", "bfloat16", "float16", "int32", "complex64"]),
 )
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2
     signs = np.where(_array(shape, "float32") < 0, -1, 1).astype(dtype)
     check(xpu, cpu, jax.jit(lambda x: x.prod(axis)), signs)
-    check(xpu, cpu, jax.jit(lambda x: x.sum(axis)), _array(shape, dtype), ulps=4 * shape[axis] ** 0.5 + 64)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda x: x.sum(axis)),
+        _array(shape, dtype),
+        ulps=4 * shape[axis] ** 0.5 + 64,
+    )
 
 
 @covering(
@@ -62,9 +81,13 @@ def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
     if dtype == "float32":
         # Of rows that lie otherwise, of several values at once, and of what is not a number, which JAX's
         # CPU backend loses here.
-        check(xpu, cpu, jax.jit(lambda x: jnp.swapaxes(x, 0, -1).sum(-1)), x, ulps=4 * count**0.5 + 64)
+        check(
+            xpu, cpu, jax.jit(lambda x: jnp.swapaxes(x, 0, -1).sum(-1)), x, ulps=4 * count**0.5 + 64
+        )
         x.flat[x.size // 2] = np.nan
-        most, least = jax.jit(lambda x: (x.max(axes), jnp.argmin(x, axes[0])))(jax.device_put(x, xpu))
+        most, least = jax.jit(lambda x: (x.max(axes), jnp.argmin(x, axes[0])))(
+            jax.device_put(x, xpu)
+        )
         np.testing.assert_array_equal(np.asarray(most), x.max(axes))
         np.testing.assert_array_equal(np.asarray(least), x.argmin(axes[0]))
 
@@ -76,13 +99,31 @@ def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
 def test_concatenations(xpu, cpu, dtype, shape) -> None:
     for axis in range(len(shape)):
         for extents in ((1, 2), (3, 0, 5), (17, 4, 30, 1), (64,)):
-            parts = [_array((*shape[:axis], extent, *shape[axis + 1 :]), dtype) for extent in extents]
+            parts = [
+                _array((*shape[:axis], extent, *shape[axis + 1 :]), dtype) for extent in extents
+            ]
             check(xpu, cpu, jax.jit(lambda *parts, axis=axis: jnp.concatenate(parts, axis)), *parts)
             # With work before it, and operands and results that lie otherwise.
             flipped = [part.T for part in parts]
             other = len(shape) - 1 - axis
-            check(xpu, cpu, jax.jit(lambda *parts, axis=axis: jnp.concatenate([part.T for part in parts], axis)), *flipped)
-            check(xpu, cpu, jax.jit(lambda *parts, axis=other: jnp.concatenate([part == part for part in parts], axis).T), *flipped)
+            check(
+                xpu,
+                cpu,
+                jax.jit(
+                    lambda *parts, axis=axis: jnp.concatenate([part.T for part in parts], axis)
+                ),
+                *flipped,
+            )
+            check(
+                xpu,
+                cpu,
+                jax.jit(
+                    lambda *parts, axis=other: (
+                        jnp.concatenate([part == part for part in parts], axis).T
+                    )
+                ),
+                *flipped,
+            )
 
 
 def test_sums_that_many_read_are_computed_once(xpu, cpu) -> None:
@@ -110,7 +151,17 @@ def _layer_norm(x, axis):
 
 
 # Rows of whole vectors and not, kept in local memory and too long for that; rows in two dimensions.
-ROWS = [(512, 64), (8, 64), (16, 77), (1000, 100), (333, 2049), (640, 8192), (16, 40000), (40, 25, 1000), (1000, 24, 50)]
+ROWS = [
+    (512, 64),
+    (8, 64),
+    (16, 77),
+    (1000, 100),
+    (333, 2049),
+    (640, 8192),
+    (16, 40000),
+    (40, 25, 1000),
+    (1000, 24, 50),
+]
 
 
 @covering(
@@ -122,7 +173,9 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
     axes = (-2, -1) if shape[-1] < 64 else -1
     x = _array(shape, dtype)
     compiled = jax.jit(lambda x: function(x, axis=axes)).lower(jax.device_put(x, xpu)).compile()
-    fusions = [line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line]
+    fusions = [
+        line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
+    ]
     length = int(np.prod([shape[axis] for axis in np.atleast_1d(axes)]))
     # Beyond 16 KB of a row nothing is kept: what is dear is computed once, by a kernel before. Rows of
     # 40000 leave the caches, and are none.
@@ -139,16 +192,21 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
         expected = np.exp(expected) if function is jax.nn.softmax else expected
     # Sums of n terms lose some root of n units of the terms, which are near one, and results are rounded to their type.
     unit = float(jnp.finfo(dtype).eps)
-    of_sums = float(np.finfo(np.float64 if dtype == "float64" else np.float32).eps) * (8 + length**0.5)
-    bound = (4 * unit + of_sums) * (np.abs(expected) + (0 if function is jax.nn.softmax else 16)) + (
-        2 * float(jnp.finfo(dtype).smallest_subnormal))
+    of_sums = float(np.finfo(np.float64 if dtype == "float64" else np.float32).eps) * (
+        8 + length**0.5
+    )
+    bound = (4 * unit + of_sums) * (
+        np.abs(expected) + (0 if function is jax.nn.softmax else 16)
+    ) + (2 * float(jnp.finfo(dtype).smallest_subnormal))
     assert np.all(np.abs(actual - expected) <= bound), np.max(np.abs(actual - expected) / bound)
 
 
 def test_rows_keep_nan_and_infinity(xpu, cpu) -> None:
     x = _array((1024, 100), "float32")
     x[3, 5], x[7, 8], x[9], x[11, 0], x[11, 1] = np.nan, np.inf, -np.inf, np.inf, -np.inf
-    check(xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16)  # sums of 100 terms: their root, and more
+    check(
+        xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16
+    )  # sums of 100 terms: their root, and more
     # Against numpy: the CPU backend loses a NaN in its minimum.
     actual = jax.jit(lambda x: jnp.maximum(x - x.min(1, keepdims=True), 0))(jax.device_put(x, xpu))
     with np.errstate(invalid="ignore"):
@@ -165,13 +223,23 @@ def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
         rows, columns = shifted / shifted.sum(1, keepdims=True), shifted / shifted.sum(0)
         reversed_rows = x - largest[::-1, None]
         square = x[:100] - x[:100].sum(1)[None, :]
-        return largest, rows, columns, reversed_rows, square, jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True), jnp.exp(x)
+        return (
+            largest,
+            rows,
+            columns,
+            reversed_rows,
+            square,
+            jnp.exp(x) / jnp.exp(x).sum(1, keepdims=True),
+            jnp.exp(x),
+        )
 
     # Sums over 1024 rows that nearly vanish divide: units of terms that are some hundred times as large.
     check(xpu, cpu, jax.jit(several), x, ulps=512)
 
 
-@pytest.mark.parametrize("moved", [lambda y: y[:, ::-1], lambda y: y[::-1], lambda y: jnp.roll(y, 1, 1), lambda y: y.T])
+@pytest.mark.parametrize(
+    "moved", [lambda y: y[:, ::-1], lambda y: y[::-1], lambda y: jnp.roll(y, 1, 1), lambda y: y.T]
+)
 def test_rows_that_are_read_elsewhere(xpu, moved) -> None:
     x, y = _array((256, 256), "float32"), _array((256, 256), "float32")[::-1].copy()
 
@@ -183,7 +251,9 @@ def test_rows_that_are_read_elsewhere(xpu, moved) -> None:
         p = np.asarray(moved(np.sin(x))) * y
         return p - p.mean(1, keepdims=True), np.flip(x * 2, 1)
 
-    for actual, wanted in zip(jax.jit(centred)(*jax.device_put((x, y), xpu)), expected(x, y), strict=True):
+    for actual, wanted in zip(
+        jax.jit(centred)(*jax.device_put((x, y), xpu)), expected(x, y), strict=True
+    ):
         # Sums of 256 products of up to 16: 256**0.5 units of that.
         np.testing.assert_allclose(actual, wanted, atol=16 * 16 * 1.2e-7, rtol=0)
 
@@ -191,7 +261,13 @@ def test_rows_that_are_read_elsewhere(xpu, moved) -> None:
 def test_rows_of_several_kinds(xpu, cpu) -> None:
     """Reductions along other dimensions of the same array, and more of them than one kernel takes."""
     x = _array((16, 64, 128), "float32")
-    check(xpu, cpu, jax.jit(lambda x: x - x.max(2, keepdims=True) + x.min((1, 2), keepdims=True)), x, ulps=8)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda x: x - x.max(2, keepdims=True) + x.min((1, 2), keepdims=True)),
+        x,
+        ulps=8,
+    )
 
     def many(x):
         for i in range(12):
@@ -203,25 +279,37 @@ def test_rows_of_several_kinds(xpu, cpu) -> None:
 
 def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
     x = _array((512, 128), "float32")
-    looped = jax.jit(lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x))
+    looped = jax.jit(
+        lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x)
+    )
     # Five softmaxes, each of three times the one before: what a sum of 128 terms loses grows by that.
     check(xpu, cpu, looped, x, ulps=256)
     donated = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)(jax.device_put(x, xpu))
-    np.testing.assert_allclose(donated, np.asarray(jax.nn.softmax(jax.device_put(x, cpu), -1)), rtol=1e-5)  # 128 terms
+    np.testing.assert_allclose(
+        donated, np.asarray(jax.nn.softmax(jax.device_put(x, cpu), -1)), rtol=1e-5
+    )  # 128 terms
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
     x = _array((4, 300), dtype)
     x[0, 17], x[1, 299], x[2, 0], x[2, 1] = np.nan, np.inf, np.inf, -np.inf
-    check(xpu, cpu, jax.jit(lambda x: (x.sum(1), x.max(1), x.min(1), jnp.argmin(x, 1))), x, ulps=4 * 300**0.5 + 64)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda x: (x.sum(1), x.max(1), x.min(1), jnp.argmin(x, 1))),
+        x,
+        ulps=4 * 300**0.5 + 64,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_sums_of_narrow_floats_are_rounded_once(xpu, dtype) -> None:
     x = jax.device_put(np.ones((3, 5000), dtype), xpu)
     for axis, count in ((1, 5000), (0, 3), (None, 15000)):
-        np.testing.assert_array_equal(jax.jit(lambda x, axis=axis: x.sum(axis))(x), np.asarray(count, dtype))
+        np.testing.assert_array_equal(
+            jax.jit(lambda x, axis=axis: x.sum(axis))(x), np.asarray(count, dtype)
+        )
 
 
 @covering(
@@ -237,17 +325,29 @@ def test_transposes(xpu, cpu, dtype, shape) -> None:
 
 
 # Squares in registers where tiles are whole, of 2, 4 and 8 bytes; the last tiles of 33, 100 and 90 begin earlier.
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int32", "float64", "complex64", "int8", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["float16", "bfloat16", "int32", "float64", "complex64", "int8", "complex128"]
+)
 @pytest.mark.parametrize(
     ("shape", "order"),
-    [((64, 96), (1, 0)), ((33, 100), (1, 0)), ((3, 32, 5, 90), (0, 3, 2, 1)), ((40, 2, 3, 64), (1, 3, 0, 2)), ((65, 31), (1, 0))],
+    [
+        ((64, 96), (1, 0)),
+        ((33, 100), (1, 0)),
+        ((3, 32, 5, 90), (0, 3, 2, 1)),
+        ((40, 2, 3, 64), (1, 3, 0, 2)),
+        ((65, 31), (1, 0)),
+    ],
 )
 def test_turned_memory_is_the_same_bits(xpu, shape, order, dtype) -> None:
-    bits = np.random.default_rng(0).integers(0, 256, (*shape, np.dtype(jnp.dtype(dtype)).itemsize), np.uint8)
+    bits = np.random.default_rng(0).integers(
+        0, 256, (*shape, np.dtype(jnp.dtype(dtype)).itemsize), np.uint8
+    )
     x = bits.view(jnp.dtype(dtype))[..., 0]
     turned = np.asarray(jax.jit(lambda x: jnp.transpose(x, order))(jax.device_put(x, xpu)))
     assert turned.dtype == x.dtype
-    np.testing.assert_array_equal(np.ascontiguousarray(turned).view(np.uint8), np.transpose(x, order).copy().view(np.uint8))
+    np.testing.assert_array_equal(
+        np.ascontiguousarray(turned).view(np.uint8), np.transpose(x, order).copy().view(np.uint8)
+    )
 
 
 # Whole tiles; a last one that begins earlier than it would; one that is not whole.
@@ -270,7 +370,12 @@ def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
 @covering(count=[3, 15, 40], dtype=["float32", "complex128"])
 def test_transposes_of_more_than_local_memory_holds(xpu, cpu, dtype, count) -> None:
     arrays = [np.roll(_array((96, 70), dtype), i) for i in range(count)]
-    check(xpu, cpu, jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))), *arrays)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))),
+        *arrays,
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int4", "float8_e4m3fn", "float32"])
@@ -297,8 +402,15 @@ def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
 
     check(xpu, cpu, jax.jit(move), x)
     if dtype != "complex64":
-        check(xpu, cpu, jax.jit(lambda x: lax.reduce_window(x, 0, lax.add, (3, 4), (2, 3), "SAME")), x)
-        check(xpu, cpu, jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))), x)
+        check(
+            xpu, cpu, jax.jit(lambda x: lax.reduce_window(x, 0, lax.add, (3, 4), (2, 3), "SAME")), x
+        )
+        check(
+            xpu,
+            cpu,
+            jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))),
+            x,
+        )
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
@@ -311,14 +423,22 @@ def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> Non
         return i, i.astype(unsigned)
 
     def slices(a, i):
-        return [lax.dynamic_slice(a, (start,), (3,), allow_negative_indices=False) for start in starts(i)]
+        return [
+            lax.dynamic_slice(a, (start,), (3,), allow_negative_indices=False)
+            for start in starts(i)
+        ]
 
     def gathers(a, i):
-        return [a.at[start].get(mode="clip", wrap_negative_indices=False)[None] for start in starts(i)]
+        return [
+            a.at[start].get(mode="clip", wrap_negative_indices=False)[None] for start in starts(i)
+        ]
 
     def updates(a, i):
         ones = np.ones(3, np.int32)
-        return [lax.dynamic_update_slice(a, ones, (start,), allow_negative_indices=False) for start in starts(i)]
+        return [
+            lax.dynamic_update_slice(a, ones, (start,), allow_negative_indices=False)
+            for start in starts(i)
+        ]
 
     for start in (-1, -3, 2):
         at = int(np.array(start).astype(signed).astype(unsigned))
@@ -326,12 +446,14 @@ def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> Non
         want = {
             slices: a[low : low + 3] * 100 + a[high : high + 3],
             gathers: a[max(start, 0)] * 100 + a[[min(at, 9)]],
-            updates: np.where((a >= low) & (a < low + 3), 1, a) * 100 + np.where((a >= high) & (a < high + 3), 1, a),
+            updates: np.where((a >= low) & (a < low + 3), 1, a) * 100
+            + np.where((a >= high) & (a < high + 3), 1, a),
         }
         if jax.__version_info__ < (0, 9):
             del want[gathers]  # JAX itself makes signed numbers of wide unsigned indices
         for function, expected in want.items():
             for reverse in (False, True):  # which of them is computed first
+
                 def both(a, i, function=function, reverse=reverse):
                     as_signed, as_unsigned = function(a, i)
                     if reverse:
@@ -339,7 +461,9 @@ def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> Non
                     return as_signed * 100 + as_unsigned
 
                 result = jax.jit(both)(*jax.device_put((a, signed.type(start)), xpu))
-                np.testing.assert_array_equal(result, expected, err_msg=f"{function.__name__} {start}")
+                np.testing.assert_array_equal(
+                    result, expected, err_msg=f"{function.__name__} {start}"
+                )
 
 
 # Few rows into which many go, which threads add up apart; and many, which they share.
@@ -358,12 +482,22 @@ def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
     # Sums of whole numbers below 2**24 are exact in any order.
     for combine in (lax.scatter_add, lax.scatter_max, lax.scatter_min):
         check(xpu, cpu, scatter(combine), *(start.astype("f4"), places, updates.astype("f4")))
-    check(xpu, cpu, scatter(lax.scatter), *(start.astype("i4"), places, np.broadcast_to(places, updates.shape) * 3))
+    check(
+        xpu,
+        cpu,
+        scatter(lax.scatter),
+        *(start.astype("i4"), places, np.broadcast_to(places, updates.shape) * 3),
+    )
     wrapping = updates.astype(np.uint32)
     check(xpu, cpu, scatter(lax.scatter_mul), *(start.astype("u4"), places, wrapping | 1))
     # The smallest numbers are lost, or infinite, if a thread begins with the wrong one.
     extremes = np.where(updates > 0, -np.inf, np.nan).astype("f4")
-    check(xpu, cpu, scatter(lax.scatter_max), *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes))
+    check(
+        xpu,
+        cpu,
+        scatter(lax.scatter_max),
+        *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes),
+    )
 
 
 def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
@@ -371,7 +505,9 @@ def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
     places = random.integers(-1, 39, (20000, 1)).astype(np.int32)
     updates = random.integers(-9, 9, (20000, 3)).astype("f4")
     numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
-    add = jax.jit(lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop"))
+    add = jax.jit(
+        lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop")
+    )
     check(xpu, cpu, add, np.zeros(40, "f4"), places, updates)
     batches = [np.stack([v, v[::-1]]) for v in (np.zeros(40, "f4"), places, updates)]
     check(xpu, cpu, jax.jit(jax.vmap(add)), *batches)
@@ -394,12 +530,21 @@ def test_small_regions_see_what_other_work_items_wrote(xpu, cpu, n) -> None:
     # Diagonally dominant, so well conditioned: a few rounding errors per step of the elimination.
     ulps = 20 * n
     check(xpu, cpu, jax.jit(jnp.linalg.inv), a, ulps=ulps)
-    check(xpu, cpu, jax.jit(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)), a, b, ulps=ulps)
+    check(
+        xpu,
+        cpu,
+        jax.jit(lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True)),
+        a,
+        b,
+        ulps=ulps,
+    )
 
 
 def test_a_long_loop_of_library_calls_returns_at_once(xpu) -> None:
     x = jax.device_put(np.eye(512, dtype=np.float32), xpu)
-    loop = jax.jit(lambda x: lax.scan(lambda c, _: (c @ x, None), x, length=400)[0]).lower(x).compile()
+    loop = (
+        jax.jit(lambda x: lax.scan(lambda c, _: (c @ x, None), x, length=400)[0]).lower(x).compile()
+    )
     loop(x).block_until_ready()
     result = loop(x)
     assert not result.is_ready()

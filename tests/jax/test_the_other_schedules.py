@@ -33,9 +33,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 )
 def test_the_other_schedules(module) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not exhaustive", "-p", "no:cacheprovider", f"tests/{module}"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-m",
+            "not exhaustive",
+            "-p",
+            "no:cacheprovider",
+            f"tests/{module}",
+        ],
         cwd=ROOT,
-        env={**os.environ, "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu"},
+        env={
+            **os.environ,
+            "ONEXPU_SCHEDULES": "cpu" if os.environ.get("ONEXPU_SCHEDULES") == "gpu" else "gpu",
+        },
         capture_output=True,
         text=True,
         timeout=1200,

@@ -169,7 +169,9 @@ def test_linear_algebra(xpu, cpu, function, dtype) -> None:
     check(xpu, cpu, jax.jit(function), matrix, ulps=1000)
 
 
-@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="JAX has prevent_mlir_dce from 0.10.0 on")
+@pytest.mark.skipif(
+    jax.__version_info__ < (0, 10), reason="JAX has prevent_mlir_dce from 0.10.0 on"
+)
 def test_a_sink_keeps_its_operand_and_runs_nothing(xpu) -> None:
     def function(x):
         jax.lax.dce_sink(jnp.sin(x), prevent_mlir_dce=True)

@@ -38,7 +38,9 @@ def twice() -> onexpu.SyclKernel:
     kernel = onexpu.sycl_kernel(
         source=TWICE, inputs=["x"], outputs={"y": onexpu.like("x")}, attributes={"factor": float}
     )
-    kernel.defgradient(lambda inputs, outputs, cotangents, factor: [kernel(cotangents[0], factor=factor)])
+    kernel.defgradient(
+        lambda inputs, outputs, cotangents, factor: [kernel(cotangents[0], factor=factor)]
+    )
     return kernel
 
 
@@ -76,15 +78,21 @@ def test_donation(xpu) -> None:
 def test_kernel(twice) -> None:
     x = jnp.arange(8, dtype="float32")
     np.testing.assert_array_equal(twice(x, factor=2.0), 2 * np.arange(8))
-    np.testing.assert_array_equal(jax.jit(lambda x: twice(x, factor=3.0) + 1)(x), 3 * np.arange(8) + 1)
+    np.testing.assert_array_equal(
+        jax.jit(lambda x: twice(x, factor=3.0) + 1)(x), 3 * np.arange(8) + 1
+    )
     np.testing.assert_array_equal(jax.grad(lambda x: twice(x, factor=2.0).sum())(x), np.full(8, 2))
-    np.testing.assert_array_equal(jax.vmap(lambda x: twice(x, factor=2.0))(x.reshape(2, 4)), 2 * x.reshape(2, 4))
+    np.testing.assert_array_equal(
+        jax.vmap(lambda x: twice(x, factor=2.0))(x.reshape(2, 4)), 2 * x.reshape(2, 4)
+    )
 
 
 def test_kernel_with_a_traced_attribute(twice) -> None:
     x = jnp.arange(8, dtype="float32")
     factor = jnp.float32(4)
-    np.testing.assert_array_equal(jax.jit(lambda x, f: twice(x, factor=f))(x, factor), 4 * np.arange(8))
+    np.testing.assert_array_equal(
+        jax.jit(lambda x, f: twice(x, factor=f))(x, factor), 4 * np.arange(8)
+    )
 
 
 def test_kernel_in_shard_map(twice, xpu) -> None:
@@ -180,7 +188,9 @@ def test_tridiagonal_solve() -> None:
     lower, upper = np.r_[0.0, np.ones(N - 1)], np.r_[np.ones(N - 1), 0.0]
     x = jax.jit(lax.linalg.tridiagonal_solve)(lower, d, upper, b)
     close((np.diag(d) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)) @ x, b)
-    slope = jax.grad(lambda b: lax.linalg.tridiagonal_solve(*map(jnp.asarray, (lower, d, upper)), b).sum())(b)
+    slope = jax.grad(
+        lambda b: lax.linalg.tridiagonal_solve(*map(jnp.asarray, (lower, d, upper)), b).sum()
+    )(b)
     assert np.isfinite(slope).all()
 
 
@@ -194,7 +204,9 @@ def test_sparse_solve() -> None:
 
 def test_pure_callback() -> None:
     call = jax.jit(
-        lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="sequential")
+        lambda x: jax.pure_callback(
+            np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x, vmap_method="sequential"
+        )
     )
     x = np.arange(4.0)
     close(call(x), np.sin(x))
@@ -212,7 +224,9 @@ def test_io_callback(ordered) -> None:
 
     @jax.jit
     def program(x):
-        return io_callback(remember, result, io_callback(remember, result, x, ordered=ordered) + 1, ordered=ordered)
+        return io_callback(
+            remember, result, io_callback(remember, result, x, ordered=ordered) + 1, ordered=ordered
+        )
 
     assert program(1.0) == 2
     jax.effects_barrier()
@@ -233,7 +247,10 @@ def test_callback_in_shard_map(xpu) -> None:
     mapped = jax.shard_map(inside, mesh=mesh, in_specs=spec, out_specs=spec, check_vma=False)
     close(jax.jit(mapped)(x), np.arange(4) + 1)
     # Of operands that are annotated, without a mapped axis.
-    close(jax.jit(lambda x: jax.pure_callback(np.cos, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(x), np.cos(x))
+    close(
+        jax.jit(lambda x: jax.pure_callback(np.cos, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(x),
+        np.cos(x),
+    )
     jax.effects_barrier()
     assert sum(seen) == 6
 
@@ -289,13 +306,17 @@ def test_export(twice) -> None:
     x = np.arange(4, dtype="float32")
 
     def program(x):
-        return twice(jnp.tanh(x), factor=2.0), jnp.linalg.svd(jnp.outer(x, x) + jnp.eye(4), compute_uv=False)
+        return twice(jnp.tanh(x), factor=2.0), jnp.linalg.svd(
+            jnp.outer(x, x) + jnp.eye(4), compute_uv=False
+        )
 
     exported = jax.export.export(jax.jit(program), platforms=["xpu"])(x)
     loaded = jax.export.deserialize(exported.serialize())
     y, s = jax.jit(loaded.call)(x)
     np.testing.assert_allclose(y, 2 * np.tanh(x), rtol=1e-6)
-    np.testing.assert_allclose(s, np.linalg.svd(np.outer(x, x) + np.eye(4), compute_uv=False), rtol=1e-5)
+    np.testing.assert_allclose(
+        s, np.linalg.svd(np.outer(x, x) + np.eye(4), compute_uv=False), rtol=1e-5
+    )
 
 
 CACHED = """
@@ -328,7 +349,8 @@ CACHED = """
 def test_persistent_cache(tmp_path) -> None:
     """A program with a callback calls the one of its own process, whatever the cache holds."""
     first, second = (
-        run(CACHED, offset, JAX_COMPILATION_CACHE_DIR=str(tmp_path)).output.split() for offset in ("1", "5")
+        run(CACHED, offset, JAX_COMPILATION_CACHE_DIR=str(tmp_path)).output.split()
+        for offset in ("1", "5")
     )
     assert first == ["0", "4.0"]
     assert second == ["1", "12.0"]

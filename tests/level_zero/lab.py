@@ -177,7 +177,9 @@ class Lab:
                 raise AssertionError(f"not finished in {seconds} s: {stderr[-4000:]}") from None
             log = work / "calls"
             lines = log.read_text().splitlines() if log.exists() else []
-            return Run(done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines])
+            return Run(
+                done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines]
+            )
 
     def _work(self) -> pathlib.Path:
         for name in ("work", "home"):

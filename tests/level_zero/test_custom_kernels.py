@@ -42,7 +42,9 @@ again(jnp.ones(77), beta=1.0).block_until_ready()
 '''
 
 
-@pytest.mark.parametrize("device", ["dg2", *(pytest.param(d, marks=exhaustive) for d in ("pvc", "bmg"))])
+@pytest.mark.parametrize(
+    "device", ["dg2", *(pytest.param(d, marks=exhaustive) for d in ("pvc", "bmg"))]
+)
 def test_kernels_from_source_and_from_spirv(lab: Lab, device: str) -> None:
     run = lab.run(device, _PYTHON, shown=_HEADERS).check()
     assert "XPU:0" in run.stdout

@@ -35,9 +35,7 @@ def test_the_cpu_device_runs_beside_an_old_loader(lab: Lab, choice: str) -> None
 
 @pytest.mark.parametrize("env", ({}, {"SYCL_UR_USE_LEVEL_ZERO_V2": "1"}), ids=("default", "v2"))
 @pytest.mark.parametrize("device", ("dg2", "bmg"))
-def test_debian_13_has_a_loader_for_adapter_v1(
-    lab: Lab, device: str, env: dict[str, str]
-) -> None:
+def test_debian_13_has_a_loader_for_adapter_v1(lab: Lab, device: str, env: dict[str, str]) -> None:
     """Loader 1.20 lacks what adapter v2 launches kernels with."""
     run = lab.run(device, _STEP, env={"LD_LIBRARY_PATH": lab.loader("trixie")} | env).check()
     assert run.of("launch", result=0)

@@ -29,7 +29,10 @@ print("all of", len(sys.argv[1:] or programs))
     ("device", "names"),
     [
         ("dg2", ["gpt_training", "resnet50_inference", "hamiltonian_monte_carlo"]),
-        *(pytest.param(device, [], marks=exhaustive, id=device) for device in ("pvc", "dg2", "bmg")),
+        *(
+            pytest.param(device, [], marks=exhaustive, id=device)
+            for device in ("pvc", "dg2", "bmg")
+        ),
     ],
 )
 def test_programs_launch(lab: Lab, device: str, names: list[str]) -> None:

@@ -32,8 +32,14 @@ def test_wrong_results_do_not_end_the_report(lab: Lab, device: str, group: str) 
     assert run.returncode == 1, run.stderr
     sections = [line[3:] for line in run.stdout.splitlines() if line.startswith("## ")]
     assert sections == [
-        "System", "Versions", "Libraries", "Devices", "GPU support", "Environment",
-        f"Self-test: {group}", "Result",
+        "System",
+        "Versions",
+        "Libraries",
+        "Devices",
+        "GPU support",
+        "Environment",
+        f"Self-test: {group}",
+        "Result",
     ]
     assert "backend: level_zero" in run.stdout
     assert "library: /usr/lib/x86_64-linux-gnu/libigc.so." in run.stdout

@@ -57,9 +57,7 @@ def test_no_activation_of_the_small_resnet_is_near_the_kink(cpu, monkeypatch) ->
     """Else its gradients could not be compared: see its configuration."""
     distances = []
     relu = jax.nn.relu
-    monkeypatch.setattr(
-        jax.nn, "relu", lambda x: (distances.append(jnp.abs(x).min()), relu(x))[1]
-    )
+    monkeypatch.setattr(jax.nn, "relu", lambda x: (distances.append(jnp.abs(x).min()), relu(x))[1])
 
     def nearest(parameters, statistics, images):
         resnet.forward(parameters, statistics, images, decay=resnet.CONFIGS[Size.SMALL].norm_decay)

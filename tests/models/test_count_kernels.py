@@ -21,7 +21,9 @@ def _lower(function, device, *arguments):
 
 def test_text_of_a_module_is_read(cpu) -> None:
     def function(x):
-        return jax.lax.while_loop(lambda c: c[1].sum() < 1e6, lambda c: (c[0] + 1, c[1] @ x), (0, x))
+        return jax.lax.while_loop(
+            lambda c: c[1].sum() < 1e6, lambda c: (c[0] + 1, c[1] @ x), (0, x)
+        )
 
     module = hlo_text.parse(_lower(function, cpu, A).compile().as_text())
     (loop,) = (i for i in module.executed() if i.opcode == "while")

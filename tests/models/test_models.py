@@ -61,9 +61,7 @@ def test_the_sampler_is_exact_where_the_data_is_one_point(xpu, steps) -> None:
 
     first = np.linspace(-2, 2, 5, dtype=np.float32)
     start = levels.signal[0] * 0.7 + levels.noise[0] * first
-    end = jax.jit(lambda x: dpm_solver.sample(predict_noise, x, steps))(
-        jax.device_put(start, xpu)
-    )
+    end = jax.jit(lambda x: dpm_solver.sample(predict_noise, x, steps))(jax.device_put(start, xpu))
     signal, noise = (1 - 0.00085) ** 0.5, 0.00085**0.5
     # Divided by a signal of 0.07 in the first step.
     np.testing.assert_allclose(end, signal * 0.7 + noise * first, atol=1e-5)
@@ -75,5 +73,15 @@ def test_position_buckets() -> None:
     assert row[100] == 0 and list(row[93:100]) == [7, 6, 5, 4, 3, 2, 1]
     assert list(row[101:108]) == [17, 18, 19, 20, 21, 22, 23]
     # Ranges after 8: 8 * 16 ** (i / 8) = 11.3, 16, 22.6, 32, ...
-    assert [row[100 - n] for n in (8, 11, 12, 15, 16, 22, 23, 32, 99)] == [8, 8, 9, 9, 10, 10, 11, 12, 15]
+    assert [row[100 - n] for n in (8, 11, 12, 15, 16, 22, 23, 32, 99)] == [
+        8,
+        8,
+        9,
+        9,
+        10,
+        10,
+        11,
+        12,
+        15,
+    ]
     assert (t5.position_buckets(9, 9, both_ways=False, buckets=32, distance=128)[0] == 0).all()

@@ -128,7 +128,9 @@ def less_exact(
     for name, error in device.items():
         of_kind[_kind(name)].append((error, host[name]))
         if exact[name].dtype.kind not in "biu":
-            distance, of_cpu = (_distance(x[name], exact[name], floors[_kind(name)]) for x in (actual, cpu))
+            distance, of_cpu = (
+                _distance(x[name], exact[name], floors[_kind(name)]) for x in (actual, cpu)
+            )
             if not distance <= (1 + of_cpu) / 2:
                 found[name] = (distance, of_cpu)
     for kind, pairs in of_kind.items():

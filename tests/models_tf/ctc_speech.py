@@ -75,7 +75,11 @@ def build(size: Size) -> Training:
         two = tf.math.top_k(probabilities, 2).values
         margin = two[..., 0] - two[..., 1]
         before = tf.pad(margin[:, :-1], [[0, 0], [1, 0]], constant_values=1)
-        return {"probabilities": probabilities, "path": path, "path, margin": tf.minimum(margin, before)}
+        return {
+            "probabilities": probabilities,
+            "path": path,
+            "path, margin": tf.minimum(margin, before),
+        }
 
     waves, symbols, lengths = _utterances(24)
     return Training(

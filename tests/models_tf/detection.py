@@ -66,7 +66,9 @@ def _model() -> keras.Model:
         return keras.Sequential(
             [
                 keras.Input((None, None, 16)),
-                keras.layers.Conv2D(16, 3, padding="same", activation="swish", kernel_initializer=weights()),
+                keras.layers.Conv2D(
+                    16, 3, padding="same", activation="swish", kernel_initializer=weights()
+                ),
                 keras.layers.Conv2D(
                     len(_ASPECTS) * outputs,
                     3,
@@ -85,8 +87,12 @@ def _model() -> keras.Model:
     classify = head(_CLASSES, float(-np.log(99.0)), keras.initializers.GlorotUniform)
     locate = head(4, 0.0, small)
     levels = (high, low)
-    classes = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())([classify(level) for level in levels])
-    offsets = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())([locate(level) for level in levels])
+    classes = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())(
+        [classify(level) for level in levels]
+    )
+    offsets = keras.layers.Concatenate(axis=1, dtype=keras.config.floatx())(
+        [locate(level) for level in levels]
+    )
     return keras.Model(pictures, [classes, offsets])
 
 
@@ -125,7 +131,9 @@ def _match(boxes: tf.Tensor, classes: tf.Tensor, anchors: tf.Tensor) -> tuple[tf
     overlaps = tf.where(classes[:, None] >= 0, _overlaps(anchors, boxes), -1.0)
     best = tf.argmax(overlaps, axis=2)
     covered = tf.reduce_max(overlaps, axis=2)
-    favourites = tf.one_hot(tf.argmax(overlaps, axis=1), anchors.shape[0], on_value=True, off_value=False)
+    favourites = tf.one_hot(
+        tf.argmax(overlaps, axis=1), anchors.shape[0], on_value=True, off_value=False
+    )
     favourites = tf.reduce_any(favourites & (classes >= 0)[..., None], axis=1)
     positive = (covered >= 0.5) | favourites
     counts = positive | (covered < 0.4)
@@ -149,7 +157,10 @@ def _detect(scores: tf.Tensor, boxes: tf.Tensor) -> dict[str, tf.Tensor]:
             pad_to_max_output_size=True,
         )
         valid = tf.range(_KEPT, dtype=tf.int64) < tf.cast(count, tf.int64)
-        kept_boxes, kept_scores = tf.gather(picture_boxes, places), tf.gather(picture_scores, places)
+        kept_boxes, kept_scores = (
+            tf.gather(picture_boxes, places),
+            tf.gather(picture_scores, places),
+        )
         found.append((tf.where(valid[:, None], kept_boxes, 0.0), tf.where(valid, kept_scores, 0.0)))
     return {"boxes": tf.stack([b for b, _ in found]), "scores": tf.stack([s for _, s in found])}
 
@@ -163,7 +174,9 @@ def build(size: Size) -> Training:
     anchors = tf.constant(_anchors())
     is_exact = keras.config.dtype_policy().compute_dtype not in ("bfloat16", "float16")
 
-    def losses(pictures, one_hot, offsets, positive, counts) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
+    def losses(
+        pictures, one_hot, offsets, positive, counts
+    ) -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
         logits, predicted = model(pictures, training=True)
         objects = tf.maximum(tf.reduce_sum(tf.cast(positive, tf.float32)), 1.0)
         focal = keras.losses.binary_focal_crossentropy(

@@ -86,7 +86,10 @@ def build(size: Size) -> Training:
     replay = _Replay()
     numbers = tf.random.Generator.from_seed(9, alg="philox")
     start = np.random.RandomState(9).uniform(-0.05, 0.05, (_CARTS, 4)).astype(np.float32)
-    start[::4, 2:] = 0.19, 0.6  # these poles fall within three moves, whatever is done, and start again
+    start[::4, 2:] = (
+        0.19,
+        0.6,
+    )  # these poles fall within three moves, whatever is done, and start again
     state = tf.Variable(start, trainable=False)
 
     def act() -> tf.Tensor:

@@ -161,7 +161,9 @@ def _train(training: Training, mode: str) -> Record:
     batches = [tuple(map(tf.constant, batch)) for batch in training.batches]
     inputs = tuple(map(tf.constant, training.inputs))
     initial = {
-        f"update, {i}, {_name(v)}": v.numpy() for i, v in enumerate(training.variables) if v.trainable
+        f"update, {i}, {_name(v)}": v.numpy()
+        for i, v in enumerate(training.variables)
+        if v.trainable
     }
     numbers = {}
     for number, batch in enumerate(batches, 1):
@@ -179,7 +181,9 @@ def _train(training: Training, mode: str) -> Record:
     results = []
 
     def run_from_host() -> None:
-        constants = [tuple(map(tf.constant, arrays)) for arrays in (training.batches[-1], training.inputs)]
+        constants = [
+            tuple(map(tf.constant, arrays)) for arrays in (training.batches[-1], training.inputs)
+        ]
         results[:] = [
             array
             for result in (step(*constants[0]), infer(*constants[1]))

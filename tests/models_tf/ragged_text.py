@@ -97,7 +97,9 @@ class Classifier(keras.Model):
         scores = self.score(words)[:, 0]
         largest = tf.math.unsorted_segment_max(scores, rows, _BATCH)
         exponentials = tf.exp(scores - tf.gather(largest, rows))
-        return exponentials / tf.gather(tf.math.unsorted_segment_sum(exponentials, rows, _BATCH), rows)
+        return exponentials / tf.gather(
+            tf.math.unsorted_segment_sum(exponentials, rows, _BATCH), rows
+        )
 
     def _sum_of_pairs(self, ids, rows):
         """Of neighbours in a row, hashed."""

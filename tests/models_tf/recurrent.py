@@ -25,9 +25,7 @@ def _model() -> keras.Model:
     tokens = keras.Input((_LENGTH,), dtype="int64")
     x = keras.layers.Embedding(_VOCABULARY, 12, mask_zero=True)(tokens)
     x = keras.layers.Bidirectional(keras.layers.LSTM(10, return_sequences=True))(x)
-    x = keras.layers.Bidirectional(
-        keras.layers.GRU(8, return_sequences=True), merge_mode="sum"
-    )(x)
+    x = keras.layers.Bidirectional(keras.layers.GRU(8, return_sequences=True), merge_mode="sum")(x)
     x = keras.layers.TimeDistributed(keras.layers.Dense(8, activation="tanh"))(x)
     return keras.Model(tokens, keras.layers.Dense(_TAGS, dtype=keras.config.floatx())(x))
 

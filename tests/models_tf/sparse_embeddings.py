@@ -61,13 +61,18 @@ class Recommender(keras.Model):
 
     def call(self, dense, ids, bag_indices, bag_ids):
         low = self.bottom(dense)
-        features = [table(column) for table, column in zip(self.tables, tf.unstack(ids, axis=1), strict=True)]
+        features = [
+            table(column)
+            for table, column in zip(self.tables, tf.unstack(ids, axis=1), strict=True)
+        ]
         bags = tf.math.unsorted_segment_sqrt_n(self.bag(bag_ids), bag_indices[:, 0], _BATCH)
         stacked = tf.stack([low, *features, tf.cast(bags, low.dtype)], axis=1)
         products = tf.matmul(stacked, stacked, transpose_b=True)
         # Of every two different features once.
         row, column = np.triu_indices(len(features) + 2, 1)
-        pairs = tf.gather(tf.reshape(products, [_BATCH, -1]), row * (len(features) + 2) + column, axis=1)
+        pairs = tf.gather(
+            tf.reshape(products, [_BATCH, -1]), row * (len(features) + 2) + column, axis=1
+        )
         return self.top(tf.concat([low, pairs], axis=1))[:, 0]
 
 
@@ -89,7 +94,9 @@ def build(size: Size) -> Training:
         loss, _ = minimise(optimizer, model.trainable_variables, compute_loss)
         return {"loss": loss}
 
-    def look_up(dense: tf.Tensor, ids: tf.Tensor, indices: tf.Tensor, bag: tf.Tensor) -> dict[str, tf.Tensor]:
+    def look_up(
+        dense: tf.Tensor, ids: tf.Tensor, indices: tf.Tensor, bag: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """The same bags by TensorFlow's lookups, whose programs depend on how many ids differ, and their gradient."""
         del dense, ids
         bags, table = tf.SparseTensor(indices, bag, [_BATCH, _BAG_IDS]), model.bag.embeddings.value

@@ -38,8 +38,14 @@ def test_results_are_measured_each_by_itself() -> None:
 
 
 def test_what_storing_rounds_is_no_error() -> None:
-    expected = {"update, 0, kernel": np.full(3, 1e-3), "update, 0, kernel, roundings": np.full(3, 1e-5)}
-    actual = {"update, 0, kernel": np.full(3, 1.03e-3), "update, 0, kernel, roundings": np.full(3, 1e-5)}
+    expected = {
+        "update, 0, kernel": np.full(3, 1e-3),
+        "update, 0, kernel, roundings": np.full(3, 1e-5),
+    }
+    actual = {
+        "update, 0, kernel": np.full(3, 1.03e-3),
+        "update, 0, kernel, roundings": np.full(3, 1e-5),
+    }
     assert agreement.errors(actual, expected) == {"update, 0, kernel": pytest.approx(1e-2)}
 
 
@@ -50,7 +56,10 @@ def test_what_is_not_finite_is_an_error(wrong: float) -> None:
 
 
 def test_whole_numbers_may_differ_by_a_margin_alone() -> None:
-    numbers = {"output, best": np.array([1, 2, 3]), "output, best, margin": np.array([1.0, 0.001, 2.0])}
+    numbers = {
+        "output, best": np.array([1, 2, 3]),
+        "output, best, margin": np.array([1.0, 0.001, 2.0]),
+    }
     other = {**numbers, "output, best": np.array([1, 0, 3])}
     assert agreement.errors(other, numbers) == {"output, best": 0.0005}
     with pytest.raises(AssertionError, match="count"):

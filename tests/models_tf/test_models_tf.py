@@ -51,7 +51,10 @@ def _cases() -> list[Case]:
 CASES = sorted(_cases(), key=lambda case: (case[0], case[2]))
 over_cases = pytest.mark.parametrize(
     ("model", "mode", "precision"),
-    [pytest.param(*case, marks=exhaustive) if case[0] in _LONG or case in _ALIKE else case for case in CASES],
+    [
+        pytest.param(*case, marks=exhaustive) if case[0] in _LONG or case in _ALIKE else case
+        for case in CASES
+    ],
     ids=["-".join(case) for case in CASES],
 )
 
@@ -79,7 +82,9 @@ def _wrong_in_half_precision(
     """
     cpu, exact = _on_cpu(model, precision).numbers, _exact(model, precision).numbers
     found = {}
-    for kind, times in zip(_OF_GRADIENTS, (agreement.GRADIENTS[mode], agreement.UPDATES), strict=True):
+    for kind, times in zip(
+        _OF_GRADIENTS, (agreement.GRADIENTS[mode], agreement.UPDATES), strict=True
+    ):
         arrays = _of(kind, cpu)
         more_exact = {name: exact[name] for name in arrays}
         tolerance = times * agreement.TOLERANCES[precision]
@@ -90,14 +95,20 @@ def _wrong_in_half_precision(
 def _check_that_all_is_trained(numbers: dict[str, np.ndarray]) -> None:
     """A gradient that is lost on both devices would agree."""
     assert [name for name, array in _of("slot", numbers).items() if not array.any()] == []
-    updates = [a.any() for n, a in _of("update", numbers).items() if not n.endswith(agreement.ROUNDINGS)]
+    updates = [
+        a.any() for n, a in _of("update", numbers).items() if not n.endswith(agreement.ROUNDINGS)
+    ]
     # Where a rate is small, some steps are less than a rounding of 1, which scales of normalisations are.
     assert np.mean(updates) > 0.9
 
 
 def _unexplained(report: onexpu.PlacementReport) -> dict[str, set[str]]:
     """Ops on the host, with their reasons that are none of the expected ones."""
-    return {op: why for op, reasons in report.reasons.items() if (why := reasons.keys() - host_ops.REASONS.keys())}
+    return {
+        op: why
+        for op, reasons in report.reasons.items()
+        if (why := reasons.keys() - host_ops.REASONS.keys())
+    }
 
 
 def _check_placement(record: Record, mode: str) -> None:
@@ -105,11 +116,19 @@ def _check_placement(record: Record, mode: str) -> None:
     for report in (record.report, record.report_from_host):
         if mode == "jit":
             assert report.total("cluster") > 0
-            assert [report.total(route) for route in ("on_demand", "sycl_kernel", "host")] == [0, 0, 0]
+            assert [report.total(route) for route in ("on_demand", "sycl_kernel", "host")] == [
+                0,
+                0,
+                0,
+            ]
         assert report.total("cluster") + report.total("on_demand") > 0
         assert _unexplained(report) == {}
     if record.report_uncompiled is not None:
-        assert record.report_uncompiled.total("on_demand") + record.report_uncompiled.total("sycl_kernel") > 0
+        assert (
+            record.report_uncompiled.total("on_demand")
+            + record.report_uncompiled.total("sycl_kernel")
+            > 0
+        )
         unexplained = _unexplained(record.report_uncompiled)
         assert unexplained.keys() <= host_ops.ON_NO_ACCELERATOR, unexplained
 

@@ -41,7 +41,9 @@ class PositionalEmbedding(keras.layers.Layer):
 
     def call(self, tokens):
         # TensorFlow has integers of 32 bits on the host, and would copy them in every step.
-        embedded = self.tokens(tokens) + self.positions(keras.ops.arange(tokens.shape[1], dtype="int64"))
+        embedded = self.tokens(tokens) + self.positions(
+            keras.ops.arange(tokens.shape[1], dtype="int64")
+        )
         # By the root of the width, as in section 3.4. Layers would add more than there is otherwise, and their roundings.
         return embedded * _WIDTH**0.5
 

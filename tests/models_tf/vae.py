@@ -56,7 +56,9 @@ def build(size: Size) -> Training:
     def step(pictures: tf.Tensor) -> dict[str, tf.Tensor]:
         def compute_loss() -> tuple[tf.Tensor, dict[str, tf.Tensor]]:
             logits, mean, log_variance = model(pictures, training=True)
-            errors = tf.nn.sigmoid_cross_entropy_with_logits(tf.cast(pictures, logits.dtype), logits)
+            errors = tf.nn.sigmoid_cross_entropy_with_logits(
+                tf.cast(pictures, logits.dtype), logits
+            )
             error = tf.reduce_mean(tf.reduce_sum(errors, axis=[1, 2, 3]))
             divergence = tf.square(mean) + tf.exp(log_variance) - 1.0 - log_variance
             divergence = 0.5 * tf.reduce_mean(tf.reduce_sum(divergence, axis=1))

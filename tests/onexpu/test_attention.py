@@ -33,7 +33,10 @@ class Sizes(NamedTuple):
         random = np.random.default_rng(self.queries)
         query = (*self.batch, self.queries, self.heads, self.features)
         key = (*self.batch, self.keys, self.key_heads, self.features)
-        return [np.asarray(jnp.asarray(random.standard_normal(s), dtype)) for s in (query, key, key, query)]
+        return [
+            np.asarray(jnp.asarray(random.standard_normal(s), dtype))
+            for s in (query, key, key, query)
+        ]
 
 
 # Around the 16 lanes, the 64 positions of a work-item, blocks of 96, 48 and 24 rows, sums of 6. Each
@@ -62,7 +65,12 @@ def _step(function: Callable[..., jax.Array], **how: object) -> Callable[..., li
     return step
 
 
-def _on(device: jax.Device, function: Callable[..., jax.Array], operands: Sequence[np.ndarray], **how: object):
+def _on(
+    device: jax.Device,
+    function: Callable[..., jax.Array],
+    operands: Sequence[np.ndarray],
+    **how: object,
+):
     found = jax.jit(_step(function, **how))(*[jax.device_put(a, device) for a in operands])
     return [np.asarray(a) for a in found]
 
@@ -72,7 +80,9 @@ def _close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], toleranc
         assert ours.dtype == theirs.dtype
         ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
         # Weights sum up to 1, so errors are those of the operands, which are of size 1.
-        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max(initial=1))
+        np.testing.assert_allclose(
+            ours, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max(initial=1)
+        )
 
 
 # Half precision rounds operands of the backward pass, the result among them, to its epsilon.
@@ -82,12 +92,18 @@ def _close(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], toleranc
     every(4, [(sizes, "float32", 1e-5) for sizes in SIZES], unpack=True)
     + every(
         3,
-        [(sizes, dtype, t) for sizes in SIZES[1:4] for dtype, t in (("bfloat16", 1.5e-2), ("float16", 2e-3))],
+        [
+            (sizes, dtype, t)
+            for sizes in SIZES[1:4]
+            for dtype, t in (("bfloat16", 1.5e-2), ("float16", 2e-3))
+        ],
         unpack=True,
     ),
     ids=_name,
 )
-def test_values_and_gradients(sizes: Sizes, dtype: str, tolerance: float, causal: bool, xpu, cpu) -> None:
+def test_values_and_gradients(
+    sizes: Sizes, dtype: str, tolerance: float, causal: bool, xpu, cpu
+) -> None:
     operands = sizes.operands(dtype)
     found, expected = (
         _on(device, function, operands, causal=causal)
@@ -97,13 +113,21 @@ def test_values_and_gradients(sizes: Sizes, dtype: str, tolerance: float, causal
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("sizes", [Sizes((2,), 5, 7, 4, 2, 6), Sizes((), 20, 9, 1, 1, 6)], ids=_name)
+@pytest.mark.parametrize(
+    "sizes", [Sizes((2,), 5, 7, 4, 2, 6), Sizes((), 20, 9, 1, 1, 6)], ids=_name
+)
 def test_gradients_are_those_of_finite_differences(sizes: Sizes, causal: bool, xpu) -> None:
     with jax.enable_x64(True):
         operands = [jax.device_put(a, xpu) for a in sizes.operands("float64")[:3]]
         # Differences of float64 over steps of 1e-6 are good to 1e-9 of the curvature.
         jax.test_util.check_grads(
-            functools.partial(attention, causal=causal), operands, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6
+            functools.partial(attention, causal=causal),
+            operands,
+            order=1,
+            modes=["rev"],
+            eps=1e-6,
+            atol=1e-6,
+            rtol=1e-6,
         )
 
 
@@ -120,12 +144,18 @@ def test_double_precision_is_double(xpu, cpu) -> None:
 def test_other_libraries_mean_the_same(xpu) -> None:
     operands = [jax.device_put(a, xpu) for a in Sizes((2,), 40, 40, 4, 2, 16).operands()[:3]]
     expected = jax.nn.dot_product_attention(*operands, is_causal=True, scale=0.1)
-    np.testing.assert_allclose(attention(*operands, causal=True, scale=0.1), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        attention(*operands, causal=True, scale=0.1), expected, rtol=1e-5, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("mode", ["eager", "graph", "jit", "graph, unknown sizes", "jit, unknown sizes"])
+@pytest.mark.parametrize(
+    "mode", ["eager", "graph", "jit", "graph, unknown sizes", "jit, unknown sizes"]
+)
 def test_tensorflow(mode: str, cpu) -> None:
-    def call(query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, slopes: tf.Tensor) -> list[tf.Tensor]:
+    def call(
+        query: tf.Tensor, key: tf.Tensor, value: tf.Tensor, slopes: tf.Tensor
+    ) -> list[tf.Tensor]:
         with tf.GradientTape() as tape:
             tape.watch([query, key, value])
             y = attention(query, key, value, causal=True)
@@ -135,7 +165,10 @@ def test_tensorflow(mode: str, cpu) -> None:
     run = call
     if mode != "eager":
         unknown = "unknown" in mode
-        signature = [tf.TensorSpec([None, None, *a.shape[2:]] if unknown else a.shape, tf.float32) for a in operands]
+        signature = [
+            tf.TensorSpec([None, None, *a.shape[2:]] if unknown else a.shape, tf.float32)
+            for a in operands
+        ]
         run = tf.function(call, input_signature=signature, jit_compile="jit" in mode)
     with tf.device("/XPU:0"):
         found = [t.numpy() for t in run(*map(tf.constant, operands))]
@@ -189,7 +222,9 @@ def test_large_scores_do_not_overflow(xpu, cpu) -> None:
 
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("operand", [0, 1])
-def test_scores_that_are_no_numbers_stay_with_those_that_see_them(operand: int, special: float, xpu, cpu) -> None:
+def test_scores_that_are_no_numbers_stay_with_those_that_see_them(
+    operand: int, special: float, xpu, cpu
+) -> None:
     operands = Sizes((1,), 70, 70, 2, 2, 16).operands()[:3]
     operands[operand] = operands[operand].copy()
     operands[operand][0, 40, 1, 3] = special
@@ -225,7 +260,9 @@ def test_nothing_to_see_and_nobody_to_see_it(xpu) -> None:
 
 def test_memory_grows_with_the_sequence_alone(xpu) -> None:
     """At 4,096 positions less than 5 % of the plain version's, forward and with gradients."""
-    shape = jax.ShapeDtypeStruct((1, 4096, 2, 64), jnp.float32, sharding=jax.sharding.SingleDeviceSharding(xpu))
+    shape = jax.ShapeDtypeStruct(
+        (1, 4096, 2, 64), jnp.float32, sharding=jax.sharding.SingleDeviceSharding(xpu)
+    )
 
     def memory(step: Callable[..., object], operands: int) -> int:
         analysis = jax.jit(step).lower(*[shape] * operands).compile().memory_analysis()
@@ -254,7 +291,9 @@ def test_shapes_that_do_not_fit(shapes: tuple[tuple[int, ...], ...], message: st
 
 def test_types_that_do_not_fit(xpu) -> None:
     x = jnp.ones((3, 1, 4), device=xpu)
-    with pytest.raises(TypeError, match="'key' of kernel .* has the type bfloat16, but 'query' has float32"):
+    with pytest.raises(
+        TypeError, match="'key' of kernel .* has the type bfloat16, but 'query' has float32"
+    ):
         attention(x, x.astype(jnp.bfloat16), x)
     with pytest.raises(TypeError, match="int32; T is one of float16, bfloat16, float32, float64"):
         attention(*[x.astype(jnp.int32)] * 3)

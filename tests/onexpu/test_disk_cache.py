@@ -23,7 +23,10 @@ for factor in sys.argv[1:]:
 
 def _run(cache: pathlib.Path, *arguments: str, code: int = 0, **variables: str) -> str:
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=300,
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=300,
         env=os.environ | {"ONEXPU_CACHE_DIR": str(cache), "COLUMNS": "120"} | variables,
     )
     assert done.returncode == code, done.stderr
@@ -32,7 +35,9 @@ def _run(cache: pathlib.Path, *arguments: str, code: int = 0, **variables: str) 
 
 def _entries(cache: pathlib.Path) -> dict[str, int]:
     files = [file for file in cache.rglob("*") if file.is_file()]
-    return {suffix: sum(suffix in file.name for file in files) for suffix in (".sycl", "llvmcache-")}
+    return {
+        suffix: sum(suffix in file.name for file in files) for suffix in (".sycl", "llvmcache-")
+    }
 
 
 def test_list_prune_and_clear(tmp_path: pathlib.Path) -> None:
@@ -40,7 +45,14 @@ def test_list_prune_and_clear(tmp_path: pathlib.Path) -> None:
     # All sets of options share the precompiled headers.
     assert _entries(tmp_path) == {".sycl": 3, "llvmcache-": 1}
     listed = _run(tmp_path, "-m", "onexpu", "cache")
-    for part in (str(tmp_path), "precompiled headers", "SPIR-V of SYCL sources", "just now", "2,147,483,648 bytes", "90 days"):
+    for part in (
+        str(tmp_path),
+        "precompiled headers",
+        "SPIR-V of SYCL sources",
+        "just now",
+        "2,147,483,648 bytes",
+        "90 days",
+    ):
         assert part in listed, listed
     other = tmp_path / "sycl" / "notes.txt"
     other.write_text("not the cache's")
@@ -68,10 +80,14 @@ def test_compilations_keep_the_cache_within_its_limits(tmp_path: pathlib.Path) -
         ("ONEXPU_CACHE_DAYS", "0", "a positive number"),
     ],
 )
-def test_limits_that_are_not_understood(tmp_path: pathlib.Path, variable: str, value: str, takes: str) -> None:
+def test_limits_that_are_not_understood(
+    tmp_path: pathlib.Path, variable: str, value: str, takes: str
+) -> None:
     message = f"{variable}={value} is not understood: it takes {takes}"
     assert message in _run(tmp_path, "-m", "onexpu", "cache", code=1, **{variable: value})
-    assert message in _run(tmp_path, "-c", "import jax; jax.devices('xpu')", code=1, **{variable: value})
+    assert message in _run(
+        tmp_path, "-c", "import jax; jax.devices('xpu')", code=1, **{variable: value}
+    )
 
 
 def test_an_empty_cache(tmp_path: pathlib.Path) -> None:
@@ -83,7 +99,10 @@ def test_ages() -> None:
     import time
 
     now = int(time.time())
-    entries = [CacheEntry(f"/{i}", "native binaries", 10, now - age) for i, age in enumerate((60, 7300, 86400 * 40))]
+    entries = [
+        CacheEntry(f"/{i}", "native binaries", 10, now - age)
+        for i, age in enumerate((60, 7300, 86400 * 40))
+    ]
     text = str(CacheReport("/cache", Limits(1 << 30, 86400 * 90), tuple(entries)))
     for part in ("just now", "40 days ago", "30"):
         assert part in text

@@ -339,9 +339,9 @@ def test_failed_work_is_an_error_and_no_memory(xpu) -> None:
         raise ValueError("no such luck")
 
     x = jax.device_put(np.ones(16, np.float32), xpu)
-    failed = jax.jit(
-        lambda v: jax.pure_callback(fail, jax.ShapeDtypeStruct(v.shape, v.dtype), v)
-    )(x)
+    failed = jax.jit(lambda v: jax.pure_callback(fail, jax.ShapeDtypeStruct(v.shape, v.dtype), v))(
+        x
+    )
     with pytest.raises(RuntimeError, match="no such luck"):
         capsule_of(failed)
     runtime_tokens.clear()  # which JAX would wait for at the end of the process

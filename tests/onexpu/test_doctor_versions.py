@@ -11,7 +11,9 @@ import onexpu
 
 def _findings(monkeypatch, wheel: str, version: str) -> list:
     installed = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: version if name == wheel else installed(name))
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: version if name == wheel else installed(name)
+    )
     return [f for f in onexpu.doctor().findings if f.section == "Versions" and f.name == wheel]
 
 

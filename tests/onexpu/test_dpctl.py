@@ -23,6 +23,7 @@ pytestmark = pytest.mark.usefixtures("on_xpu")
 
 MEGABYTE = 1 << 20
 
+
 class Array:
     """An array of floats in dpctl's memory, as dpctl describes them."""
 
@@ -124,9 +125,7 @@ def test_to_dpctl_shares_the_memory(array) -> None:
 def test_types_without_a_name_in_sycl(xpu) -> None:
     values = np.arange(7).astype(ml_dtypes.bfloat16)
     shared = onexpu.to_dpctl(jax.device_put(values, xpu))
-    np.testing.assert_array_equal(
-        np.frombuffer(shared.copy_to_host(), ml_dtypes.bfloat16), values
-    )
+    np.testing.assert_array_equal(np.frombuffer(shared.copy_to_host(), ml_dtypes.bfloat16), values)
 
 
 def test_pinned_memory_is_host_memory(xpu) -> None:

@@ -39,7 +39,9 @@ def array(xpu) -> jax.Array:
     return jax.device_put(np.arange(4096, dtype=np.float32), xpu) * 2.0
 
 
-@pytest.mark.parametrize("convert", [onexpu.to_dpnp, lambda x: dpnp.from_dlpack(onexpu.to_dlpack(x))])
+@pytest.mark.parametrize(
+    "convert", [onexpu.to_dpnp, lambda x: dpnp.from_dlpack(onexpu.to_dlpack(x))]
+)
 def test_out(array, convert) -> None:
     for x in (array, onexpu.to_tensor(array)):
         before = onexpu.transfer_statistics()
@@ -70,7 +72,8 @@ def test_in(array) -> None:
 
 @pytest.mark.parametrize("shape", [(), (3, 5), (0, 4)])
 @pytest.mark.parametrize(
-    "dtype", [np.bool_, np.int8, np.uint16, np.int32, np.uint32, np.float16, np.float32, np.complex64]
+    "dtype",
+    [np.bool_, np.int8, np.uint16, np.int32, np.uint32, np.float16, np.float32, np.complex64],
 )
 def test_types_and_shapes(xpu, dtype, shape) -> None:
     values = (np.arange(np.prod(shape)).reshape(shape) % 2).astype(dtype)
@@ -109,7 +112,9 @@ def test_parts_of_arrays() -> None:
 
 def test_another_context(array) -> None:
     device = onexpu.dpctl_queue().sycl_device
-    foreign = dpnp.ones(8, dtype="float32", sycl_queue=dpctl.SyclQueue(dpctl.SyclContext([device]), device))
+    foreign = dpnp.ones(
+        8, dtype="float32", sycl_queue=dpctl.SyclQueue(dpctl.SyclContext([device]), device)
+    )
     for take in (onexpu.to_jax, onexpu.to_tensor, onexpu.from_dlpack):
         with pytest.raises(ValueError, match="of SYCL context 0x.*xpu:0 .* of context 0x"):
             take(foreign)
@@ -225,7 +230,12 @@ def test_scalars_that_change(axpy) -> None:
         np.testing.assert_array_equal(dpnp.asnumpy(axpy(x, y, a=a)), expected)
     # One launch for numbers, one for arrays.
     assert len(axpy._dpctl_calls._launches) <= 4
-    for wrong, error in ((1j, TypeError), (dpnp.ones(3), ValueError), ("1", TypeError), (jax.numpy.float32(1), TypeError)):
+    for wrong, error in (
+        (1j, TypeError),
+        (dpnp.ones(3), ValueError),
+        ("1", TypeError),
+        (jax.numpy.float32(1), TypeError),
+    ):
         with pytest.raises(error, match="'a' "):
             axpy(x, y, a=wrong)
 

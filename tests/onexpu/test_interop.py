@@ -174,7 +174,10 @@ def test_three_threads_never_read_stale_data(xpu) -> None:
     )
     rounds, size = 150, 10_000
     in_jax = (lambda x: kernel(jnp.tanh(x) * 0.0 + x), jax.jit(lambda x: kernel(x + 1.0) - 1.0))
-    in_tensorflow = (lambda x: kernel(x + 1.0), tf.function(lambda x: kernel(x + 1.0), jit_compile=True))
+    in_tensorflow = (
+        lambda x: kernel(x + 1.0),
+        tf.function(lambda x: kernel(x + 1.0), jit_compile=True),
+    )
     steps = 6 * rounds
     errors: list[BaseException] = []
 

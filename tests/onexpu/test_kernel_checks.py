@@ -67,7 +67,9 @@ print(json.dumps(found))
 def found() -> dict[str, dict[str, object]]:
     """What each kernel gave or raised, by kernel and way."""
     environment = {**os.environ, "ONEXPU_KERNEL_CHECKS": "1"}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     by_kernel: dict[str, dict[str, object]] = {}
     for key, value in json.loads(done.stdout.splitlines()[-1]).items():
@@ -103,7 +105,12 @@ def test_what_kernels_do_outside(found, kernel: str, message: str) -> None:
     for way, error in found[kernel].items():
         assert isinstance(error, str), (way, error)
         assert f"kernel '{kernel}' {message}" in error, (way, error)
-        assert error.partition(":")[0] in ("JaxRuntimeError", "XlaRuntimeError", "ValueError", "InvalidArgumentError"), (way, error)
+        assert error.partition(":")[0] in (
+            "JaxRuntimeError",
+            "XlaRuntimeError",
+            "ValueError",
+            "InvalidArgumentError",
+        ), (way, error)
 
 
 def test_what_a_kernel_does_not_write(found) -> None:
@@ -116,6 +123,8 @@ def test_what_a_kernel_does_not_write(found) -> None:
 def test_another_value_is_refused() -> None:
     script = "import jax; jax.devices('xpu')"
     environment = {**os.environ, "ONEXPU_KERNEL_CHECKS": "yes"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode != 0
     assert "ONEXPU_KERNEL_CHECKS=yes is not understood: it takes 0 or 1" in done.stderr

@@ -15,7 +15,9 @@ import tensorflow as tf
 import onexpu
 
 
-def define(source: str = "ONEXPU_KERNEL void f(const float* x, float* y) { y[0] = x[0]; }", **overrides):
+def define(
+    source: str = "ONEXPU_KERNEL void f(const float* x, float* y) { y[0] = x[0]; }", **overrides
+):
     arguments = {"inputs": ["x"], "outputs": {"y": onexpu.like("x")}, **overrides}
     return onexpu.sycl_kernel(source, **arguments)
 
@@ -30,7 +32,9 @@ def x(xpu) -> jax.Array:
 
 def test_syntax_error_points_into_the_source(swish, x) -> None:
     broken = define("ONEXPU_KERNEL void broken(const float* x, float* y) {\n  y[0] = x[0]\n}\n")
-    with pytest.raises(onexpu.SyclCompileError, match=r"broken\.cpp:2:14: error: expected ';'") as error:
+    with pytest.raises(
+        onexpu.SyclCompileError, match=r"broken\.cpp:2:14: error: expected ';'"
+    ) as error:
         broken(x)
     assert isinstance(error.value, ValueError)
     assert error.value.kernel == "broken"
@@ -41,7 +45,10 @@ def test_syntax_error_while_a_program_is_traced(x) -> None:
     broken = define("ONEXPU_KERNEL void broken(const float* x, float* y) { y[0] = z; }")
     with pytest.raises(onexpu.SyclCompileError, match="undeclared identifier 'z'"):
         jax.jit(lambda x: broken(x) + 1)(x)
-    with pytest.raises(onexpu.SyclCompileError, match="undeclared identifier 'z'"), tf.device("/XPU:0"):
+    with (
+        pytest.raises(onexpu.SyclCompileError, match="undeclared identifier 'z'"),
+        tf.device("/XPU:0"),
+    ):
         tf.function(lambda x: broken(x) + 1)(tf.ones(4))
 
 
@@ -53,13 +60,17 @@ def both_frameworks(values: np.ndarray):
 
 def test_wrong_element_type_of_a_template(swish) -> None:
     for x in both_frameworks(np.ones(4, np.int32)):
-        with pytest.raises(TypeError, match="'x' of kernel 'swish' has the type int32; T is one of"):
+        with pytest.raises(
+            TypeError, match="'x' of kernel 'swish' has the type int32; T is one of"
+        ):
             swish(x, beta=1.0)
 
 
 def test_wrong_element_type_of_a_pointer() -> None:
     for x in both_frameworks(np.ones(4, np.float16)):
-        with pytest.raises(TypeError, match="'x' of kernel 'f' has the type float16; the kernel takes float32"):
+        with pytest.raises(
+            TypeError, match="'x' of kernel 'f' has the type float16; the kernel takes float32"
+        ):
             define()(x)
 
 
@@ -69,7 +80,9 @@ def test_operands_of_two_types_for_one_parameter(xpu) -> None:
         "{ y[0] = x[0] + z[0]; }",
         inputs=["x", "z"],
     )
-    with pytest.raises(TypeError, match="'z' of kernel 'add' has the type int32, but 'x' has float32"):
+    with pytest.raises(
+        TypeError, match="'z' of kernel 'add' has the type int32, but 'x' has float32"
+    ):
         add(jax.device_put(np.ones(3, np.float32), xpu), jax.device_put(np.ones(3, np.int32), xpu))
 
 
@@ -105,7 +118,8 @@ def test_wrong_attributes(swish, x, attributes, message: str) -> None:
 
 def test_an_attribute_that_does_not_fit(x) -> None:
     kernel = define(
-        "ONEXPU_KERNEL void f(const float* x, float* y, uint8_t n) { y[0] = n; }", attributes={"n": int}
+        "ONEXPU_KERNEL void f(const float* x, float* y, uint8_t n) { y[0] = n; }",
+        attributes={"n": int},
     )
     with pytest.raises(ValueError, match="n=256 of kernel 'f' does not fit into uint8"):
         kernel(x, n=256)
@@ -143,20 +157,60 @@ ONES = np.ones(8, np.float32)
 @pytest.mark.parametrize(
     ("overrides", "attributes", "values", "error", "message"),
     [
-        ({}, {}, ONES.astype(np.float16), TypeError, "'x' of kernel 'f' has the type float16; the kernel takes float32"),
-        ({"shapes": {"x": "n"}}, {}, np.ones((2, 4), np.float32), ValueError, r"'x' has the shape \[2, 4\]; it takes \[n\]"),
-        ({}, {"a": 1.0}, ONES, TypeError, "the call got a"),
-        ({"range": 0}, {}, ONES, ValueError, "kernel 'f', range .0., .*a range of zero leaves the outputs undefined"),
-        ({"range": 1 << 43}, {}, ONES, ValueError, r"kernel 'f', range \[8796093022208\], .*at most 4294967295 work-groups"),
         (
-            {"source": "ONEXPU_KERNEL_ND(2) void f(const float* x, float* y) { y[0] = x[0]; }", "range": (1 << 32, 1 << 32), "local_size": (1, 2)},
+            {},
+            {},
+            ONES.astype(np.float16),
+            TypeError,
+            "'x' of kernel 'f' has the type float16; the kernel takes float32",
+        ),
+        (
+            {"shapes": {"x": "n"}},
+            {},
+            np.ones((2, 4), np.float32),
+            ValueError,
+            r"'x' has the shape \[2, 4\]; it takes \[n\]",
+        ),
+        ({}, {"a": 1.0}, ONES, TypeError, "the call got a"),
+        (
+            {"range": 0},
+            {},
+            ONES,
+            ValueError,
+            "kernel 'f', range .0., .*a range of zero leaves the outputs undefined",
+        ),
+        (
+            {"range": 1 << 43},
+            {},
+            ONES,
+            ValueError,
+            r"kernel 'f', range \[8796093022208\], .*at most 4294967295 work-groups",
+        ),
+        (
+            {
+                "source": "ONEXPU_KERNEL_ND(2) void f(const float* x, float* y) { y[0] = x[0]; }",
+                "range": (1 << 32, 1 << 32),
+                "local_size": (1, 2),
+            },
             {},
             ONES,
             ValueError,
             "kernel 'f', range .*work-groups",
         ),
-        ({"range": 8, "local_size": 3}, {}, ONES, ValueError, "kernel 'f', range .*multiple of the local size"),
-        ({"outputs": {"y": onexpu.like("x", shape=lambda x: (x.size - 9,))}}, {}, ONES, ValueError, r"output 'y' of kernel 'f' has the shape \(-1,\)"),
+        (
+            {"range": 8, "local_size": 3},
+            {},
+            ONES,
+            ValueError,
+            "kernel 'f', range .*multiple of the local size",
+        ),
+        (
+            {"outputs": {"y": onexpu.like("x", shape=lambda x: (x.size - 9,))}},
+            {},
+            ONES,
+            ValueError,
+            r"output 'y' of kernel 'f' has the shape \(-1,\)",
+        ),
     ],
     ids=["dtype", "rank", "attribute", "zero", "large", "groups", "multiple", "output"],
 )
@@ -168,7 +222,9 @@ def test_wrong_calls_in_every_way(overrides, attributes, values, error, message:
 
 def test_a_missing_attribute_in_every_way(swish) -> None:
     for call in every_way(swish, ONES):
-        with pytest.raises(TypeError, match="kernel 'swish' has the attributes .beta.; the call lacks beta"):
+        with pytest.raises(
+            TypeError, match="kernel 'swish' has the attributes .beta.; the call lacks beta"
+        ):
             call()
 
 
@@ -185,14 +241,19 @@ def test_an_output_in_place_of_another_size() -> None:
         outputs={"x": onexpu.array((4,), "float32")},
     )
     for call in every_way(kernel, ONES):
-        with pytest.raises(ValueError, match=r"changes 'x' in place, but the input is float32\[8\] and the output float32\[4\]"):
+        with pytest.raises(
+            ValueError,
+            match=r"changes 'x' in place, but the input is float32\[8\] and the output float32\[4\]",
+        ):
             call()
 
 
 def test_a_work_group_that_the_device_does_not_have() -> None:
     kernel = define(range=1 << 20, local_size=1 << 20)
     for call in every_way(kernel, ONES):
-        with pytest.raises(Exception, match=r"kernel 'f-.*global size \[1048576\].*at most \d+ work-items") as error:
+        with pytest.raises(
+            Exception, match=r"kernel 'f-.*global size \[1048576\].*at most \d+ work-items"
+        ) as error:
             call()
         assert isinstance(error.value, ValueError | RuntimeError | tf.errors.InvalidArgumentError)
 
@@ -215,9 +276,24 @@ def test_a_gradient_of_another_length(x) -> None:
             ValueError,
             "several kernels; name= chooses one of f, g",
         ),
-        ("ONEXPU_KERNEL void f(const float* x, float* y) {}", {"name": "h"}, ValueError, "no kernel 'h'"),
-        ("ONEXPU_KERNEL void f(float* y) {}", {}, ValueError, "takes pointers for inputs and outputs"),
-        ("ONEXPU_KERNEL void f(const float* x, float* y, float a) {}", {}, ValueError, "parameter 'a'"),
+        (
+            "ONEXPU_KERNEL void f(const float* x, float* y) {}",
+            {"name": "h"},
+            ValueError,
+            "no kernel 'h'",
+        ),
+        (
+            "ONEXPU_KERNEL void f(float* y) {}",
+            {},
+            ValueError,
+            "takes pointers for inputs and outputs",
+        ),
+        (
+            "ONEXPU_KERNEL void f(const float* x, float* y, float a) {}",
+            {},
+            ValueError,
+            "parameter 'a'",
+        ),
         (
             "ONEXPU_KERNEL void f(const float* x, float* y) {}",
             {"attributes": {"a": float}},
@@ -236,8 +312,18 @@ def test_a_gradient_of_another_length(x) -> None:
             ValueError,
             "is no input",
         ),
-        ("ONEXPU_KERNEL void f(const float* x, float* y) {}", {"outputs": {"y": "x"}}, TypeError, "onexpu.like"),
-        ("ONEXPU_KERNEL void f(const float* x, float* y) {}", {"outputs": {}}, ValueError, "no outputs"),
+        (
+            "ONEXPU_KERNEL void f(const float* x, float* y) {}",
+            {"outputs": {"y": "x"}},
+            TypeError,
+            "onexpu.like",
+        ),
+        (
+            "ONEXPU_KERNEL void f(const float* x, float* y) {}",
+            {"outputs": {}},
+            ValueError,
+            "no outputs",
+        ),
     ],
 )
 def test_definitions_that_do_not_fit_their_source(source, overrides, error, message: str) -> None:
@@ -271,7 +357,9 @@ with jax.default_device(jax.devices("xpu")[0]):
     kernel(jnp.ones(4), at=16).block_until_ready()
 print("survived")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == -signal.SIGSEGV, done.stderr
     assert "survived" not in done.stdout
     lines = [line for line in done.stderr.splitlines() if line.startswith("onexpu: ")]
@@ -296,7 +384,9 @@ kernel(jnp.ones(4, device=jax.devices("xpu")[0])).block_until_ready()
 import os, signal
 os.kill(os.getpid(), signal.SIGSEGV)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert done.returncode == -signal.SIGSEGV
     assert "last kernel launched on the CPU device was 'fine-" in done.stderr
     assert "Fatal Python error: Segmentation fault" in done.stderr

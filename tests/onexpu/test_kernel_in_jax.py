@@ -31,8 +31,10 @@ def test_eager_call(swish, x, dtype: str, tolerance: float) -> None:
     y = swish(operand, beta=1.5)
     assert y.dtype == operand.dtype and y.devices() == x.devices()
     np.testing.assert_allclose(
-        np.asarray(y, np.float32), reference(np.asarray(operand, np.float32), 1.5),
-        rtol=tolerance, atol=tolerance,
+        np.asarray(y, np.float32),
+        reference(np.asarray(operand, np.float32), 1.5),
+        rtol=tolerance,
+        atol=tolerance,
     )
 
 
@@ -42,9 +44,7 @@ def test_inside_of_a_compiled_program(swish, x) -> None:
         return swish(2.0 * x, beta=0.5).sum() + swish(x, beta=2.0)[3]
 
     # Sums of a thousand float32 values of size 4 in different orders.
-    np.testing.assert_allclose(
-        f(x), reference(2 * x, 0.5).sum() + reference(x, 2.0)[3], rtol=1e-5
-    )
+    np.testing.assert_allclose(f(x), reference(2 * x, 0.5).sum() + reference(x, 2.0)[3], rtol=1e-5)
 
 
 def test_one_call_in_the_program(swish, x) -> None:
@@ -148,7 +148,9 @@ def test_three_dimensional_range(xpu) -> None:
         np.testing.assert_array_equal(kernel(), 100 * i + 10 * j + k)
 
 
-@pytest.mark.parametrize("dtype", every(2, ["int8", "uint16", "int64", "float64", "complex64", "bool"]))
+@pytest.mark.parametrize(
+    "dtype", every(2, ["int8", "uint16", "int64", "float64", "complex64", "bool"])
+)
 def test_element_types(xpu, dtype: str) -> None:
     kernel = onexpu.sycl_kernel(
         source="""

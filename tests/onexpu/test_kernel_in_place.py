@@ -161,14 +161,18 @@ def test_an_output_of_another_shape_than_its_input(xpu) -> None:
         outputs={"x": onexpu.array((3,), "float32")},
         range=1,
     )
-    with pytest.raises(ValueError, match=r"'f' changes 'x' in place, but .* float32\[4\] .* float32\[3\]"):
+    with pytest.raises(
+        ValueError, match=r"'f' changes 'x' in place, but .* float32\[4\] .* float32\[3\]"
+    ):
         kernel(jnp.zeros(4))
 
 
 def test_a_pointer_to_constants() -> None:
     with pytest.raises(ValueError, match="changes 'x' in place.* must not be const"):
         onexpu.sycl_kernel(
-            source="ONEXPU_KERNEL void f(const float* x) {}", inputs=["x"], outputs={"x": onexpu.like("x")}
+            source="ONEXPU_KERNEL void f(const float* x) {}",
+            inputs=["x"],
+            outputs={"x": onexpu.like("x")},
         )
 
 

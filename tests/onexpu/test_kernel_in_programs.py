@@ -47,7 +47,11 @@ def witness() -> onexpu.SyclKernel:
         }
         """,
         inputs=["x"],
-        outputs={"x": onexpu.like("x"), "y": onexpu.like("x"), "addresses": onexpu.array((4,), "uint32")},
+        outputs={
+            "x": onexpu.like("x"),
+            "y": onexpu.like("x"),
+            "addresses": onexpu.array((4,), "uint32"),
+        },
         attributes={"beta": float},
         range=lambda x: x.size,
     )
@@ -91,7 +95,9 @@ def test_one_buffer_through_all_of_them(witness, xpu) -> None:
     )
     value = jax.device_put(np.round(X), xpu)
     for way, (framework, compiled) in WAYS.items():
-        value = onexpu.to_jax(value) if framework == "jax" else onexpu.to_tensor(onexpu.to_jax(value))
+        value = (
+            onexpu.to_jax(value) if framework == "jax" else onexpu.to_tensor(onexpu.to_jax(value))
+        )
         expected = onexpu.buffer_address(value)
         value, address = compiled(given)(value)
         low, high = (int(v) for v in np.asarray(address))
@@ -119,12 +125,23 @@ def test_arrays_lie_by_rows(ramp, xpu, way: str, place: str) -> None:
     framework, compiled = WAYS[way]
     a = np.random.default_rng(0).random((96, 192), np.float32)
     b = np.random.default_rng(1).random((7, 192), np.float32)
-    transpose, matmul = (jnp.transpose, jnp.matmul) if framework == "jax" else (tf.transpose, tf.matmul)
+    transpose, matmul = (
+        (jnp.transpose, jnp.matmul) if framework == "jax" else (tf.transpose, tf.matmul)
+    )
     counted = np.arange(a.size, dtype=np.float32)
     function, expected = {
-        "transposed operand": (lambda a, b: ramp(transpose(a) + 1.0), a.T + 1 + counted.reshape(192, 96)),
-        "transposed result": (lambda a, b: transpose(ramp(a)) + 1.0, (a + counted.reshape(a.shape)).T + 1),
-        "factor": (lambda a, b: matmul(b, transpose(ramp(a))), b @ (a + counted.reshape(a.shape)).T),
+        "transposed operand": (
+            lambda a, b: ramp(transpose(a) + 1.0),
+            a.T + 1 + counted.reshape(192, 96),
+        ),
+        "transposed result": (
+            lambda a, b: transpose(ramp(a)) + 1.0,
+            (a + counted.reshape(a.shape)).T + 1,
+        ),
+        "factor": (
+            lambda a, b: matmul(b, transpose(ramp(a))),
+            b @ (a + counted.reshape(a.shape)).T,
+        ),
     }[place]
     operands = [jax.device_put(x, xpu) if framework == "jax" else tf.constant(x) for x in (a, b)]
     # Sums of 192 products.
@@ -158,7 +175,9 @@ print(json.dumps([message, np.asarray(program.call(x)).tolist()]))
 
 
 @covering(jit_compile=[False, True], rows=[3, None])
-def test_a_saved_model_runs_where_nobody_defined_the_kernel(swish, tmp_path, rows, jit_compile: bool) -> None:
+def test_a_saved_model_runs_where_nobody_defined_the_kernel(
+    swish, tmp_path, rows, jit_compile: bool
+) -> None:
     module = tf.Module()
     signature = [tf.TensorSpec([rows, 1001], tf.float32)]
 
@@ -190,7 +209,9 @@ print(json.dumps([y.device, y.numpy().tolist(), slope.numpy().tolist()]))
 
 def _run(script: str) -> str:
     """Runs Python in a process of its own; returns its last line."""
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout.splitlines()[-1]
 
@@ -215,7 +236,9 @@ def test_shard_map(swish, xpu) -> None:
     def inside(x, y):
         return swish(product(x, y, columns=X.size), beta=1.0)
 
-    mapped = jax.jit(jax.shard_map(inside, mesh=mesh, in_specs=(spec, PartitionSpec()), out_specs=spec))
+    mapped = jax.jit(
+        jax.shard_map(inside, mesh=mesh, in_specs=(spec, PartitionSpec()), out_specs=spec)
+    )
     np.testing.assert_array_equal(mapped(x, y), inside(x, y))
     alone = jax.shard_map(lambda x: swish(x, beta=1.0), mesh=mesh, in_specs=spec, out_specs=spec)
     slope = jax.jit(jax.grad(lambda x: alone(x).sum()))(x)
@@ -246,5 +269,7 @@ def test_auto_clustering_takes_the_kernel_in(swish) -> None:
 def test_types_that_spirv_is_asked_for(swish) -> None:
     with pytest.raises(TypeError, match="'swish' has 1 template parameters .T., not 2"):
         swish.spirv("float32", "float32")
-    with pytest.raises(TypeError, match="T of kernel 'swish' is one of float32, bfloat16, float16, not int8"):
+    with pytest.raises(
+        TypeError, match="T of kernel 'swish' is one of float32, bfloat16, float16, not int8"
+    ):
         swish.spirv("int8")

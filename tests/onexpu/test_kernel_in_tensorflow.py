@@ -29,8 +29,10 @@ def test_eager_call(swish, x, dtype: str, tolerance: float) -> None:
     assert y.dtype == operand.dtype and "XPU" in y.device
     exact = tf.cast(operand, tf.float32).numpy()
     np.testing.assert_allclose(
-        tf.cast(y, tf.float32).numpy(), exact / (1 + np.exp(-1.5 * exact)),
-        rtol=tolerance, atol=tolerance,
+        tf.cast(y, tf.float32).numpy(),
+        exact / (1 + np.exp(-1.5 * exact)),
+        rtol=tolerance,
+        atol=tolerance,
     )
 
 
@@ -61,7 +63,11 @@ def test_empty_tensors(swish, way: str) -> None:
     call = lambda x: swish(x, beta=1.0)
     if way != "eager":
         shape = [None, 3] if way == "unknown shape" else [0, 3]
-        call = tf.function(call, input_signature=[tf.TensorSpec(shape, tf.float32)], jit_compile=way == "jit_compile")
+        call = tf.function(
+            call,
+            input_signature=[tf.TensorSpec(shape, tf.float32)],
+            jit_compile=way == "jit_compile",
+        )
     y = call(tf.zeros([0, 3]))
     assert y.shape == (0, 3) and y.dtype == tf.float32
 

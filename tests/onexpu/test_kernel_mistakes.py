@@ -40,10 +40,18 @@ def every_way(kernel: onexpu.SyclKernel, values: np.ndarray = ONES):
 @pytest.mark.parametrize(
     ("declared", "range_", "message"),
     [
-        ("", (2, 4), r"kernel 'copy' \(line 1\) has 1 dimension, but its range \[2, 4\] has 2. Declare it ONEXPU_KERNEL_ND\(2\)"),
+        (
+            "",
+            (2, 4),
+            r"kernel 'copy' \(line 1\) has 1 dimension, but its range \[2, 4\] has 2. Declare it ONEXPU_KERNEL_ND\(2\)",
+        ),
         ("", (1, 2, 4), r"has 1 dimension, but its range \[1, 2, 4\] has 3"),
         ("_ND(1)", (2, 4), "has 1 dimension, but"),
-        ("_ND(2)", (8,), r"has 2 dimensions, but its range \[8\] has 1. Declare it ONEXPU_KERNEL, or give a range of 2"),
+        (
+            "_ND(2)",
+            (8,),
+            r"has 2 dimensions, but its range \[8\] has 1. Declare it ONEXPU_KERNEL, or give a range of 2",
+        ),
         ("_ND(2)", 8, "has 2 dimensions, but"),
         ("_ND(2)", (1, 2, 4), "has 2 dimensions, but"),
         ("_ND(3)", (2, 4), "has 3 dimensions, but"),
@@ -57,11 +65,19 @@ def test_dimensions_other_than_the_source_declares(declared: str, range_, messag
 
 @pytest.mark.parametrize(
     ("declared", "range_"),
-    [("", lambda x: x.shape), ("_ND(2)", lambda x: x.size), ("_ND(3)", lambda x: x.shape), ("_ND(2)", lambda x: (1, *x.shape))],
+    [
+        ("", lambda x: x.shape),
+        ("_ND(2)", lambda x: x.size),
+        ("_ND(3)", lambda x: x.shape),
+        ("_ND(2)", lambda x: (1, *x.shape)),
+    ],
 )
 def test_dimensions_that_follow_from_the_inputs(declared: str, range_) -> None:
     for call in every_way(define(COPY.format(nd=declared), range=range_)):
-        with pytest.raises(ValueError, match=r"kernel 'copy' \(line 1\) has . dimensions?, but its range \[.*\] has"):
+        with pytest.raises(
+            ValueError,
+            match=r"kernel 'copy' \(line 1\) has . dimensions?, but its range \[.*\] has",
+        ):
             call()
 
 
@@ -72,12 +88,17 @@ def test_dimensions_that_follow_from_the_inputs(declared: str, range_) -> None:
 )  # fmt: skip
 def test_work_items_of_other_dimensions(declared: str, asked: str, written: str) -> None:
     source = f"ONEXPU_KERNEL{declared} void f(const float* x, float* y) {{\n  auto i = {asked};\n}}"
-    with pytest.raises(ValueError, match=rf"kernel 'f' has . dimensions \(line 1\), but .* on line 2 is of {written}"):
+    with pytest.raises(
+        ValueError,
+        match=rf"kernel 'f' has . dimensions \(line 1\), but .* on line 2 is of {written}",
+    ):
         define(source, range=(1, 1, 1))
 
 
 def test_sizes_that_are_not_integers(xpu) -> None:
-    with pytest.raises(ValueError, match=r"the range of kernel 'copy' is \[2.5\]; sizes are integers"):
+    with pytest.raises(
+        ValueError, match=r"the range of kernel 'copy' is \[2.5\]; sizes are integers"
+    ):
         define(range=lambda x: x.size / 3.2)(jax.device_put(ONES, xpu))
 
 
@@ -125,9 +146,13 @@ def test_a_kernel_of_a_form_that_is_not_supported() -> None:
 )  # fmt: skip
 def test_local_memory_of_a_form_that_does_not_work(written: str) -> None:
     with pytest.raises(ValueError, match=r"kernel 'f' uses \w+ \(line 3\): .*work_group_static"):
-        define(f"// local_accessor\nONEXPU_KERNEL void f(const float* x, float* y) {{\n  {written}\n}}")
+        define(
+            f"// local_accessor\nONEXPU_KERNEL void f(const float* x, float* y) {{\n  {written}\n}}"
+        )
     with pytest.raises(ValueError, match=r"kernel 'f' uses local_accessor \(line 1\)"):
-        define("ONEXPU_KERNEL void f(const float* x, float* y, sycl::local_accessor<float, 1> tile) { }")
+        define(
+            "ONEXPU_KERNEL void f(const float* x, float* y, sycl::local_accessor<float, 1> tile) { }"
+        )
 
 
 # -- What is accepted ----------------------------------------------------------------------------
@@ -169,39 +194,76 @@ def module() -> onexpu.SyclModule:
 
 def repeat(module: onexpu.SyclModule, **constants) -> onexpu.SyclKernel:
     return module.kernel(
-        "tuned::repeat", ["x"], {"y": onexpu.like("x", shape=lambda x: (x.size * 3,))}, range=lambda x: x.size, constants=constants
+        "tuned::repeat",
+        ["x"],
+        {"y": onexpu.like("x", shape=lambda x: (x.size * 3,))},
+        range=lambda x: x.size,
+        constants=constants,
     )
 
 
 def test_constants_of_a_template(module) -> None:
     values = np.arange(4, dtype=np.float32)
-    fixed, late = repeat(module, count=3, is_negative=True), repeat(module, count=lambda x: x.size - 1)
+    fixed, late = (
+        repeat(module, count=3, is_negative=True),
+        repeat(module, count=lambda x: x.size - 1),
+    )
     for kernel, sign in ((fixed, -1), (late, 1)):
         for call in list(every_way(kernel, values))[:4]:  # of shapes that are known
             np.testing.assert_array_equal(call(), sign * np.repeat(values, 3))
     assert b"repeat" in fixed.spirv("float32")
-    assert late.spirv("float32", count=3) == late.spirv("float32", count=3.0) != fixed.spirv("float32")
-    with pytest.raises(TypeError, match=r"constants that follow from the inputs \(count\); got \(\)"):
+    assert (
+        late.spirv("float32", count=3) == late.spirv("float32", count=3.0) != fixed.spirv("float32")
+    )
+    with pytest.raises(
+        TypeError, match=r"constants that follow from the inputs \(count\); got \(\)"
+    ):
         late.spirv("float32")
 
 
 def test_constants_need_shapes_that_are_known(module) -> None:
     late = repeat(module, count=lambda x: x.size)
-    with pytest.raises(TypeError, match="constant 'count' of kernel 'tuned::repeat' is an integer that is known when"), tf.device("/XPU:0"):
+    with (
+        pytest.raises(
+            TypeError,
+            match="constant 'count' of kernel 'tuned::repeat' is an integer that is known when",
+        ),
+        tf.device("/XPU:0"),
+    ):
         tf.function(late, input_signature=[tf.TensorSpec([None], tf.float32)])(tf.ones(3))
 
 
 @pytest.mark.parametrize(
     ("overrides", "error", "message"),
     [
-        ({}, ValueError, r"template parameter 'count' \(line 5\) of kernel 'tuned::repeat' has no value: constants="),
-        ({"constants": {"count": 3, "n": 1}}, ValueError, r"names n, which is not a template parameter of it \(line 6\)"),
+        (
+            {},
+            ValueError,
+            r"template parameter 'count' \(line 5\) of kernel 'tuned::repeat' has no value: constants=",
+        ),
+        (
+            {"constants": {"count": 3, "n": 1}},
+            ValueError,
+            r"names n, which is not a template parameter of it \(line 6\)",
+        ),
         ({"constants": {"count": 3, "T": 1}}, ValueError, "names T, which is a type"),
-        ({"constants": {"count": 1 << 31}}, ValueError, "count=2147483648 of kernel 'tuned::repeat' does not fit into int32"),
+        (
+            {"constants": {"count": 1 << 31}},
+            ValueError,
+            "count=2147483648 of kernel 'tuned::repeat' does not fit into int32",
+        ),
         ({"constants": {"count": 1.5}}, TypeError, "'count' .* is an integer"),
         ({"constants": {"count": int}}, TypeError, "'count' .* is an integer"),
-        ({"constants": {"count": 3}, "attributes": {"count": int}}, ValueError, "attribute count .* is a template parameter, which constants= gives a value"),
-        ({"constants": {"count": 3}, "dtypes": {"count": ["int32"]}}, ValueError, "dtypes .* names count"),
+        (
+            {"constants": {"count": 3}, "attributes": {"count": int}},
+            ValueError,
+            "attribute count .* is a template parameter, which constants= gives a value",
+        ),
+        (
+            {"constants": {"count": 3}, "dtypes": {"count": ["int32"]}},
+            ValueError,
+            "dtypes .* names count",
+        ),
     ],
 )
 def test_constants_that_do_not_fit(module, overrides, error, message: str) -> None:
@@ -222,12 +284,17 @@ def test_local_memory(module) -> None:
 
 def test_types_that_the_source_names(module, xpu) -> None:
     aliased = module.kernel("aliased", ["x"], {"y": onexpu.like("x")}, {"a": "float64"}, range=1)
-    with pytest.raises(TypeError, match=r"'x' of kernel 'aliased' has the type float32; the kernel takes another, real \(line 23\)"):
+    with pytest.raises(
+        TypeError,
+        match=r"'x' of kernel 'aliased' has the type float32; the kernel takes another, real \(line 23\)",
+    ):
         aliased(jax.device_put(np.ones(1, np.float32), xpu), a=1.0)
     with jax.enable_x64(True):
         np.testing.assert_array_equal(aliased(jax.device_put(np.ones(1), xpu), a=1.0), [2])
     swapped = module.kernel("swapped", ["x"], {"y": onexpu.like("x")}, range=lambda x: x.shape[0])
-    np.testing.assert_array_equal(swapped(jax.device_put(np.array([[1, 2], [3, 4]], np.float32), xpu)), [[2, 1], [4, 3]])
+    np.testing.assert_array_equal(
+        swapped(jax.device_put(np.array([[1, 2], [3, 4]], np.float32), xpu)), [[2, 1], [4, 3]]
+    )
 
 
 # -- What the compiled kernel does ---------------------------------------------------------------
@@ -264,17 +331,29 @@ def of_use(uses: onexpu.SyclModule, name: str, **overrides) -> onexpu.SyclKernel
 def kernels(uses) -> dict[str, onexpu.SyclKernel]:
     """All kernels of the module, so that they are compiled together."""
     plane = {"drops_rows", "planes"}
-    return {name: of_use(uses, name, **({"range": lambda x: x.shape} if name in plane else {})) for name in uses.names}
+    return {
+        name: of_use(uses, name, **({"range": lambda x: x.shape} if name in plane else {}))
+        for name in uses.names
+    }
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("writes_input", r"kernel 'writes_input' writes to its input 'x' \(line 3\), which other code may hold. Give an output its name"),
+        (
+            "writes_input",
+            r"kernel 'writes_input' writes to its input 'x' \(line 3\), which other code may hold. Give an output its name",
+        ),
         ("casts_const", r"kernel 'casts_const' writes to its input 'x' \(line 4\)"),
-        ("keeps_static", r"kernel 'keeps_static' \(line 7\) writes the variable last, which all its work-items and launches share"),
+        (
+            "keeps_static",
+            r"kernel 'keeps_static' \(line 7\) writes the variable last, which all its work-items and launches share",
+        ),
         ("keeps_total", r"kernel 'keeps_total' \(line 8\) writes the variable total"),
-        ("drops_rows", r"kernel 'drops_rows' \(line 10\) reads no work-item id of dimension 0 of its range \[2, 4\]"),
+        (
+            "drops_rows",
+            r"kernel 'drops_rows' \(line 10\) reads no work-item id of dimension 0 of its range \[2, 4\]",
+        ),
     ],
 )
 def test_kernels_that_write_or_count_wrongly(kernels, name: str, message: str) -> None:
@@ -284,15 +363,24 @@ def test_kernels_that_write_or_count_wrongly(kernels, name: str, message: str) -
 
 
 def test_kernels_that_only_look_wrong(kernels) -> None:
-    for name, expected in (("only_reads", ONES), ("writes_itself", ONES), ("planes", 2 * ONES), ("flat", 2 * ONES)):
+    for name, expected in (
+        ("only_reads", ONES),
+        ("writes_itself", ONES),
+        ("planes", 2 * ONES),
+        ("flat", 2 * ONES),
+    ):
         for call in list(every_way(kernels[name]))[:4]:
             np.testing.assert_array_equal(call(), expected)
 
 
 def test_the_same_for_kernels_from_spirv(kernels) -> None:
     def shipped(name: str, **overrides) -> onexpu.SyclKernel:
-        entry_point = onexpu.lowered(kernels["flat"], jax.ShapeDtypeStruct((2, 4), "float32")).entry_point
-        entry_point = entry_point.replace("18__sycl_kernel_flat", f"{14 + len(name)}__sycl_kernel_{name}")
+        entry_point = onexpu.lowered(
+            kernels["flat"], jax.ShapeDtypeStruct((2, 4), "float32")
+        ).entry_point
+        entry_point = entry_point.replace(
+            "18__sycl_kernel_flat", f"{14 + len(name)}__sycl_kernel_{name}"
+        )
         arguments = {"inputs": {"x": "float32"}, "outputs": {"y": onexpu.like("x")}, **overrides}
         return onexpu.spirv_kernel(kernels["flat"].spirv(), entry_point, **arguments)
 
@@ -300,7 +388,10 @@ def test_the_same_for_kernels_from_spirv(kernels) -> None:
         np.testing.assert_array_equal(call(), 2 * ONES)
     for kernel, message in (
         (shipped("planes"), r"reads work-item ids of 2 dimensions, but its range \[8\] has 1"),
-        (shipped("flat", range=lambda x: x.shape), r"reads no work-item id of dimension 0 of its range \[2, 4\]"),
+        (
+            shipped("flat", range=lambda x: x.shape),
+            r"reads no work-item id of dimension 0 of its range \[2, 4\]",
+        ),
         (shipped("casts_const"), "writes to its input 'x', which"),
         (shipped("keeps_total"), "writes the variable total, which"),
     ):

@@ -20,7 +20,9 @@ inline T add(T& to, T what) {
   return sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device>(to).fetch_add(what);
 }
 """
-KEEP = ATOMIC + """
+KEEP = (
+    ATOMIC
+    + """
 // The pairs (number, index) of numbers that are larger than `least`, in any order.
 template <typename C>
 ONEXPU_KERNEL void keep(const float* x, float* pairs, C* count, float least) {
@@ -31,6 +33,7 @@ ONEXPU_KERNEL void keep(const float* x, float* pairs, C* count, float least) {
   pairs[2 * row + 1] = float(i);
 }
 """
+)
 
 
 def keeping(dtype: str = "int32", *, is_output: bool = False) -> onexpu.SyclKernel:
@@ -50,7 +53,9 @@ def check(pairs, least: float, x: np.ndarray = X) -> None:
     pairs = np.asarray(pairs)
     (kept,) = np.nonzero(x > least)
     assert pairs.shape == (kept.size, 2)
-    np.testing.assert_array_equal(pairs[np.argsort(pairs[:, 1])], np.stack([x[kept], kept], axis=1).astype(np.float32))
+    np.testing.assert_array_equal(
+        pairs[np.argsort(pairs[:, 1])], np.stack([x[kept], kept], axis=1).astype(np.float32)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +127,13 @@ def test_empty_operands(keep, xpu) -> None:
 def test_no_part_of_compiled_programs(keep, xpu) -> None:
     x = jax.device_put(X, xpu)
     for transform in (jax.jit, lambda f: jax.grad(lambda x: f(x).sum())):
-        with pytest.raises(NotImplementedError, match="'keep' finds out the size of its outputs when it runs"):
+        with pytest.raises(
+            NotImplementedError, match="'keep' finds out the size of its outputs when it runs"
+        ):
             transform(lambda x: keep(x, least=0.0))(x)
-    with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match="OnexpuLeadingRows"):
+    with pytest.raises(
+        (tf.errors.InvalidArgumentError, tf.errors.UnimplementedError), match="OnexpuLeadingRows"
+    ):
         tf.function(lambda x: keep(x, least=0.0), jit_compile=True)(tf.constant(X))
     check(keep(x, least=0.5), 0.5)
 
@@ -135,9 +144,14 @@ def test_a_count_that_cannot_be(xpu) -> None:
             f"ONEXPU_KERNEL void wrong(const float* x, float* y, int32_t* count) {{ *count = {count}; }}",
             inputs=["x"], outputs={"y": like("x", rows="count")}, scratch={"count": array((), "int32")}, range=1,
         )  # fmt: skip
-        with pytest.raises(tf.errors.InvalidArgumentError, match=rf"'wrong' counted {count} rows of an output of shape \[8\]"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=rf"'wrong' counted {count} rows of an output of shape \[8\]",
+        ):
             kernel(tf.ones(8))
-        with pytest.raises(ValueError, match=rf"'wrong' counted {count} rows of an output of shape \(8,\)"):
+        with pytest.raises(
+            ValueError, match=rf"'wrong' counted {count} rows of an output of shape \(8,\)"
+        ):
             kernel(jnp.ones(8, device=xpu))
 
 
@@ -148,13 +162,20 @@ def test_a_count_that_cannot_be(xpu) -> None:
         ({"y": like("x", rows="y")}, {}, "'y' is neither"),
         ({"y": like("x", rows="x")}, {}, "'x' is neither"),
         ({"y": like("x")}, {"n": like("x", rows="y")}, "'y' is neither"),
-        ({"x": like("x", zeroed=True)}, {}, "'x' of kernel 'k' is an input that is changed in place"),
+        (
+            {"x": like("x", zeroed=True)},
+            {},
+            "'x' of kernel 'k' is an input that is changed in place",
+        ),
     ],
 )
 def test_definitions_that_do_not_fit(outputs, scratch, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         onexpu.sycl_kernel(
-            "ONEXPU_KERNEL void k(float* x, float* y, float* n) {}", inputs=["x"], outputs=outputs, scratch=scratch
+            "ONEXPU_KERNEL void k(float* x, float* y, float* n) {}",
+            inputs=["x"],
+            outputs=outputs,
+            scratch=scratch,
         )
 
 
@@ -168,7 +189,9 @@ def test_counts_that_are_no_integer(shape, dtype: str, xpu) -> None:
         kernel(jnp.ones(8, device=xpu))
 
 
-@pytest.mark.parametrize("way", ["jax", "jax.jit", "vmap", "tensorflow", "tf.function", "jit_compile"])
+@pytest.mark.parametrize(
+    "way", ["jax", "jax.jit", "vmap", "tensorflow", "tf.function", "jit_compile"]
+)
 def test_sums_begin_at_zero(way: str, xpu) -> None:
     histogram = onexpu.sycl_kernel(
         ATOMIC
@@ -180,7 +203,10 @@ def test_sums_begin_at_zero(way: str, xpu) -> None:
         }
         """,
         inputs=["x"],
-        outputs={"counts": array((8,), "int32", zeroed=True), "all": array((), "int32", zeroed=True)},
+        outputs={
+            "counts": array((8,), "int32", zeroed=True),
+            "all": array((), "int32", zeroed=True),
+        },
         range=lambda x: x.size,
     )
     wrap = {
@@ -189,7 +215,10 @@ def test_sums_begin_at_zero(way: str, xpu) -> None:
     call = wrap(lambda x: histogram(x))
     is_jax = way in ("jax", "jax.jit", "vmap")
     rows = np.stack([X, 2 * X]) if way == "vmap" else X
-    expected = [np.bincount(np.clip(x + np.float32(4), 0, 7).astype(int), minlength=8) for x in np.atleast_2d(rows)]
+    expected = [
+        np.bincount(np.clip(x + np.float32(4), 0, 7).astype(int), minlength=8)
+        for x in np.atleast_2d(rows)
+    ]
     x = jax.device_put(rows, xpu) if is_jax else tf.constant(rows)
     for _ in range(5):  # memory that was used before comes again
         counts, total = call(x)

@@ -62,7 +62,9 @@ def echo(dtype: str) -> onexpu.SyclKernel:
     )
 
 
-def ways(kernel: onexpu.SyclKernel, value: Any, dtype: str) -> Iterator[tuple[str, Callable[[], Any]]]:
+def ways(
+    kernel: onexpu.SyclKernel, value: Any, dtype: str
+) -> Iterator[tuple[str, Callable[[], Any]]]:
     """All that a scalar may be, in both frameworks."""
     rest = {"before": 7, "after": 5.0}
     typed = np.asarray(value).astype(numpy_dtype(dtype))
@@ -70,7 +72,10 @@ def ways(kernel: onexpu.SyclKernel, value: Any, dtype: str) -> Iterator[tuple[st
     numbers = {"number": value, "numpy scalar": typed[()], "numpy array": typed}
     for name, given in numbers.items():
         yield name, lambda given=given: kernel(x, value=given, **rest)
-        yield f"{name} in jit", lambda given=given: jax.jit(lambda x: kernel(x, value=given, **rest))(x)
+        yield (
+            f"{name} in jit",
+            lambda given=given: jax.jit(lambda x: kernel(x, value=given, **rest))(x),
+        )
     if typed.itemsize < 8:  # which JAX has arrays of
         array = jnp.asarray(typed, device=x.device)
         yield "array", lambda: kernel(x, value=array, **rest)
@@ -86,12 +91,20 @@ def ways(kernel: onexpu.SyclKernel, value: Any, dtype: str) -> Iterator[tuple[st
         yield "tensor", lambda: kernel(t, value=tensor, **rest)
         yield "tensor on the host", lambda: kernel(t, value=tf.identity(typed), **rest)
         for jit_compile in (None, True):
-            call = tf.function(lambda t, value: kernel(t, value=value, **rest), jit_compile=jit_compile)
-            yield f"tensor in a function, jit_compile={jit_compile}", lambda call=call: call(t, tensor)
-            constant = tf.function(lambda t: kernel(t, value=value, **rest), jit_compile=jit_compile)
+            call = tf.function(
+                lambda t, value: kernel(t, value=value, **rest), jit_compile=jit_compile
+            )
+            yield (
+                f"tensor in a function, jit_compile={jit_compile}",
+                lambda call=call: call(t, tensor),
+            )
+            constant = tf.function(
+                lambda t: kernel(t, value=value, **rest), jit_compile=jit_compile
+            )
             yield f"number in a function, jit_compile={jit_compile}", lambda call=constant: call(t)
         unknown = tf.function(
-            lambda t, value: kernel(t, value=value, **rest), input_signature=[tf.TensorSpec([None]), tf.TensorSpec([], tensor.dtype)]
+            lambda t, value: kernel(t, value=value, **rest),
+            input_signature=[tf.TensorSpec([None]), tf.TensorSpec([], tensor.dtype)],
         )
         yield "unknown shape", lambda: unknown(t, tensor)
 
@@ -202,7 +215,10 @@ def test_programs_with_constants_are_bounded(new_swish, xpu) -> None:
 def test_numbers_that_compare_equal_are_told_apart(xpu) -> None:
     sign = onexpu.sycl_kernel(
         "ONEXPU_KERNEL void sign(const float* x, float* y, float value) { y[0] = x[0] / value; }",
-        inputs=["x"], outputs={"y": onexpu.like("x")}, attributes={"value": float})
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"value": float},
+    )
     x = jax.device_put(np.ones(1, np.float32), xpu)
     for given, expected in ((0.0, np.inf), (-0.0, -np.inf), (np.nan, np.nan), (np.inf, 0.0)):
         np.testing.assert_array_equal(sign(x, value=given), [expected])
@@ -254,8 +270,18 @@ def _both(values: np.ndarray) -> Iterator[Any]:
         ("float32", 1j, TypeError, "'value' of kernel 'echo' is a float32, not 1j"),
         ("float32", "1", TypeError, "'value' of kernel 'echo' is a number"),
         ("float32", None, TypeError, "'value' of kernel 'echo' is a number"),
-        ("float32", np.ones(3), ValueError, r"'value' of kernel 'echo' is a scalar; got an array of shape \(3,\)"),
-        ("float32", np.ones(1), ValueError, r"'value' of kernel 'echo' is a scalar; got an array of shape \(1,\)"),
+        (
+            "float32",
+            np.ones(3),
+            ValueError,
+            r"'value' of kernel 'echo' is a scalar; got an array of shape \(3,\)",
+        ),
+        (
+            "float32",
+            np.ones(1),
+            ValueError,
+            r"'value' of kernel 'echo' is a scalar; got an array of shape \(1,\)",
+        ),
     ],
 )
 def test_values_that_do_not_fit(dtype: str, value: Any, error: type, message: str) -> None:
@@ -271,8 +297,18 @@ def test_values_that_do_not_fit(dtype: str, value: Any, error: type, message: st
 @pytest.mark.parametrize(
     ("dtype", "value", "error", "message"),
     [
-        ("int32", np.float32(1), TypeError, "'value' of kernel 'echo' is a int32; an array of float32 does not convert"),
-        ("bool", np.int32(1), TypeError, "'value' of kernel 'echo' is a bool; an array of int32 does not convert"),
+        (
+            "int32",
+            np.float32(1),
+            TypeError,
+            "'value' of kernel 'echo' is a int32; an array of float32 does not convert",
+        ),
+        (
+            "bool",
+            np.int32(1),
+            TypeError,
+            "'value' of kernel 'echo' is a bool; an array of int32 does not convert",
+        ),
         ("float32", np.complex64(1), TypeError, "an array of complex64 does not convert"),
         ("float32", np.ones(2, np.float32), ValueError, "'value' of kernel 'echo' is a scalar"),
     ],
@@ -292,7 +328,9 @@ def test_arrays_that_do_not_fit(dtype: str, value: Any, error: type, message: st
 
 def test_arrays_of_the_other_framework(swish) -> None:
     x, t = _both(X)
-    with pytest.raises(TypeError, match="'beta' of kernel 'swish' is a .*; the inputs are tensors of TensorFlow"):
+    with pytest.raises(
+        TypeError, match="'beta' of kernel 'swish' is a .*; the inputs are tensors of TensorFlow"
+    ):
         swish(t, beta=jnp.float32(1))
     with tf.device("/XPU:0"), pytest.raises((TypeError, ValueError)):
         swish(x, beta=object())
@@ -313,8 +351,12 @@ def test_batches_of_kernels_with_rules(rule: str, xpu) -> None:
     scale = onexpu.sycl_kernel(
         "ONEXPU_KERNEL void scale(const float* x, float* y, float factor) {"
         " y[onexpu::global_id()] = factor * x[onexpu::global_id()]; }",
-        inputs=["x"], outputs={"y": onexpu.like("x")}, attributes={"factor": float},
-        shapes={"x": "*sizes"}, vmap="leading" if rule == "leading" else "sequential")
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"factor": float},
+        shapes={"x": "*sizes"},
+        vmap="leading" if rule == "leading" else "sequential",
+    )
     if rule == "rule":
         scale.defvmap(lambda size, batched, x, factor: (scale(x, factor=factor), True))
     x = jax.device_put(np.arange(6, dtype=np.float32).reshape(2, 3), xpu)
@@ -322,7 +364,9 @@ def test_batches_of_kernels_with_rules(rule: str, xpu) -> None:
     for wrap in (lambda f: f, jax.jit):
         np.testing.assert_array_equal(wrap(jax.vmap(lambda x: scale(x, factor=2.0)))(x), 2 * x)
         np.testing.assert_array_equal(wrap(jax.vmap(lambda x: scale(x, factor=f[1])))(x), 3 * x)
-        np.testing.assert_array_equal(wrap(jax.vmap(lambda x, f: scale(x, factor=f)))(x, f), x * f[:, None])
+        np.testing.assert_array_equal(
+            wrap(jax.vmap(lambda x, f: scale(x, factor=f)))(x, f), x * f[:, None]
+        )
     text = jax.jit(jax.vmap(lambda x, f: scale(x, factor=f), (0, None))).lower(x, f[0]).as_text()
     assert "while" not in text
 
@@ -346,9 +390,16 @@ def test_the_gradient_gets_numbers_in_eager_calls(xpu) -> None:
     square = onexpu.sycl_kernel(
         "ONEXPU_KERNEL void scale(const float* x, float* y, int n) {"
         " y[onexpu::global_id()] = n * x[onexpu::global_id()]; }",
-        inputs=["x"], outputs={"y": onexpu.like("x")}, attributes={"n": int})
+        inputs=["x"],
+        outputs={"y": onexpu.like("x")},
+        attributes={"n": int},
+    )
     # Python's control flow, and the length of a list.
-    square.defgradient(lambda inputs, outputs, cotangents, n: [sum([cotangents[0]] * n) if n > 1 else cotangents[0]])
+    square.defgradient(
+        lambda inputs, outputs, cotangents, n: [
+            sum([cotangents[0]] * n) if n > 1 else cotangents[0]
+        ]
+    )
     for n in (1, 3):
         run = jax.grad(lambda x: square(x, n=n).sum())
         np.testing.assert_array_equal(run(jax.device_put(X, xpu)), np.full_like(X, n))
@@ -404,12 +455,16 @@ def test_a_saved_model_takes_scalars(swish, tmp_path) -> None:
     tf.saved_model.save(Module(), str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
     for beta in (0.5, 2.0):
-        np.testing.assert_array_equal(loaded(tf.constant(X), tf.constant(beta)), swish(tf.constant(X), beta=beta))
+        np.testing.assert_array_equal(
+            loaded(tf.constant(X), tf.constant(beta)), swish(tf.constant(X), beta=beta)
+        )
 
 
 def test_an_exported_program_takes_scalars(swish, xpu, tmp_path) -> None:
     x, beta = jax.ShapeDtypeStruct(X.shape, jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
-    exported = jax.export.export(jax.jit(lambda x, beta: swish(x, beta=beta)), platforms=["xpu"])(x, beta)
+    exported = jax.export.export(jax.jit(lambda x, beta: swish(x, beta=beta)), platforms=["xpu"])(
+        x, beta
+    )
     (tmp_path / "program").write_bytes(exported.serialize())
     script = f"""
 import pathlib, jax, jax.numpy as jnp, numpy as np, onexpu
@@ -425,7 +480,9 @@ else:
 onexpu.lowered(make_swish(), x, beta=jax.ShapeDtypeStruct((), "float32"))
 np.testing.assert_allclose(program.call(x, jnp.float32(2)), x / (1 + np.exp(-2 * x)), rtol=1e-6)
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=300
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -475,22 +532,36 @@ def test_counted_rows_with_a_changing_threshold(xpu) -> None:
           sycl::atomic_ref<uint32_t, sycl::memory_order::relaxed, sycl::memory_scope::device> rows(*count);
           y[rows.fetch_add(1)] = value;
         }""",
-        inputs=["x"], outputs={"y": onexpu.like("x", rows="count")},
-        scratch={"count": onexpu.array((1,), "uint32")}, attributes={"threshold": float})
+        inputs=["x"],
+        outputs={"y": onexpu.like("x", rows="count")},
+        scratch={"count": onexpu.array((1,), "uint32")},
+        attributes={"threshold": float},
+    )
     for x in _both(X):
         for threshold in (-5.0, 0.0, 3.5, np.float32(1)):
-            np.testing.assert_array_equal(np.sort(np.asarray(above(x, threshold=threshold))), X[X > threshold])
+            np.testing.assert_array_equal(
+                np.sort(np.asarray(above(x, threshold=threshold))), X[X > threshold]
+            )
 
 
 def test_kernels_from_spirv_take_traced_scalars(swish, xpu) -> None:
     again = onexpu.spirv_kernel(
-        swish.spirv("float32"), inputs={"x": "float32"}, outputs={"y": onexpu.like("x")},
-        attributes={"beta": float}, range=lambda x: x.size, name="swish")
+        swish.spirv("float32"),
+        inputs={"x": "float32"},
+        outputs={"y": onexpu.like("x")},
+        attributes={"beta": float},
+        range=lambda x: x.size,
+        name="swish",
+    )
     x = jax.device_put(X, xpu)
     for beta in (0.5, 1.5):
         np.testing.assert_array_equal(again(x, beta=beta), swish(x, beta=beta))
-        np.testing.assert_array_equal(jax.jit(lambda x, b: again(x, beta=b))(x, beta), swish(x, beta=beta))
-        np.testing.assert_array_equal(again(tf.constant(X), beta=tf.constant(beta)), swish(x, beta=beta))
+        np.testing.assert_array_equal(
+            jax.jit(lambda x, b: again(x, beta=b))(x, beta), swish(x, beta=beta)
+        )
+        np.testing.assert_array_equal(
+            again(tf.constant(X), beta=tf.constant(beta)), swish(x, beta=beta)
+        )
 
 
 def test_rewritten_modules_are_valid(xpu) -> None:
@@ -499,9 +570,15 @@ def test_rewritten_modules_are_valid(xpu) -> None:
     kernel = echo("bfloat16")
     definition = kernel.definition
     names = tuple(definition.scalar_attributes)
-    for operands in (ScalarOperands(names), ScalarOperands((), names), ScalarOperands(names[1:], names[:1])):
+    for operands in (
+        ScalarOperands(names),
+        ScalarOperands((), names),
+        ScalarOperands(names[1:], names[:1]),
+    ):
         spirv = definition.compile((), (), operands).spirv
-        done = subprocess.run(["spirv-val", "--target-env", "spv1.6", "-"], input=spirv, capture_output=True)
+        done = subprocess.run(
+            ["spirv-val", "--target-env", "spv1.6", "-"], input=spirv, capture_output=True
+        )
         assert done.returncode == 0, done.stderr
         assert definition.compile((), (), operands) is definition.compile((), (), operands)
 

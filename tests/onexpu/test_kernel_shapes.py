@@ -73,7 +73,11 @@ def test_shapes_that_fit(shapes, operands) -> None:
         ),
         ({"x": "n c", "w": "c"}, [(3,), (3,)], r"'x' has the shape \[3\]; it takes \[n c\]"),
         ({"x": "*rows c d"}, [(3,)], r"'x' has the shape \[3\]; it takes \[\*rows c d\]"),
-        ({"x": "*s", "y": "*s"}, [(3, 1), (3,)], r"'y' has the shape \[3\]; it takes \[\*s\], and 'x'"),
+        (
+            {"x": "*s", "y": "*s"},
+            [(3, 1), (3,)],
+            r"'y' has the shape \[3\]; it takes \[\*s\], and 'x'",
+        ),
         ({"x": "*s", "y": "*s"}, [(3, 1), (3, 2)], r"'y' has the shape \[3, 2\]"),
         ({"x": "2*half"}, [(5,)], r"'x' has the shape \[5\]; it takes \[2\*half\]"),
         ({"x": "n+2"}, [(1,)], r"'x' has the shape \[1\]; it takes \[n\+2\]"),
@@ -91,7 +95,10 @@ def test_shapes_that_do_not_fit(shapes, operands, message: str) -> None:
     ("shapes", "message"),
     [
         ({"z": "n"}, "shapes of kernel 'spans' names z, which is no input"),
-        ({"x": "n..."}, r"the shape 'n...' of 'x' of kernel 'spans': 'n...' is no word for a dimension"),
+        (
+            {"x": "n..."},
+            r"the shape 'n...' of 'x' of kernel 'spans': 'n...' is no word for a dimension",
+        ),
         ({"x": "... *n"}, "two of its words stand for any number of dimensions"),
         ({"x": "*2"}, "is no word for dimensions"),
         ({"x": 3}, "the shape 3 of 'x'"),
@@ -103,10 +110,16 @@ def test_words_that_are_none(shapes, message: str) -> None:
 
 
 def test_calls_in_both_frameworks(xpu) -> None:
-    x, ends, w = np.arange(6, dtype=np.float32), np.array([0, 2, 6], np.uint32), np.array([1, 2], np.float32)
+    x, ends, w = (
+        np.arange(6, dtype=np.float32),
+        np.array([0, 2, 6], np.uint32),
+        np.array([1, 2], np.float32),
+    )
     for put in (lambda a: jax.device_put(a, xpu), tf.constant):
         np.testing.assert_array_equal(spans()(*map(put, (x, ends, w))), [1, 28])
-        with pytest.raises(ValueError, match=r"'w' has the shape \[3\]; it takes \[n\], and 'ends', \[n\+1\]"):
+        with pytest.raises(
+            ValueError, match=r"'w' has the shape \[3\]; it takes \[n\], and 'ends', \[n\+1\]"
+        ):
             spans()(*map(put, (x, ends, np.ones(3, np.float32))))
     with pytest.raises(ValueError, match=r"'ends' has the shape \[2, 3\]; it takes \[n\+1\]"):
         jax.jit(spans())(x, np.zeros((2, 3), np.uint32), w)
@@ -142,10 +155,14 @@ def test_one_shape_is_known_and_the_other_not(known: int, jit_compile: bool) -> 
 
 @GRAPHS
 def test_sizes_that_depend_on_one_another(jit_compile: bool) -> None:
-    run = graph(spans(), [(None,), (None,), (None,)], jit_compile, [tf.float32, tf.uint32, tf.float32])
+    run = graph(
+        spans(), [(None,), (None,), (None,)], jit_compile, [tf.float32, tf.uint32, tf.float32]
+    )
     x, ends, w = tf.range(6.0), tf.constant([0, 2, 6], tf.uint32), tf.constant([1.0, 2.0])
     np.testing.assert_array_equal(run(x, ends, w), [1, 28])
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"'w' has the shape \[3\]; it takes \[n\]"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"'w' has the shape \[3\]; it takes \[n\]"
+    ):
         run(x, ends, tf.ones(3))
 
 
@@ -177,21 +194,29 @@ def test_a_range_of_zero_in_a_graph(jit_compile: bool) -> None:
     )
     run = graph(kernel, [(None,)], jit_compile)
     np.testing.assert_array_equal(run(tf.ones(2)), np.ones(2))
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"kernel 'f', range \[0\]: no work-items"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"kernel 'f', range \[0\]: no work-items"
+    ):
         run(tf.ones(0))
 
 
 @GRAPHS
 def test_rotary_embedding_of_unknown_positions(jit_compile: bool) -> None:
-    run = graph(onexpu.kernels.rotary_embedding, [(None, None, 2, 6), (None, 3), (None, 3)], jit_compile)
+    run = graph(
+        onexpu.kernels.rotary_embedding, [(None, None, 2, 6), (None, 3), (None, 3)], jit_compile
+    )
     random = np.random.default_rng(0)
     for positions in (3, 5):
         x, cosine, sine = (
-            random.standard_normal(s).astype(np.float32) for s in ((2, positions, 2, 6), (positions, 3), (positions, 3))
+            random.standard_normal(s).astype(np.float32)
+            for s in ((2, positions, 2, 6), (positions, 3), (positions, 3))
         )
         expected = reference.rotary_embedding(x, cosine, sine)
         np.testing.assert_allclose(run(x, cosine, sine), expected, rtol=1e-5, atol=1e-6)
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"'cosine' has the shape \[4, 3\]; it takes \[positions half\]"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"'cosine' has the shape \[4, 3\]; it takes \[positions half\]",
+    ):
         run(x, cosine[:4], sine)
 
 
@@ -220,5 +245,9 @@ def test_a_saved_model_keeps_the_check(tmp_path) -> None:
 
 def test_shapes_with_symbols_are_refused(swish, xpu) -> None:
     shape = jax.export.symbolic_shape("b, 4")
-    with pytest.raises(NotImplementedError, match="kernel 'swish' is called with shapes that have symbols"):
-        jax.export.export(jax.jit(lambda x: swish(x, beta=1.0)))(jax.ShapeDtypeStruct(shape, jnp.float32))
+    with pytest.raises(
+        NotImplementedError, match="kernel 'swish' is called with shapes that have symbols"
+    ):
+        jax.export.export(jax.jit(lambda x: swish(x, beta=1.0)))(
+            jax.ShapeDtypeStruct(shape, jnp.float32)
+        )

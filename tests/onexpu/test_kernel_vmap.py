@@ -41,7 +41,9 @@ def calls(function: Callable, *operands: jax.Array) -> int:
 
 def numbers(xpu, *shapes: tuple[int, ...]) -> list[jax.Array]:
     random = np.random.default_rng(len(shapes))
-    return [jax.device_put(random.standard_normal(shape).astype(np.float32), xpu) for shape in shapes]
+    return [
+        jax.device_put(random.standard_normal(shape).astype(np.float32), xpu) for shape in shapes
+    ]
 
 
 def has_loop(function: Callable, *operands: jax.Array) -> bool:
@@ -101,12 +103,19 @@ def test_rules_that_do_not_fit(xpu) -> None:
     x, w = numbers(xpu, (3, 4, 5), (5,))
     kernel = sums()
     kernel.defvmap(lambda axis_size, in_batched, x, w: ([x, x], [True, True]))
-    with pytest.raises(ValueError, match="the vmap rule of kernel 'sums' gave 2 outputs and 2 flags for 1 outputs"):
+    with pytest.raises(
+        ValueError, match="the vmap rule of kernel 'sums' gave 2 outputs and 2 flags for 1 outputs"
+    ):
         jax.vmap(kernel, (0, None))(x, w)
     fixed = sums(outputs={"y": onexpu.array((5,), "float32")}, range=4)
-    with pytest.raises(ValueError, match=r"says vmap='leading', but output 'y' has the shape \(5,\) for a batch of 3"):
+    with pytest.raises(
+        ValueError,
+        match=r"says vmap='leading', but output 'y' has the shape \(5,\) for a batch of 3",
+    ):
         jax.vmap(fixed, (0, None))(x, w)
-    with pytest.raises(ValueError, match="vmap of kernel 'sums' is 'sequential' or 'leading', not 'all'"):
+    with pytest.raises(
+        ValueError, match="vmap of kernel 'sums' is 'sequential' or 'leading', not 'all'"
+    ):
         sums(vmap="all")
     with pytest.raises(ValueError, match="the declared shape of none of its inputs begins with"):
         sums(shapes={})
@@ -117,10 +126,18 @@ CASES = [
     (layer_norm, reference.layer_norm, [(4, 5, 6), (6,), (6,)], (0, None, None), (0, 1, 2)),
     (swiglu, reference.swiglu, [(4, 5, 6), (4, 5, 6)], (0, 0), (0, 1)),
     (swiglu, reference.swiglu, [(4, 5, 6), (5, 6)], (0, None), (0, 1)),
-    (rotary_embedding, reference.rotary_embedding, [(4, 5, 2, 6), (5, 3), (5, 3)], (0, None, None), (0,)),
+    (
+        rotary_embedding,
+        reference.rotary_embedding,
+        [(4, 5, 2, 6), (5, 3), (5, 3)],
+        (0, None, None),
+        (0,),
+    ),
 ]
 SHIPPED = pytest.mark.parametrize(
-    ("kernel", "plain", "shapes", "in_axes", "changing"), CASES, ids=lambda v: getattr(v, "__name__", "")
+    ("kernel", "plain", "shapes", "in_axes", "changing"),
+    CASES,
+    ids=lambda v: getattr(v, "__name__", ""),
 )
 
 

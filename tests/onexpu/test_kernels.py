@@ -52,12 +52,24 @@ CASES = [
     *(
         _norm(name, rows, columns, shared)
         for name, shared in (("rms_norm", 1), ("layer_norm", 2))
-        for rows, columns in (((7,), 64), ((), 5), ((2, 3), 77), ((300,), 33), ((3,), 5000), ((4,), 1))
+        for rows, columns in (
+            ((7,), 64),
+            ((), 5),
+            ((2, 3), 77),
+            ((300,), 33),
+            ((3,), 5000),
+            ((4,), 1),
+        )
     ),
     *(Case("swiglu", (s, s), 2) for s in ((5,), (1,), (3, 1024), (17, 131), (2, 3, 5000))),
     *(
         Case("rotary_embedding", ((*batch, s, h, 2 * half), (s, half), (s, half)), 1)
-        for batch, s, h, half in (((), 4, 1, 1), ((2,), 5, 3, 5), ((2, 2), 3, 2, 32), ((1,), 9, 4, 33))
+        for batch, s, h, half in (
+            ((), 4, 1, 1),
+            ((2,), 5, 3, 5),
+            ((2, 2), 3, 2, 32),
+            ((1,), 9, 4, 33),
+        )
     ),
 ]
 SMALL = [case for case in CASES if np.prod(case.shapes[0]) < 500]
@@ -67,7 +79,9 @@ def _name(case: Case) -> str:
     return f"{case.name}-{'x'.join(map(str, case.shapes[0]))}"
 
 
-def _with_gradient(function: Callable[..., jax.Array], case: Case) -> Callable[..., list[jax.Array]]:
+def _with_gradient(
+    function: Callable[..., jax.Array], case: Case
+) -> Callable[..., list[jax.Array]]:
     def call(slopes: jax.Array, *operands: jax.Array) -> list[jax.Array]:
         changing, rest = operands[: case.differentiable], operands[case.differentiable :]
         y, back = jax.vjp(lambda *given: function(*given, *rest), *changing)
@@ -87,13 +101,19 @@ def _close(found, expected, tolerance: float) -> None:
 # The narrow types round results, and what is between the kernels of a gradient, to their epsilon.
 @pytest.mark.parametrize(
     ("case", "dtype", "tolerance"),
-    every(3, [(case, *types) for case in CASES for types in (("float32", None), ("bfloat16", 1e-2))], unpack=True)
+    every(
+        3,
+        [(case, *types) for case in CASES for types in (("float32", None), ("bfloat16", 1e-2))],
+        unpack=True,
+    )
     + every(3, [(case, "float16", 2e-3) for case in CASES if case.name == "swiglu"], unpack=True),
     ids=lambda value: _name(value) if isinstance(value, Case) else str(value),
 )
 def test_values_and_gradients(case: Case, dtype: str, tolerance: float | None, xpu, cpu) -> None:
     operands = case.operands(dtype)
-    slopes = np.asarray(jnp.asarray(np.cos(np.arange(operands[0].size)), dtype)).reshape(operands[0].shape)
+    slopes = np.asarray(jnp.asarray(np.cos(np.arange(operands[0].size)), dtype)).reshape(
+        operands[0].shape
+    )
 
     def on(device: jax.Device, function: Callable[..., jax.Array]) -> list[jax.Array]:
         given = [jax.device_put(a, device) for a in (slopes, *operands)]
@@ -111,7 +131,13 @@ def test_gradients_are_those_of_finite_differences(case: Case, xpu) -> None:
         changing, rest = operands[: case.differentiable], operands[case.differentiable :]
         # Differences of float64 over steps of 1e-6 are good to 1e-9 of the curvature.
         jax.test_util.check_grads(
-            lambda *given: case.kernel(*given, *rest), changing, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6
+            lambda *given: case.kernel(*given, *rest),
+            changing,
+            order=1,
+            modes=["rev"],
+            eps=1e-6,
+            atol=1e-6,
+            rtol=1e-6,
         )
 
 
@@ -134,7 +160,10 @@ def test_tensorflow(case: Case, mode: str, cpu) -> None:
         # The batch size: what operands of the first one's rank begin with.
         unknown = "unknown" in mode
         signature = [
-            tf.TensorSpec([None, *s[1:]] if unknown and len(s) == len(case.shapes[0]) else s, tf.float32) for s in case.shapes
+            tf.TensorSpec(
+                [None, *s[1:]] if unknown and len(s) == len(case.shapes[0]) else s, tf.float32
+            )
+            for s in case.shapes
         ]
         run = tf.function(call, input_signature=signature, jit_compile="jit" in mode)
     with tf.device("/XPU:0"):
@@ -182,8 +211,9 @@ def test_what_is_no_number_stays_in_its_row(special: float, xpu, cpu) -> None:
         np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     gate = np.array([special, -special, 0, 1], np.float32)
-    found, expected = kernels.swiglu(jax.device_put(gate, xpu), jnp.ones(4, device=xpu)), reference.swiglu(
-        jax.device_put(gate, cpu), jnp.ones(4, device=cpu)
+    found, expected = (
+        kernels.swiglu(jax.device_put(gate, xpu), jnp.ones(4, device=xpu)),
+        reference.swiglu(jax.device_put(gate, cpu), jnp.ones(4, device=cpu)),
     )
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
@@ -191,11 +221,30 @@ def test_what_is_no_number_stays_in_its_row(special: float, xpu, cpu) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kernels.rms_norm(jnp.ones((2, 4)), jnp.ones(3)), r"rms_norm_\w+': 'weight' has the shape \[3\]; it takes \[columns\], and 'x', "),
-        (lambda: kernels.layer_norm(jnp.ones((2, 4)), jnp.ones(4), jnp.ones(2)), r"'bias' has the shape \[2\]; it takes \[columns\]"),
-        (lambda: kernels.swiglu(jnp.ones(4), jnp.ones(3)), r"'up' has the shape \[3\]; it takes \[\*shape\], and 'gate', .* \[4\]"),
-        (lambda: kernels.rotary_embedding(jnp.ones((2, 3, 5)), jnp.ones((2, 2)), jnp.ones((2, 2))), r"'x' has the shape \[2, 3, 5\]; it takes .*2\*half"),
-        (lambda: kernels.rotary_embedding(jnp.ones((2, 3, 4)), jnp.ones((3, 2)), jnp.ones((2, 2))), r"'cosine' has the shape \[3, 2\]; it takes \[positions half\]"),
+        (
+            lambda: kernels.rms_norm(jnp.ones((2, 4)), jnp.ones(3)),
+            r"rms_norm_\w+': 'weight' has the shape \[3\]; it takes \[columns\], and 'x', ",
+        ),
+        (
+            lambda: kernels.layer_norm(jnp.ones((2, 4)), jnp.ones(4), jnp.ones(2)),
+            r"'bias' has the shape \[2\]; it takes \[columns\]",
+        ),
+        (
+            lambda: kernels.swiglu(jnp.ones(4), jnp.ones(3)),
+            r"'up' has the shape \[3\]; it takes \[\*shape\], and 'gate', .* \[4\]",
+        ),
+        (
+            lambda: kernels.rotary_embedding(
+                jnp.ones((2, 3, 5)), jnp.ones((2, 2)), jnp.ones((2, 2))
+            ),
+            r"'x' has the shape \[2, 3, 5\]; it takes .*2\*half",
+        ),
+        (
+            lambda: kernels.rotary_embedding(
+                jnp.ones((2, 3, 4)), jnp.ones((3, 2)), jnp.ones((2, 2))
+            ),
+            r"'cosine' has the shape \[3, 2\]; it takes \[positions half\]",
+        ),
     ],
 )
 def test_shapes_that_do_not_fit(call: Callable[[], jax.Array], message: str) -> None:
@@ -205,4 +254,6 @@ def test_shapes_that_do_not_fit(call: Callable[[], jax.Array], message: str) -> 
 
 def test_types_that_kernels_lack(xpu) -> None:
     with pytest.raises(TypeError, match="int32; T is one of float16, bfloat16, float32, float64"):
-        kernels.rms_norm(jnp.ones((2, 4), jnp.int32, device=xpu), jnp.ones(4, jnp.int32, device=xpu))
+        kernels.rms_norm(
+            jnp.ones((2, 4), jnp.int32, device=xpu), jnp.ones(4, jnp.int32, device=xpu)
+        )

@@ -111,7 +111,12 @@ print(jax.eval_shape(lambda x: swish(x, beta=1.0), x))
 """
     environment = {**os.environ, "ONEAPI_DEVICE_SELECTOR": "level_zero:gpu", "JAX_PLATFORMS": "cpu"}
     done = subprocess.run(
-        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "global size   32" in done.stdout and "shape=(4, 8)" in done.stdout

@@ -71,8 +71,14 @@ def _run(group: Group) -> dict[str, Outcome]:
 def test_every_end_of_a_check_is_a_line(make_group) -> None:
     outcomes = _run(make_group(_CHECKS))
     assert {name: outcome.status for name, outcome in outcomes.items()} == {
-        "start-up": "ok", "good": "ok", "wrong": "WRONG", "crash": "CRASHED", "hang": "TIMED OUT",
-        "fail": "ERROR", "quit": "CRASHED", "skip": "skipped",
+        "start-up": "ok",
+        "good": "ok",
+        "wrong": "WRONG",
+        "crash": "CRASHED",
+        "hang": "TIMED OUT",
+        "fail": "ERROR",
+        "quit": "CRASHED",
+        "skip": "skipped",
     }
     assert outcomes["start-up"].notes == "prepared"
     assert outcomes["wrong"].text == (
@@ -96,7 +102,9 @@ def test_a_group_that_does_not_start_is_not_run(make_group) -> None:
 
 
 def test_a_group_that_does_not_apply_is_skipped(make_group) -> None:
-    outcomes = _run(make_group(_CHECKS.replace('yield Note("prepared")', 'raise Skip("no framework")')))
+    outcomes = _run(
+        make_group(_CHECKS.replace('yield Note("prepared")', 'raise Skip("no framework")'))
+    )
     assert [(one.status, one.text) for one in outcomes.values()] == [("skipped", "no framework")]
 
 
@@ -125,12 +133,24 @@ def test_the_command_checks_every_route(tmp_path) -> None:
     assert done.returncode == 0, text
     sections = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert sections == [
-        "System", "Versions", "Libraries", "Devices", "GPU support", "Environment",
-        "Self-test: JAX", "Self-test: TensorFlow", "Result",
+        "System",
+        "Versions",
+        "Libraries",
+        "Devices",
+        "GPU support",
+        "Environment",
+        "Self-test: JAX",
+        "Self-test: TensorFlow",
+        "Result",
     ]
     assert "xpu:0: oneAPI CPU" in text and "kernel: Linux" in text and "Level Zero loader:" in text
-    for check in ("jit: dot (oneDNN)", "jit: eigh (oneMKL)", "custom SYCL kernel", "pinned_host",
-                  "tf.function, jit_compile=True"):
+    for check in (
+        "jit: dot (oneDNN)",
+        "jit: eigh (oneMKL)",
+        "custom SYCL kernel",
+        "pinned_host",
+        "tf.function, jit_compile=True",
+    ):
         assert f"\n{check:<36} ok " in text, check
     assert str(pathlib.Path.home()) + "/" not in text
 
@@ -154,7 +174,9 @@ def test_all_full_checks_pass(tmp_path) -> None:
 
 
 def test_options_need_the_report() -> None:
-    done = subprocess.run([sys.executable, "-m", "onexpu", "--full"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "onexpu", "--full"], capture_output=True, text=True
+    )
     assert done.returncode == 2
     assert "--full and --seconds need --report" in done.stderr
 
@@ -191,5 +213,7 @@ def test_personal_data_is_replaced(monkeypatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
     monkeypatch.setenv("LOGNAME", "somebody")
     assert getpass.getuser() == "somebody"
-    text = "/home/somebody/.venv /scratch/somebody/x:/home/somebody\n/home/somebodyelse user somebody"
+    text = (
+        "/home/somebody/.venv /scratch/somebody/x:/home/somebody\n/home/somebodyelse user somebody"
+    )
     assert system.redact(text) == "~/.venv /scratch/USER/x:~\n/home/somebodyelse user somebody"

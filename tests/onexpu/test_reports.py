@@ -80,19 +80,26 @@ def test_doctor_lists_known_faults_that_name_what_exists() -> None:
     root = pathlib.Path(__file__).resolve().parents[2]
     for fault in faults:
         text = printed[fault["name"]]
-        assert all(fault[part] in text for part in ("library", "versions", "trigger", "symptom", "workaround"))
+        assert all(
+            fault[part] in text
+            for part in ("library", "versions", "trigger", "symptom", "workaround")
+        )
         assert (root / fault["test"]).is_file(), fault["test"]
         for path in re.findall(r"\b[\w/]+/\w+\.(?:cc|h|md)\b", fault["workaround"]):
             assert any((root / top / path).is_file() for top in (".", "pjrt_core")), path
 
 
 def test_doctor_says_what_is_missing(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("onexpu._diagnostics.doctor.library_directory", lambda of="onexpu": tmp_path)
+    monkeypatch.setattr(
+        "onexpu._diagnostics.doctor.library_directory", lambda of="onexpu": tmp_path
+    )
     report = onexpu.doctor()
     assert not report.ok
     assert "pip install intel-opencl-rt==2026.1.2" in str(report)
     programs = ("onexpu-spirv", "onexpu-compile", "onexpu-build")
-    assert {name: _advice_for(name) for name in programs} == {name: ["reinstall onexpu"] for name in programs}
+    assert {name: _advice_for(name) for name in programs} == {
+        name: ["reinstall onexpu"] for name in programs
+    }
 
 
 def test_doctor_shows_gpu_support_if_no_device_starts(monkeypatch) -> None:
@@ -122,7 +129,9 @@ def _advice_for(name: str) -> list[str]:
         ("ONEXPU_COMPILE", "inline", ""),
     ],
 )
-def test_doctor_names_variables_that_do_nothing(monkeypatch, name: str, value: str, advice: str) -> None:
+def test_doctor_names_variables_that_do_nothing(
+    monkeypatch, name: str, value: str, advice: str
+) -> None:
     monkeypatch.setenv(name, value)
     assert _advice_for(name) == [advice]
 
@@ -134,8 +143,14 @@ def test_doctor_leaves_other_peoples_variables_alone(monkeypatch) -> None:
 
 def test_importing_is_light() -> None:
     loaded = subprocess.run(
-        [sys.executable, "-c", "import sys, onexpu; print([m for m in ('jax', 'tensorflow') if m in sys.modules])"],
-        capture_output=True, text=True, check=True,
+        [
+            sys.executable,
+            "-c",
+            "import sys, onexpu; print([m for m in ('jax', 'tensorflow') if m in sys.modules])",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert loaded.strip() == "[]"
 

@@ -59,7 +59,9 @@ def test_reads_constants(written: str, constants: list[Constant]) -> None:
     (kernel,) = read(f"template <{written}>\nONEXPU_KERNEL void f(const T* x, float* y) {{ }}")
     assert list(kernel.constants) == constants
     assert kernel.template_parameters == ("T",)
-    assert sorted(kernel.template_order) == sorted(["T", *(constant.name for constant in constants)])
+    assert sorted(kernel.template_order) == sorted(
+        ["T", *(constant.name for constant in constants)]
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,10 @@ def test_reads_constants(written: str, constants: list[Constant]) -> None:
 def test_reads_other_ways_to_write_a_kernel(source: str) -> None:
     (kernel,) = read(source)
     assert kernel.name == "f"
-    assert [(p.name, p.element, p.is_const) for p in kernel.parameters] == [("x", "float", True), ("y", "float", False)]
+    assert [(p.name, p.element, p.is_const) for p in kernel.parameters] == [
+        ("x", "float", True),
+        ("y", "float", False),
+    ]
 
 
 def test_tells_dimensions_lines_and_bodies() -> None:
@@ -92,25 +97,57 @@ def test_tells_dimensions_lines_and_bodies() -> None:
 @pytest.mark.parametrize(
     ("source", "line", "reason"),
     [
-        ("ONEXPU_KERNEL void f(\n const float x[16], float* y) { }", 2, "'x' is an array; operands are pointers: `const float* x`"),
-        ("ONEXPU_KERNEL void f(const float (&x)[4], float* y) { }", 1, "pointer to a function or an array"),
+        (
+            "ONEXPU_KERNEL void f(\n const float x[16], float* y) { }",
+            2,
+            "'x' is an array; operands are pointers: `const float* x`",
+        ),
+        (
+            "ONEXPU_KERNEL void f(const float (&x)[4], float* y) { }",
+            1,
+            "pointer to a function or an array",
+        ),
         ("ONEXPU_KERNEL void f(void (*g)(int), float* y) { }", 1, "pointer to a function"),
         ("ONEXPU_KERNEL void f(const float* x, float& y) { }", 1, "'y' is a reference"),
         ("ONEXPU_KERNEL void f(const float* x, float** y) { }", 1, "'y' is a pointer to a pointer"),
-        ("ONEXPU_KERNEL void f(const float* x, float* y, int n = 4) { }", 1, "'n' has a default value"),
-        ("ONEXPU_KERNEL void f(const float*, float* y) { }", 1, "parameter 1, `const float*`, has no name"),
+        (
+            "ONEXPU_KERNEL void f(const float* x, float* y, int n = 4) { }",
+            1,
+            "'n' has a default value",
+        ),
+        (
+            "ONEXPU_KERNEL void f(const float*, float* y) { }",
+            1,
+            "parameter 1, `const float*`, has no name",
+        ),
         ("ONEXPU_KERNEL void f(const float* x, float* y, unsigned int) { }", 1, "has no name"),
         ("ONEXPU_KERNEL void f(const auto* x, float* y) { }", 1, "is auto"),
         ("ONEXPU_KERNEL void f(const void* x, float* y) { }", 1, "points to void"),
-        ("template <typename... T>\nONEXPU_KERNEL void f(const T*... x) { }", 1, "is not supported"),
+        (
+            "template <typename... T>\nONEXPU_KERNEL void f(const T*... x) { }",
+            1,
+            "is not supported",
+        ),
         ("ONEXPU_KERNEL void f(const float*... x) { }", 1, "is a pack"),
-        ("template <template <typename> class C>\nONEXPU_KERNEL void f(float* y) { }", 1, "is not supported"),
-        ("template <float F>\nONEXPU_KERNEL void f(float* y) { }", 1, "'F' is of type float; constants are integers"),
+        (
+            "template <template <typename> class C>\nONEXPU_KERNEL void f(float* y) { }",
+            1,
+            "is not supported",
+        ),
+        (
+            "template <float F>\nONEXPU_KERNEL void f(float* y) { }",
+            1,
+            "'F' is of type float; constants are integers",
+        ),
         ("template <int>\nONEXPU_KERNEL void f(float* y) { }", 1, "is not supported"),
         ("ONEXPU_KERNEL_ND(DIMENSIONS) void f(float* y) { }", 1, "write 1, 2 or 3"),
         ("ONEXPU_KERNEL int f(float* y) { }", 1, "it returns int"),
         ("ONEXPU_KERNEL auto f(float* y) -> void { }", 1, "it returns auto"),
-        ("ONEXPU_KERNEL void f(float* y) const { }", 1, "`const` stands between its parameters and its body"),
+        (
+            "ONEXPU_KERNEL void f(float* y) const { }",
+            1,
+            "`const` stands between its parameters and its body",
+        ),
         ("ONEXPU_KERNEL void f(float* y);", 1, "declared without a body"),
     ],
 )

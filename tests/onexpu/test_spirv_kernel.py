@@ -53,12 +53,17 @@ OpFunctionEnd
 
 def assemble(text: str, environment: str = "spv1.2") -> bytes:
     done = subprocess.run(
-        ["spirv-as", "--target-env", environment, "-o", "-", "-"], input=text.encode(), capture_output=True, check=True
+        ["spirv-as", "--target-env", environment, "-o", "-", "-"],
+        input=text.encode(),
+        capture_output=True,
+        check=True,
     )
     return done.stdout
 
 
-def module(head: str = HEAD, types: str = "", parameters: str = "", environment: str = "spv1.2") -> bytes:
+def module(
+    head: str = HEAD, types: str = "", parameters: str = "", environment: str = "spv1.2"
+) -> bytes:
     return assemble(MODULE.format(head=head, types=types, parameters=parameters), environment)
 
 
@@ -77,7 +82,9 @@ def x(xpu) -> jax.Array:
 
 
 def swish_from(spirv, **overrides) -> onexpu.SyclKernel:
-    return define(spirv, attributes={"beta": float}, range=lambda x: x.size, name="swish", **overrides)
+    return define(
+        spirv, attributes={"beta": float}, range=lambda x: x.size, name="swish", **overrides
+    )
 
 
 def test_the_same_results_as_from_source(swish, x) -> None:
@@ -101,7 +108,10 @@ def test_a_module_for_each_type(swish, x, tmp_path) -> None:
     for dtype in paths:
         operand = x.astype(dtype)
         np.testing.assert_array_equal(again(operand, beta=0.5), swish(operand, beta=0.5))
-    with pytest.raises(TypeError, match="'x' of kernel 'swish' has the type int32; T is one of float32, float16, bfloat16"):
+    with pytest.raises(
+        TypeError,
+        match="'x' of kernel 'swish' has the type int32; T is one of float32, float16, bfloat16",
+    ):
         again(x.astype("int32"), beta=0.5)
 
 
@@ -117,19 +127,35 @@ def test_scalars_scratch_places_and_the_number_of_work_items(xpu) -> None:
         inputs=["x"],
         outputs={"x": onexpu.like("x"), "sums": onexpu.like("x", dtype="float64")},
         scratch={"room": onexpu.like("x", dtype="float32")},
-        attributes={"a": float, "negate": bool, "b": int, "c": float, "d": int, "e": lambda x: x.size},
+        attributes={
+            "a": float,
+            "negate": bool,
+            "b": int,
+            "c": float,
+            "d": int,
+            "e": lambda x: x.size,
+        },
     )
     again = onexpu.spirv_kernel(
         source.spirv(),
         inputs={"x": "int32"},
         outputs={"x": onexpu.like("x"), "sums": onexpu.like("x", dtype="float64")},
         scratch={"room": onexpu.like("x", dtype="float32")},
-        attributes={"a": float, "negate": "bool", "b": "uint8", "c": "float16", "d": int, "e": lambda x: x.size},
+        attributes={
+            "a": float,
+            "negate": "bool",
+            "b": "uint8",
+            "c": "float16",
+            "d": int,
+            "e": lambda x: x.size,
+        },
     )
     values = np.arange(4, dtype=np.int32)
     with jax.enable_x64(True):
         for kernel in (source, again):
-            raised, sums = kernel(jax.device_put(values, xpu), a=0.5, negate=True, b=200, c=0.25, d=-7)
+            raised, sums = kernel(
+                jax.device_put(values, xpu), a=0.5, negate=True, b=200, c=0.25, d=-7
+            )
             np.testing.assert_array_equal(raised, values + 1)
             np.testing.assert_array_equal(sums, -0.5 * values + 200 + 0.25 - 7 + 4 + 4)
 
@@ -150,7 +176,9 @@ maps = open("/proc/self/maps").read()
 assert "libsycl" in maps
 print("compiler" if "libsycl-jit" in maps else "no compiler")
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == "no compiler"
 
@@ -164,9 +192,18 @@ print("compiler" if "libsycl-jit" in maps else "no compiler")
         (module()[:-4], "ends in the middle"),
         (module()[:60], "damaged at word|ends in the middle"),
         (np.frombuffer(module(), "<u4").astype(">u4").tobytes(), "of the other byte order"),
-        (module().replace(b"\x3e\x00\x05\x00", b"\x3f\x00\x05\x00", 1), "SPIRV-Tools refuses the module|damaged"),
-        (assemble(SHADER), "for another target: it has no kernel, only what runs as compute shader"),
-        (module(HEAD.replace("Physical64", "Physical32")), "for another target: its addresses are Physical32, not Physical64"),
+        (
+            module().replace(b"\x3e\x00\x05\x00", b"\x3f\x00\x05\x00", 1),
+            "SPIRV-Tools refuses the module|damaged",
+        ),
+        (
+            assemble(SHADER),
+            "for another target: it has no kernel, only what runs as compute shader",
+        ),
+        (
+            module(HEAD.replace("Physical64", "Physical32")),
+            "for another target: its addresses are Physical32, not Physical64",
+        ),
     ],
     ids=["empty", "ELF", "bytes", "short", "head", "order", "opcode", "shader", "Physical32"],
 )
@@ -199,7 +236,9 @@ def test_a_module_that_fails_validation() -> None:
     # The result of a load is stored through the value, not through the pointer.
     broken = MODULE.replace("OpStore %y %value", "OpStore %value %y")
     spirv = assemble(broken.format(head=HEAD, types="", parameters=""))
-    with pytest.raises(ValueError, match="onexpu: the SPIR-V: SPIRV-Tools refuses the module: OpStore"):
+    with pytest.raises(
+        ValueError, match="onexpu: the SPIR-V: SPIRV-Tools refuses the module: OpStore"
+    ):
         define(spirv)
 
 
@@ -216,7 +255,9 @@ def test_an_unknown_entry_point(swish) -> None:
         "ONEXPU_KERNEL void b(const float* x, float* y) { y[0] = x[0]; }\n"
     )
     kernels = [two.kernel(name, ["x"], {"y": onexpu.like("x")}) for name in "ab"]
-    with pytest.raises(ValueError, match="has several kernels; entry_point= chooses one of .*_a.*, .*_b"):
+    with pytest.raises(
+        ValueError, match="has several kernels; entry_point= chooses one of .*_a.*, .*_b"
+    ):
         define(kernels[0].spirv())
 
 
@@ -224,7 +265,11 @@ def test_an_unknown_entry_point(swish) -> None:
 @pytest.mark.parametrize(
     ("head", "environment", "message"),
     [
-        ("OpCapability FunctionPointersINTEL\n" + with_extension("SPV_INTEL_function_pointers"), "spv1.2", "capability FunctionPointersINTEL"),
+        (
+            "OpCapability FunctionPointersINTEL\n" + with_extension("SPV_INTEL_function_pointers"),
+            "spv1.2",
+            "capability FunctionPointersINTEL",
+        ),
         (with_extension("SPV_INTEL_joint_matrix"), "spv1.2", "extension SPV_INTEL_joint_matrix"),
         (HEAD, "spv1.6", "is SPIR-V_1.6; this device takes SPIR-V_1.0"),
     ],
@@ -263,12 +308,42 @@ def test_what_the_device_has(x) -> None:
 @pytest.mark.parametrize(
     ("types", "parameters", "overrides", "message"),
     [
-        ("", "", {"inputs": {"x": "float32", "z": "float32"}}, r"takes \(pointer, pointer\); the definition has pointers for x, z, y"),
-        ("%int", "%a = OpFunctionParameter %int", {}, "takes .pointer, pointer, integer of 32 bits"),
-        ("%int", "%a = OpFunctionParameter %int", {"attributes": {"a": float}}, "attribute 'a' .* is float, but the module takes an integer of 32 bits"),
-        ("%int", "%a = OpFunctionParameter %int", {"attributes": {"a": "int64"}}, "attribute 'a' .* is int64, but the module takes an integer of 32"),
-        ("%float", "%a = OpFunctionParameter %float", {"attributes": {"a": int}}, "is int, but the module takes a float of 32 bits"),
-        ("%local", "%a = OpFunctionParameter %local", {"scratch": {"a": onexpu.like("x")}}, "pointer to local memory"),
+        (
+            "",
+            "",
+            {"inputs": {"x": "float32", "z": "float32"}},
+            r"takes \(pointer, pointer\); the definition has pointers for x, z, y",
+        ),
+        (
+            "%int",
+            "%a = OpFunctionParameter %int",
+            {},
+            "takes .pointer, pointer, integer of 32 bits",
+        ),
+        (
+            "%int",
+            "%a = OpFunctionParameter %int",
+            {"attributes": {"a": float}},
+            "attribute 'a' .* is float, but the module takes an integer of 32 bits",
+        ),
+        (
+            "%int",
+            "%a = OpFunctionParameter %int",
+            {"attributes": {"a": "int64"}},
+            "attribute 'a' .* is int64, but the module takes an integer of 32",
+        ),
+        (
+            "%float",
+            "%a = OpFunctionParameter %float",
+            {"attributes": {"a": int}},
+            "is int, but the module takes a float of 32 bits",
+        ),
+        (
+            "%local",
+            "%a = OpFunctionParameter %local",
+            {"scratch": {"a": onexpu.like("x")}},
+            "pointer to local memory",
+        ),
     ],
     ids=["pointers", "no attribute", "kind", "width", "float", "local"],
 )
@@ -283,11 +358,15 @@ def test_a_last_integer_is_the_number_of_work_items(x) -> None:
 
 
 def test_types_of_inputs_have_to_be_given(swish) -> None:
-    with pytest.raises(TypeError, match="inputs of spirv_kernel is a mapping from names to element types"):
+    with pytest.raises(
+        TypeError, match="inputs of spirv_kernel is a mapping from names to element types"
+    ):
         define(module(), inputs=["x"])
     with pytest.raises(ValueError, match="'T' among the inputs"):
         define(module(), inputs={"x": "T"})
-    with pytest.raises(TypeError, match="'x' of kernel 'copy_one' has the type int32; the kernel takes float32"):
+    with pytest.raises(
+        TypeError, match="'x' of kernel 'copy_one' has the type int32; the kernel takes float32"
+    ):
         define(module())(np.ones(3, np.int32))
 
 

@@ -46,13 +46,19 @@ def test_compiled_once_for_each_type(compiled, xpu) -> None:
     twice, negate = make(module, "steps::twice"), make(module, "negate")
     # Floats have no exclusive or: this one must stay out of their module.
     bits = make(module, "bits", dtypes={"T": ["int32"]})
-    count = make(module, "count", outputs={"y": onexpu.array((1,), "uint32")}, range=lambda x: x.size)
+    count = make(
+        module, "count", outputs={"y": onexpu.array((1,), "uint32")}, range=lambda x: x.size
+    )
     x = jax.device_put(np.arange(4, dtype=np.float32), xpu)
     np.testing.assert_array_equal(negate(twice(x)), -2 * np.arange(4))
     assert compiled == [["steps::twice<float>", "negate<float>"]]
     assert twice.spirv("float32") == negate.spirv("float32")
-    np.testing.assert_array_equal(jax.jit(lambda x: negate(twice(bits(x))))(x.astype("int32")), [-2, 0, -6, -4])
-    assert compiled[1:] == [[f"{name}<std::int32_t>" for name in ("steps::twice", "negate", "bits")]]
+    np.testing.assert_array_equal(
+        jax.jit(lambda x: negate(twice(bits(x))))(x.astype("int32")), [-2, 0, -6, -4]
+    )
+    assert compiled[1:] == [
+        [f"{name}<std::int32_t>" for name in ("steps::twice", "negate", "bits")]
+    ]
     np.testing.assert_array_equal(count(x), [4])
     assert compiled[2:] == [["count"]]
 
@@ -67,12 +73,19 @@ def test_a_kernel_that_comes_later_is_compiled_alone(compiled, xpu) -> None:
 
 
 def test_errors(xpu) -> None:
-    module = onexpu.sycl_module(SOURCE + "\nONEXPU_KERNEL void broken(const float* x, float* y) { y[0] = z; }")
-    with pytest.raises(ValueError, match="no kernel 'thrice'; it defines twice, negate, bits, count, broken"):
+    module = onexpu.sycl_module(
+        SOURCE + "\nONEXPU_KERNEL void broken(const float* x, float* y) { y[0] = z; }"
+    )
+    with pytest.raises(
+        ValueError, match="no kernel 'thrice'; it defines twice, negate, bits, count, broken"
+    ):
         make(module, "thrice")
     with pytest.raises(ValueError, match="several kernels; name= chooses one of"):
         make(module, None)
-    with pytest.raises(onexpu.SyclCompileError, match=r"broken\.cpp:12:\d+: error: use of undeclared identifier 'z'"):
+    with pytest.raises(
+        onexpu.SyclCompileError,
+        match=r"broken\.cpp:12:\d+: error: use of undeclared identifier 'z'",
+    ):
         make(module, "broken")(jax.device_put(np.ones(3, np.float32), xpu))
     with pytest.raises(ValueError, match="defines no kernel"):
         onexpu.sycl_module("void f() {}")

@@ -81,7 +81,9 @@ _TYPES_OF_A_FAMILY = 2
 _families_with: collections.Counter[tuple[str, ...]] = collections.Counter()
 
 
-def family(name: str, dtypes: tuple[str, ...]) -> Callable[[Callable[[int, int, str], Case]], Callable[[int, int, str], Case]]:
+def family(
+    name: str, dtypes: tuple[str, ...]
+) -> Callable[[Callable[[int, int, str], Case]], Callable[[int, int, str], Case]]:
     """Registers the decorated function, (m, n, dtype) -> Case, as a family with the next two of `dtypes`."""
 
     def register(make: Callable[[int, int, str], Case]) -> Callable[[int, int, str], Case]:
@@ -137,7 +139,9 @@ def small(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndarray
     if dtype == "bool":
         return random.integers(0, 2, shape).astype(bool)
     values = random.integers(1, 4, int(np.prod(shape)))
-    return _numbers(values if dtype == "uint8" else values * random.choice([-1, 1], values.shape), shape, dtype)
+    return _numbers(
+        values if dtype == "uint8" else values * random.choice([-1, 1], values.shape), shape, dtype
+    )
 
 
 def signs(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndarray:
@@ -149,7 +153,9 @@ def signs(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndarray
 
 def indices(count: int, extent: int, seed: int = 0) -> np.ndarray:
     """Unsorted int32 indices below `extent`, with duplicates."""
-    return np.random.default_rng([3 + seed, count, extent]).integers(0, extent, count).astype(np.int32)
+    return (
+        np.random.default_rng([3 + seed, count, extent]).integers(0, extent, count).astype(np.int32)
+    )
 
 
 def wide(x: np.ndarray) -> np.ndarray:

@@ -53,7 +53,11 @@ def _(m, n, dtype):
         result[i >= m] = 0
         return result
 
-    return Case(lambda x, i: x.at[i].get(mode="fill", fill_value=0), (distinct((m, n), dtype), indices(m, 2 * m)), reference)
+    return Case(
+        lambda x, i: x.at[i].get(mode="fill", fill_value=0),
+        (distinct((m, n), dtype), indices(m, 2 * m)),
+        reference,
+    )
 
 
 @family("one row", MOVED_TOO)
@@ -85,7 +89,11 @@ def _(m, n, dtype):
         result[i] = 2 * wide(x)[i]
         return result
 
-    return Case(jax.grad(lambda x, i: (x[i] ** 2).sum()), (small((m, n), dtype), np.int32(m // 2)), reference)
+    return Case(
+        jax.grad(lambda x, i: (x[i] ** 2).sum()),
+        (small((m, n), dtype), np.int32(m // 2)),
+        reference,
+    )
 
 
 @family("gradient of one column", ("bfloat16", "float32"))
@@ -107,13 +115,19 @@ def _(m, n, dtype):
         np.add.at(result, i, 2 * wide(x)[i])
         return result
 
-    return Case(jax.grad(lambda x, i: (x[i] ** 2).sum()), (small((m, n), dtype), indices(m + 5, m)), reference)
+    return Case(
+        jax.grad(lambda x, i: (x[i] ** 2).sum()),
+        (small((m, n), dtype), indices(m + 5, m)),
+        reference,
+    )
 
 
 # ---- Scatters ----
 
 
-def _scatter(method: str, ufunc: np.ufunc | None, x: np.ndarray, values: np.ndarray, *position, **options) -> Case:
+def _scatter(
+    method: str, ufunc: np.ufunc | None, x: np.ndarray, values: np.ndarray, *position, **options
+) -> Case:
     """An `x.at[position].method(values)`; `position` holds index arrays and slices."""
     arrays = [p for p in position if isinstance(p, np.ndarray)]
 
@@ -142,12 +156,21 @@ def _permutation(count: int) -> np.ndarray:
 
 @family("scatter-add rows", SUMMED)
 def _(m, n, dtype):
-    return _scatter("add", np.add, small((m, n), dtype), small((m + 2, n), dtype, 1), indices(m + 2, m))
+    return _scatter(
+        "add", np.add, small((m, n), dtype), small((m + 2, n), dtype, 1), indices(m + 2, m)
+    )
 
 
 @family("scatter-add columns", SUMMED_TOO)
 def _(m, n, dtype):
-    return _scatter("add", np.add, small((m, n), dtype), small((m, n + 1), dtype, 1), slice(None), indices(n + 1, n))
+    return _scatter(
+        "add",
+        np.add,
+        small((m, n), dtype),
+        small((m, n + 1), dtype, 1),
+        slice(None),
+        indices(n + 1, n),
+    )
 
 
 @family("scatter-add points", SUMMED)
@@ -179,7 +202,11 @@ def _set(x: np.ndarray, values: np.ndarray, *position, **options) -> Case:
         result[where(arrays)] = values
         return result
 
-    return Case(lambda x, values, *arrays: x.at[where(arrays)].set(values, **options), (x, values, *arrays), reference)
+    return Case(
+        lambda x, values, *arrays: x.at[where(arrays)].set(values, **options),
+        (x, values, *arrays),
+        reference,
+    )
 
 
 @family("set one row at a dynamic index", MOVED)
@@ -198,12 +225,20 @@ def _(m, n, dtype):
 
 @family("scatter maxima of rows", ORDERED)
 def _(m, n, dtype):
-    return _scatter("max", np.maximum, distinct((m, n), dtype), distinct((m, n), dtype, 1), indices(m, m))
+    return _scatter(
+        "max", np.maximum, distinct((m, n), dtype), distinct((m, n), dtype, 1), indices(m, m)
+    )
 
 
 @family("scatter products of rows", ("int32", "float32"))
 def _(m, n, dtype):
-    return _scatter("multiply", np.multiply, small((m, n), dtype), signs((m + 4, n), dtype, 1), indices(m + 4, m))
+    return _scatter(
+        "multiply",
+        np.multiply,
+        small((m, n), dtype),
+        signs((m + 4, n), dtype, 1),
+        indices(m + 4, m),
+    )
 
 
 @family("sums of segments", ("float32", "int64"))
@@ -214,7 +249,9 @@ def _(m, n, dtype):
         return result
 
     segments = np.sort(indices(m, 5))
-    return Case(lambda x, i: jax.ops.segment_sum(x, i, 5), (small((m, n), dtype), segments), reference)
+    return Case(
+        lambda x, i: jax.ops.segment_sum(x, i, 5), (small((m, n), dtype), segments), reference
+    )
 
 
 # ---- Dynamic slices ----
@@ -247,7 +284,12 @@ def _update(m: int, n: int, dtype: str, donated: bool) -> Case:
 
     return Case(
         lambda x, update, i, j: lax.dynamic_update_slice(x, update, (i, j)),
-        (distinct((m, n), dtype), distinct((rows, columns), dtype, 1), np.int32((m - rows) // 2), np.int32(n)),
+        (
+            distinct((m, n), dtype),
+            distinct((rows, columns), dtype, 1),
+            np.int32((m - rows) // 2),
+            np.int32(n),
+        ),
         reference,
         donated=donated,
     )
@@ -283,16 +325,24 @@ def _(m, n, dtype):
 
 @family("lower triangle", MOVED_TOO)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.tril(x, m % 3 - 1), (distinct((m, n), dtype),), lambda x: np.tril(x, m % 3 - 1))
+    return Case(
+        lambda x: jnp.tril(x, m % 3 - 1),
+        (distinct((m, n), dtype),),
+        lambda x: np.tril(x, m % 3 - 1),
+    )
 
 
 @family("iota arithmetic", ("int8", "int32", "float32", "int64"))
 def _(m, n, dtype):
     # The argument prevents constant folding.
     def positions(x):
-        return x + lax.broadcasted_iota(dtype, (m, n), 0) * 2 - lax.broadcasted_iota(dtype, (m, n), 1)
+        return (
+            x + lax.broadcasted_iota(dtype, (m, n), 0) * 2 - lax.broadcasted_iota(dtype, (m, n), 1)
+        )
 
-    return Case(positions, (small((), dtype),), lambda x: wide(x) + np.arange(m)[:, None] * 2 - np.arange(n))
+    return Case(
+        positions, (small((), dtype),), lambda x: wide(x) + np.arange(m)[:, None] * 2 - np.arange(n)
+    )
 
 
 @family("reshape of a reversed array", MOVED)
@@ -312,7 +362,11 @@ def _(m, n, dtype):
         rows = x[1:].reshape(n, m)
         return np.concatenate([np.zeros_like(rows[:1]), rows[:-1]])
 
-    return Case(lambda x: jnp.pad(x[1:].reshape(n, m), ((1, 0), (0, 0)))[:-1], (distinct(m * n + 1, dtype),), reference)
+    return Case(
+        lambda x: jnp.pad(x[1:].reshape(n, m), ((1, 0), (0, 0)))[:-1],
+        (distinct(m * n + 1, dtype),),
+        reference,
+    )
 
 
 @family("comparisons of a quotient of iota", ("int32", "float32"))
@@ -340,21 +394,27 @@ def quotients(values: np.ndarray, divisor: int, wanted: int) -> Case:
         return q, r, q == w, q < w, q > w, (q != 0) & (r == 0), jnp.where(q == w, r, q)
 
     def of_numpy(x):
-        q = np.trunc(x.astype(object) / divisor).astype(np.int64) if x.dtype.itemsize < 4 else x // d
+        q = (
+            np.trunc(x.astype(object) / divisor).astype(np.int64)
+            if x.dtype.itemsize < 4
+            else x // d
+        )
         r = x - q * d
         return q, r, q == w, q < w, q > w, (q != 0) & (r == 0), np.where(q == w, r, q)
 
     return Case(of_jax, (values,), of_numpy)
 
 
-for _name, _dtypes in (("division by an extent", ("uint8", "uint32")), ("division by an extent, wider", ("int32", "uint64"))):
+for _name, _dtypes in (
+    ("division by an extent", ("uint8", "uint32")),
+    ("division by an extent, wider", ("int32", "uint64")),
+):
 
     @family(_name, _dtypes)
     def _(m, n, dtype):
         limit = min(np.iinfo(dtype).max, 71 * n)
         values = np.arange(0, limit + 1).astype(dtype)
         return quotients(values, n, min(m, limit // n))
-
 
 
 @family("inline constant table", SUMMED)

@@ -156,11 +156,17 @@ def _(m, n, dtype):
 
 @family("roll columns", MOVED_TOO)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.roll(x, -2, 1), (distinct((m, n), dtype),), lambda x: np.roll(x, -2, 1))
+    return Case(
+        lambda x: jnp.roll(x, -2, 1), (distinct((m, n), dtype),), lambda x: np.roll(x, -2, 1)
+    )
 
 
 def _concatenate(axis: int, *parts: np.ndarray) -> Case:
-    return Case(lambda *parts: jnp.concatenate(parts, axis), parts, lambda *parts: np.concatenate(parts, axis))
+    return Case(
+        lambda *parts: jnp.concatenate(parts, axis),
+        parts,
+        lambda *parts: np.concatenate(parts, axis),
+    )
 
 
 @family("concatenate rows", MOVED)
@@ -180,7 +186,9 @@ def _(m, n, dtype):
 
 @family("concatenate three", MOVED_TOO)
 def _(m, n, dtype):
-    return _concatenate(1, distinct((m, 1), dtype), distinct((m, n), dtype, 1), distinct((m, 2), dtype, 2))
+    return _concatenate(
+        1, distinct((m, 1), dtype), distinct((m, n), dtype, 1), distinct((m, 2), dtype, 2)
+    )
 
 
 @family("concatenate four", MOVED)
@@ -195,7 +203,9 @@ def _(m, n, dtype):
 
 @family("concatenate in the middle axis", MOVED)
 def _(m, n, dtype):
-    return _concatenate(1, distinct((3, m, n), dtype), distinct((3, 2, n), dtype, 1), distinct((3, m, n), dtype, 2))
+    return _concatenate(
+        1, distinct((3, m, n), dtype), distinct((3, 2, n), dtype, 1), distinct((3, m, n), dtype, 2)
+    )
 
 
 @family("concatenate vectors", MOVED_TOO)
@@ -216,14 +226,23 @@ def _(m, n, dtype):
 
 @family("transpose and add", ("float32", "bfloat16"))
 def _(m, n, dtype):
-    x, y = distinct((n, m), "int8").astype(distinct(1, dtype).dtype), distinct((m, n), "int8", 1).astype(distinct(1, dtype).dtype)
-    return Case(lambda x, y: x.T * 2 + y, (x, y), lambda x, y: x.T.astype(np.float64) * 2 + y.astype(np.float64))
+    x, y = (
+        distinct((n, m), "int8").astype(distinct(1, dtype).dtype),
+        distinct((m, n), "int8", 1).astype(distinct(1, dtype).dtype),
+    )
+    return Case(
+        lambda x, y: x.T * 2 + y,
+        (x, y),
+        lambda x, y: x.T.astype(np.float64) * 2 + y.astype(np.float64),
+    )
 
 
 for _order in itertools.permutations(range(3)):
     if _order != (0, 1, 2):
 
-        @family(f"transpose {_order}", MOVED if _order[0] == 0 or _order == (2, 1, 0) else MOVED_TOO)
+        @family(
+            f"transpose {_order}", MOVED if _order[0] == 0 or _order == (2, 1, 0) else MOVED_TOO
+        )
         def _(m, n, dtype, order=_order):
             # The short third axis moves, so that each permutation has fast and slow short axes.
             shape = ((3, m, n), (m, 3, n), (m, n, 3))[(m + n) % 3]
@@ -237,17 +256,29 @@ def _(m, n, dtype):
 
 @family("broadcast to rows", MOVED_TOO)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.broadcast_to(x, (m, n)), (distinct(n, dtype),), lambda x: np.broadcast_to(x, (m, n)))
+    return Case(
+        lambda x: jnp.broadcast_to(x, (m, n)),
+        (distinct(n, dtype),),
+        lambda x: np.broadcast_to(x, (m, n)),
+    )
 
 
 @family("broadcast to columns", MOVED)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.broadcast_to(x, (m, n)), (distinct((m, 1), dtype),), lambda x: np.broadcast_to(x, (m, n)))
+    return Case(
+        lambda x: jnp.broadcast_to(x, (m, n)),
+        (distinct((m, 1), dtype),),
+        lambda x: np.broadcast_to(x, (m, n)),
+    )
 
 
 @family("broadcast a scalar", MOVED_TOO)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.broadcast_to(x, (m, n)), (distinct((), dtype),), lambda x: np.broadcast_to(x, (m, n)))
+    return Case(
+        lambda x: jnp.broadcast_to(x, (m, n)),
+        (distinct((), dtype),),
+        lambda x: np.broadcast_to(x, (m, n)),
+    )
 
 
 @family("broadcast between axes", MOVED)
@@ -261,9 +292,13 @@ def _(m, n, dtype):
 
 @family("repeat along the last axis", MOVED_TOO)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.repeat(x, 3, 1), (distinct((m, n), dtype),), lambda x: np.repeat(x, 3, 1))
+    return Case(
+        lambda x: jnp.repeat(x, 3, 1), (distinct((m, n), dtype),), lambda x: np.repeat(x, 3, 1)
+    )
 
 
 @family("tile", MOVED)
 def _(m, n, dtype):
-    return Case(lambda x: jnp.tile(x, (2, 3)), (distinct((m, n), dtype),), lambda x: np.tile(x, (2, 3)))
+    return Case(
+        lambda x: jnp.tile(x, (2, 3)), (distinct((m, n), dtype),), lambda x: np.tile(x, (2, 3))
+    )

@@ -20,7 +20,9 @@ def main() -> int:
     parser.add_argument("--platform", default="xpu")
     parser.add_argument("--hlo", action="store_true")
     options = parser.parse_args()
-    os.environ.setdefault("JAX_PLATFORMS", "cpu" if options.platform == "cpu" else f"{options.platform},cpu")
+    os.environ.setdefault(
+        "JAX_PLATFORMS", "cpu" if options.platform == "cpu" else f"{options.platform},cpu"
+    )
     import jax
 
     jax.config.update("jax_enable_x64", True)

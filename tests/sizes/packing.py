@@ -30,9 +30,14 @@ def _program(cases: Sequence[Case]) -> Callable[..., Any]:
     return packed
 
 
-def _split(cases: Sequence[Case], arguments: Sequence[Sequence[Any]]) -> tuple[list[Any], list[Any]]:
+def _split(
+    cases: Sequence[Case], arguments: Sequence[Sequence[Any]]
+) -> tuple[list[Any], list[Any]]:
     donated = [values[0] for case, values in zip(cases, arguments, strict=True) if case.donated]
-    kept = [tuple(values[1 if case.donated else 0 :]) for case, values in zip(cases, arguments, strict=True)]
+    kept = [
+        tuple(values[1 if case.donated else 0 :])
+        for case, values in zip(cases, arguments, strict=True)
+    ]
     return donated, kept
 
 
@@ -70,7 +75,11 @@ def difference(actual: np.ndarray, expected: np.ndarray, ulps: float) -> str:
         wrong = actual != np.asarray(expected).astype(actual.dtype)
     else:
         of_type = np.complex128 if actual.dtype.kind == "c" else np.float64
-        actual, expected, own = actual.astype(of_type), np.asarray(expected).astype(of_type), actual.dtype
+        actual, expected, own = (
+            actual.astype(of_type),
+            np.asarray(expected).astype(of_type),
+            actual.dtype,
+        )
         largest = np.max(np.abs(expected), initial=0)
         wrong = ~(np.abs(actual - expected) <= ulps * float(jax.numpy.finfo(own).eps) * largest)
     if not np.any(wrong):
@@ -102,4 +111,6 @@ def check(cases: Iterable[Case], device: jax.Device) -> None:
         together = cases[first : first + TOGETHER]
         for case, result in zip(together, results_of(together, device), strict=True):
             found.extend(faults(case, result))
-    assert not found, f"{len(found)} differences among {len(cases)} cases:\n" + "\n".join(found[:40])
+    assert not found, f"{len(found)} differences among {len(cases)} cases:\n" + "\n".join(
+        found[:40]
+    )

@@ -29,7 +29,9 @@ def product(lhs: np.ndarray, rhs: np.ndarray, dimensions, preferred: str | None 
         return np.einsum(f"{''.join(of_x)},{''.join(of_y)}->{''.join(batch + free)}", x, y)
 
     return Case(
-        lambda x, y: lax.dot_general(x, y, dimensions, precision=lax.Precision.HIGHEST, preferred_element_type=preferred),
+        lambda x, y: lax.dot_general(
+            x, y, dimensions, precision=lax.Precision.HIGHEST, preferred_element_type=preferred
+        ),
         (lhs, rhs),
         reference,
     )
@@ -90,17 +92,25 @@ def _(m, n, dtype):
 @family("one row times many columns", ("float32", "bfloat16"))
 def _(m, n, dtype):
     # 1 to 9 rows; columns that are and are not multiples of 64 and 128 (ColumnsTogether, schedules/dot.cc).
-    return product(small((1 + m % 9, 70), dtype), signs((70, 448 + n), dtype), (((1,), (0,)), ((), ())))
+    return product(
+        small((1 + m % 9, 70), dtype), signs((70, 448 + n), dtype), (((1,), (0,)), ((), ()))
+    )
 
 
 @family("outer product", ("float32", "int64"))
 def _(m, n, dtype):
-    return Case(lambda x, y: jnp.outer(x, y), (small(m, dtype), small(n, dtype, 1)), lambda x, y: np.outer(wide(x), wide(y)))
+    return Case(
+        lambda x, y: jnp.outer(x, y),
+        (small(m, dtype), small(n, dtype, 1)),
+        lambda x, y: np.outer(wide(x), wide(y)),
+    )
 
 
 @family("int8 product with int32 sums", ("int8",))
 def _(m, n, dtype):
-    return product(small((m, 70), dtype), small((70, n), dtype, 1), (((1,), (0,)), ((), ())), "int32")
+    return product(
+        small((m, 70), dtype), small((70, n), dtype, 1), (((1,), (0,)), ((), ())), "int32"
+    )
 
 
 @family("product with bias and ReLU", ("float32", "bfloat16"))
@@ -116,11 +126,19 @@ def _convolution(x: np.ndarray, kernel: np.ndarray) -> Case:
     """An NCHW convolution with stride 1 and no padding."""
 
     def reference(x, kernel):
-        windows = np.lib.stride_tricks.sliding_window_view(wide(x), kernel.shape[2:], tuple(range(2, x.ndim)))
+        windows = np.lib.stride_tricks.sliding_window_view(
+            wide(x), kernel.shape[2:], tuple(range(2, x.ndim))
+        )
         space = "xyz"[: x.ndim - 2]
-        return np.einsum(f"bc{space}{space.upper()},oc{space.upper()}->bo{space}", windows, wide(kernel))
+        return np.einsum(
+            f"bc{space}{space.upper()},oc{space.upper()}->bo{space}", windows, wide(kernel)
+        )
 
-    return Case(lambda x, kernel: lax.conv(x, kernel, (1,) * (x.ndim - 2), "VALID", precision="highest"), (x, kernel), reference)
+    return Case(
+        lambda x, kernel: lax.conv(x, kernel, (1,) * (x.ndim - 2), "VALID", precision="highest"),
+        (x, kernel),
+        reference,
+    )
 
 
 @family("convolution of a row", ("float32", "bfloat16"))

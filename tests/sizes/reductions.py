@@ -9,7 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.sizes.cases import ORDERED, ORDERED_TOO, SUMMED, SUMMED_TOO, Case, distinct, family, signs, small, wide
+from tests.sizes.cases import (
+    ORDERED,
+    ORDERED_TOO,
+    SUMMED,
+    SUMMED_TOO,
+    Case,
+    distinct,
+    family,
+    signs,
+    small,
+    wide,
+)
 from tests.sizes.movement import padded
 
 _OPERATIONS = {
@@ -31,7 +42,9 @@ def reduced(operation: str, x: np.ndarray, *axes: int) -> Case:
     """A reduction in the array's own dtype, in which integers wrap around (`jnp.sum` would widen them)."""
     of_jax, of_numpy, initial = _OPERATIONS[operation]
     value = np.asarray(initial(x.dtype)).astype(x.dtype)
-    return Case(lambda x: lax.reduce(x, value, of_jax, axes), (x,), lambda x: of_numpy.reduce(wide(x), axes))
+    return Case(
+        lambda x: lax.reduce(x, value, of_jax, axes), (x,), lambda x: of_numpy.reduce(wide(x), axes)
+    )
 
 
 @family("sum columns", SUMMED)
@@ -47,7 +60,11 @@ def _(m, n, dtype):
 @family("sum everything", SUMMED)
 def _(m, n, dtype):
     x = small((m, n), dtype)
-    return reduced("sum", x, 0, 1) if dtype not in ("bfloat16", "float16") else reduced("sum", x[:, : 70 // m + 1], 0, 1)
+    return (
+        reduced("sum", x, 0, 1)
+        if dtype not in ("bfloat16", "float16")
+        else reduced("sum", x[:, : 70 // m + 1], 0, 1)
+    )
 
 
 @family("sum the middle axis", SUMMED_TOO)
@@ -117,27 +134,46 @@ for _axis, _dtypes in ((0, ORDERED), (1, ORDERED_TOO)):
 
     @family(f"argmax along axis {_axis}", _dtypes)
     def _(m, n, dtype, axis=_axis):
-        return Case(lambda x: jnp.argmax(x, axis), (distinct((m, n), dtype),), lambda x: np.argmax(wide(x), axis))
+        return Case(
+            lambda x: jnp.argmax(x, axis),
+            (distinct((m, n), dtype),),
+            lambda x: np.argmax(wide(x), axis),
+        )
 
     @family(f"argmin along axis {_axis}", _dtypes)
     def _(m, n, dtype, axis=_axis):
         # Many elements are equal; the result is the first index.
-        return Case(lambda x: jnp.argmin(x, axis), (small((m, n), dtype),), lambda x: np.argmin(wide(x), axis))
+        return Case(
+            lambda x: jnp.argmin(x, axis),
+            (small((m, n), dtype),),
+            lambda x: np.argmin(wide(x), axis),
+        )
 
     @family(f"any and all along axis {_axis}", ("bool",))
     def _(m, n, dtype, axis=_axis):
         # One element in 70 is true, so that both results occur.
         x = distinct((m, n), "int32") % 70 == 0
-        return Case(lambda x: (x.any(axis), (~x).all(axis)), (x,), lambda x: (x.any(axis), (~x).all(axis)))
+        return Case(
+            lambda x: (x.any(axis), (~x).all(axis)), (x,), lambda x: (x.any(axis), (~x).all(axis))
+        )
 
     @family(f"sum and maximum along axis {_axis}", (("int32", "float64")[_axis],))
     def _(m, n, dtype, axis=_axis):
         least = np.asarray(_limits(np.dtype(dtype))[0]).astype(dtype)
 
         def both(x, y):
-            return lax.reduce((x, y), (np.zeros((), dtype), least), lambda a, b: (a[0] + b[0], lax.max(a[1], b[1])), (axis,))
+            return lax.reduce(
+                (x, y),
+                (np.zeros((), dtype), least),
+                lambda a, b: (a[0] + b[0], lax.max(a[1], b[1])),
+                (axis,),
+            )
 
-        return Case(both, (small((m, n), dtype), distinct((m, n), dtype)), lambda x, y: (x.sum(axis), y.max(axis)))
+        return Case(
+            both,
+            (small((m, n), dtype), distinct((m, n), dtype)),
+            lambda x, y: (x.sum(axis), y.max(axis)),
+        )
 
 
 @family("sum columns of a fused expression", ("float32", "int32"))
@@ -160,7 +196,11 @@ def _(m, n, dtype):
 
 @family("sum of a transposed array", ("float32",))
 def _(m, n, dtype):
-    return Case(lambda x: x.T.sum(0) - x.sum(0).sum(), (small((m, n), dtype),), lambda x: wide(x).T.sum(0) - wide(x).sum())
+    return Case(
+        lambda x: x.T.sum(0) - x.sum(0).sum(),
+        (small((m, n), dtype),),
+        lambda x: wide(x).T.sum(0) - wide(x).sum(),
+    )
 
 
 # ---- Windows ----
@@ -171,10 +211,24 @@ def _windows(
     base_dilation: Sequence[int], window_dilation: Sequence[int],
 ) -> np.ndarray:  # fmt: skip
     """A view whose trailing axes are the elements of each window."""
-    x = padded(x, value, [(low, high, dilation - 1) for (low, high), dilation in zip(padding, base_dilation, strict=True)])
-    reach = [(size - 1) * dilation + 1 for size, dilation in zip(window, window_dilation, strict=True)]
+    x = padded(
+        x,
+        value,
+        [
+            (low, high, dilation - 1)
+            for (low, high), dilation in zip(padding, base_dilation, strict=True)
+        ],
+    )
+    reach = [
+        (size - 1) * dilation + 1 for size, dilation in zip(window, window_dilation, strict=True)
+    ]
     view = np.lib.stride_tricks.sliding_window_view(x, reach)
-    return view[(*(slice(None, None, step) for step in strides), *(slice(None, None, step) for step in window_dilation))]
+    return view[
+        (
+            *(slice(None, None, step) for step in strides),
+            *(slice(None, None, step) for step in window_dilation),
+        )
+    ]
 
 
 def window_case(
@@ -183,7 +237,13 @@ def window_case(
 ) -> Case:  # fmt: skip
     of_jax, of_numpy, initial = _OPERATIONS[operation]
     ones = (1,) * x.ndim
-    options = (window, strides or ones, padding or ((0, 0),) * x.ndim, base_dilation or ones, window_dilation or ones)
+    options = (
+        window,
+        strides or ones,
+        padding or ((0, 0),) * x.ndim,
+        base_dilation or ones,
+        window_dilation or ones,
+    )
     value = np.asarray(initial(x.dtype)).astype(x.dtype)
     widest = wide(np.asarray(value))
     axes = tuple(range(x.ndim, 2 * x.ndim))
@@ -221,7 +281,9 @@ def _(m, n, dtype):
 
 @family("window minima of three axes", ORDERED)
 def _(m, n, dtype):
-    return window_case("min", distinct((3, m, n), dtype), (2, 1, 2), padding=((0, 0), (0, 0), (1, 0)))
+    return window_case(
+        "min", distinct((3, m, n), dtype), (2, 1, 2), padding=((0, 0), (0, 0), (1, 0))
+    )
 
 
 @family("window sums with window dilation", SUMMED)
@@ -231,12 +293,16 @@ def _(m, n, dtype):
 
 @family("window sums with base dilation", SUMMED_TOO)
 def _(m, n, dtype):
-    return window_case("sum", small((m, n), dtype), (2, 2), padding=((1, 1), (0, 1)), base_dilation=(2, 3))
+    return window_case(
+        "sum", small((m, n), dtype), (2, 2), padding=((1, 1), (0, 1)), base_dilation=(2, 3)
+    )
 
 
 @family("window maxima of one row", ORDERED)
 def _(m, n, dtype):
-    return window_case("max", distinct((1, n), dtype), (1, min(n, 1 + m % 9)), padding=((1, 0), (0, 0)))
+    return window_case(
+        "max", distinct((1, n), dtype), (1, min(n, 1 + m % 9)), padding=((1, 0), (0, 0))
+    )
 
 
 @family("window as long as the row", SUMMED)
@@ -244,24 +310,35 @@ def _(m, n, dtype):
     return window_case("sum", small((m, n), dtype), (1, n), padding=((0, 0), (n - 1, 0)))
 
 
-def _selected(x: np.ndarray, source: np.ndarray, window: Sequence[int], strides: Sequence[int]) -> np.ndarray:
+def _selected(
+    x: np.ndarray, source: np.ndarray, window: Sequence[int], strides: Sequence[int]
+) -> np.ndarray:
     """The gradient of max pooling: adds each element of `source` at the first maximum of its window."""
     result = np.zeros(x.shape, wide(source).dtype)
     ones = (1,) * x.ndim
     windows = _windows(wide(x), 0, window, strides, ((0, 0),) * x.ndim, ones, ones)
     first = windows.reshape(*source.shape, -1).argmax(-1)
     in_window = np.unravel_index(first, window)
-    positions = tuple(p * s + w for p, s, w in zip(np.indices(source.shape), strides, in_window, strict=True))
+    positions = tuple(
+        p * s + w for p, s, w in zip(np.indices(source.shape), strides, in_window, strict=True)
+    )
     np.add.at(result, positions, wide(source))
     return result
 
 
-def _select_and_scatter(dtype: str, shape: tuple[int, int], window: tuple[int, int], strides: tuple[int, int]) -> Case:
+def _select_and_scatter(
+    dtype: str, shape: tuple[int, int], window: tuple[int, int], strides: tuple[int, int]
+) -> Case:
     def pooled(x):
-        return lax.reduce_window(x, np.asarray(-np.inf).astype(x.dtype), lax.max, window, strides, "VALID")
+        return lax.reduce_window(
+            x, np.asarray(-np.inf).astype(x.dtype), lax.max, window, strides, "VALID"
+        )
 
     x = distinct(shape, dtype)
-    source = small(tuple((extent - w) // s + 1 for extent, w, s in zip(shape, window, strides, strict=True)), dtype)
+    source = small(
+        tuple((extent - w) // s + 1 for extent, w, s in zip(shape, window, strides, strict=True)),
+        dtype,
+    )
     return Case(
         lambda x, source: jax.vjp(pooled, x)[1](source)[0],
         (x, source),
@@ -282,7 +359,9 @@ def _(m, n, dtype):
 # ---- Cumulative reductions ----
 
 
-def _cumulative(of_jax: Callable, of_numpy: Callable, x: np.ndarray, axis: int, reverse: bool = False) -> Case:
+def _cumulative(
+    of_jax: Callable, of_numpy: Callable, x: np.ndarray, axis: int, reverse: bool = False
+) -> Case:
     def reference(x):
         x = np.flip(wide(x), axis) if reverse else wide(x)
         return np.flip(of_numpy(x, axis), axis) if reverse else of_numpy(x, axis)

@@ -7,7 +7,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.sizes.cases import MOVED, ORDERED, ORDERED_TOO, SUMMED, WIDE_FLOATS, Case, distinct, family, small, wide
+from tests.sizes.cases import (
+    MOVED,
+    ORDERED,
+    ORDERED_TOO,
+    SUMMED,
+    WIDE_FLOATS,
+    Case,
+    distinct,
+    family,
+    small,
+    wide,
+)
 
 # A work-group computes a row if rows have at least 64 elements and there are enough of them (ShouldUseRowSchedule).
 _MORE_ROWS, _MORE_COLUMNS = 8, 40
@@ -26,7 +37,9 @@ def _(m, n, dtype):
 
     # An exponential, a quotient and three roundings to the type; in wide ones the rounding of a sum of 110 terms, too.
     x = _quarters((m + _MORE_ROWS, n + _MORE_COLUMNS), dtype)
-    return Case(lambda x: jax.nn.softmax(x, 1), (x,), reference, ulps=16 if dtype in WIDE_FLOATS else 4)
+    return Case(
+        lambda x: jax.nn.softmax(x, 1), (x,), reference, ulps=16 if dtype in WIDE_FLOATS else 4
+    )
 
 
 @family("softmax of columns", ("float32",))
@@ -56,13 +69,21 @@ def _(m, n, dtype):
 @family("subtract the maximum of rows", ORDERED)
 def _(m, n, dtype):
     x = small((m + _MORE_ROWS, n), dtype)
-    return Case(lambda x: x - x.max(1, keepdims=True), (x,), lambda x: wide(x) - wide(x).max(1, keepdims=True))
+    return Case(
+        lambda x: x - x.max(1, keepdims=True),
+        (x,),
+        lambda x: wide(x) - wide(x).max(1, keepdims=True),
+    )
 
 
 @family("subtract the sum of columns", SUMMED)
 def _(m, n, dtype):
     x = small((m, n), dtype)
-    return Case(lambda x: x - lax.reduce(x, np.zeros((), x.dtype), lax.add, (0,)), (x,), lambda x: wide(x) - wide(x).sum(0))
+    return Case(
+        lambda x: x - lax.reduce(x, np.zeros((), x.dtype), lax.add, (0,)),
+        (x,),
+        lambda x: wide(x) - wide(x).sum(0),
+    )
 
 
 # ---- Sorts ----
@@ -85,7 +106,11 @@ def _(m, n, dtype):
 @family("stable argsort of rows", ("int8", "float32"))
 def _(m, n, dtype):
     x = small((1 + m % 5, n), dtype)
-    return Case(lambda x: jnp.argsort(x, 1, stable=True), (x,), lambda x: np.argsort(wide(x), 1, kind="stable"))
+    return Case(
+        lambda x: jnp.argsort(x, 1, stable=True),
+        (x,),
+        lambda x: np.argsort(wide(x), 1, kind="stable"),
+    )
 
 
 # ---- Fourier transforms ----
@@ -94,7 +119,9 @@ def _(m, n, dtype):
 def spectrum(transform: str, x: np.ndarray, length: int | None = None) -> Case:
     # Up to log2(n) rounding steps, or sums of n products for lengths with a large prime factor.
     def reference(x):
-        return getattr(np.fft, transform)(x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), length)
+        return getattr(np.fft, transform)(
+            x.astype(np.complex128 if x.dtype.kind == "c" else np.float64), length
+        )
 
     return Case(lambda x: getattr(jnp.fft, transform)(x, length), (x,), reference, ulps=32)
 
@@ -135,7 +162,9 @@ def _(m, n, dtype):
             x = step(x)
         return x
 
-    return Case(lambda x: lax.fori_loop(0, 3, lambda _, x: step(x), x), (small((m, n), dtype),), reference)
+    return Case(
+        lambda x: lax.fori_loop(0, 3, lambda _, x: step(x), x), (small((m, n), dtype),), reference
+    )
 
 
 @family("loop with sums of columns", ("int32",))
@@ -147,7 +176,10 @@ def _(m, n, dtype):
         return x
 
     return Case(
-        lambda x: lax.fori_loop(0, 2, lambda _, x: x - x.sum(0, dtype=x.dtype), x), (small((m, n), dtype),), reference)
+        lambda x: lax.fori_loop(0, 2, lambda _, x: x - x.sum(0, dtype=x.dtype), x),
+        (small((m, n), dtype),),
+        reference,
+    )
 
 
 @family("scan over rows", ("float32", "bfloat16"))

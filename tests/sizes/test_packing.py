@@ -55,7 +55,9 @@ def test_wrong_result_of_a_device_is_reported(xpu) -> None:
         check(cases, xpu)
 
 
-@pytest.mark.parametrize("wrong", [lambda x: x[:-1], lambda x: x.astype("float32") * np.nan, lambda x: (x, x)])
+@pytest.mark.parametrize(
+    "wrong", [lambda x: x[:-1], lambda x: x.astype("float32") * np.nan, lambda x: (x, x)]
+)
 def test_wrong_shape_nan_and_count_are_reported(wrong) -> None:
     x = small((3, 4), "float32")
     for ulps in (0, 16):
@@ -85,10 +87,14 @@ def _kernels(compiled_program: jax.stages.Compiled) -> collections.Counter[str]:
         called = re.findall(r"(?:calls|to_apply|body|condition)=%?([\w.-]+)", line)
         own = re.sub(r"%[\w.-]+", "%", line.removeprefix("ROOT "))
         # Independent instructions are printed in any order.
-        return "\n".join([own, *sorted(described(inner) for name in called for inner in computations[name])])
+        return "\n".join(
+            [own, *sorted(described(inner) for name in called for inner in computations[name])]
+        )
 
     free = re.compile(r" (parameter|constant|tuple|get-tuple-element|bitcast)\(")
-    return collections.Counter(described(line) for line in computations["ENTRY"] if not free.search(line))
+    return collections.Counter(
+        described(line) for line in computations["ENTRY"] if not free.search(line)
+    )
 
 
 @pytest.mark.parametrize("name", every(12, FAMILIES))

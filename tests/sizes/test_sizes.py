@@ -23,6 +23,8 @@ def test_boundaries(xpu, name) -> None:
 
 
 @exhaustive
-@pytest.mark.parametrize("name, dtype", [(name, dtype) for name, family in FAMILIES.items() for dtype in family.dtypes])
+@pytest.mark.parametrize(
+    "name, dtype", [(name, dtype) for name, family in FAMILIES.items() for dtype in family.dtypes]
+)
 def test_every_extent(xpu, name, dtype) -> None:
     check(cases_of(FAMILIES[name], dtype), xpu)

@@ -48,7 +48,9 @@ def _(units):
         yield Case(lambda x: x * x - 3, (x,), lambda x: wide(x) ** 2 - 3)
         yield Case(lambda x: x[::-1], (x,), lambda x: x[::-1])
     # kMinWorkItemsPerGroup: rows of a work-group. Its columns are the largest divisor that is a multiple of 16, otherwise all columns.
-    for m, n in itertools.product((1, 7, 8, 9, 127, 128, 129), (*around(16, 128, 1024), 1040, 1536)):
+    for m, n in itertools.product(
+        (1, 7, 8, 9, 127, 128, 129), (*around(16, 128, 1024), 1040, 1536)
+    ):
         x = distinct((m, n), "float32")
         yield Case(lambda x: x[:, ::-1], (x,), lambda x: x[:, ::-1])
 
@@ -65,11 +67,25 @@ def _(units):
 
 @_threshold("concatenations: work-groups of one operand, 16 to 256 columns")
 def _(units):
-    widths = ((16, 16), (16, 32), (48, 16), (240, 256), (256, 256), (255, 257), (512, 256), (1024, 1024), (1023, 1025))
+    widths = (
+        (16, 16),
+        (16, 32),
+        (48, 16),
+        (240, 256),
+        (256, 256),
+        (255, 257),
+        (512, 256),
+        (1024, 1024),
+        (1023, 1025),
+    )
     for first, second in widths:
         for rows in (1, 3, 8, 64, 65):
             parts = (distinct((rows, first), "float32"), distinct((rows, second), "float32", 1))
-            yield Case(lambda x, y: jnp.concatenate((x, y), 1), parts, lambda x, y: np.concatenate((x, y), 1))
+            yield Case(
+                lambda x, y: jnp.concatenate((x, y), 1),
+                parts,
+                lambda x, y: np.concatenate((x, y), 1),
+            )
 
 
 # ---- schedules/transpose.cc, transposition.cc ----
@@ -122,7 +138,12 @@ def _(units):
 def _(units):
     # kFullUnroll = 8 elements are combined between a load and a store, and the last vector of columns is partial.
     for columns in (*range(16, 67), 79, 80, 81):
-        for rows in (16 + columns % 8, 24 + (columns + 3) % 8, 64 + (columns + 5) % 8, 93 + columns % 8):
+        for rows in (
+            16 + columns % 8,
+            24 + (columns + 3) % 8,
+            64 + (columns + 5) % 8,
+            93 + columns % 8,
+        ):
             yield reduced("max", distinct((rows, columns), "int32"), 0)
 
 
@@ -139,7 +160,9 @@ def _(units):
 # ---- schedules/reduction_gpu.cc ----
 
 
-@_threshold("reductions on a GPU: from 32 elements on, 256 work-items, 16 elements of each, 32 columns")
+@_threshold(
+    "reductions on a GPU: from 32 elements on, 256 work-items, 16 elements of each, 32 columns"
+)
 def _(units):
     for length in around(32, 256, 512, 4096, 8192):
         for rows in (1, 2, 7):
@@ -155,7 +178,11 @@ def _(units):
 
 def _less_maximum(rows: int, length: int, dtype: str = "float32") -> Case:
     x = distinct((rows, length), dtype)
-    return Case(lambda x: x - x.max(1, keepdims=True), (x,), lambda x: wide(x) - wide(x).max(1, keepdims=True))
+    return Case(
+        lambda x: x - x.max(1, keepdims=True),
+        (x,),
+        lambda x: wide(x) - wide(x).max(1, keepdims=True),
+    )
 
 
 @_threshold("work on rows: 64 to 32768 elements, 4 rows for each thread, 16 KB kept")
@@ -171,7 +198,10 @@ def _(units):
         weights = np.exp(wide(x) - wide(x).max(1, keepdims=True))
         return weights / weights.sum(1, keepdims=True)
 
-    for dtype, length in (("float32", 4096), ("float64", 2048)):  # kMaxKeptBytesOnCpu: exponentials are kept up to there
+    for dtype, length in (
+        ("float32", 4096),
+        ("float64", 2048),
+    ):  # kMaxKeptBytesOnCpu: exponentials are kept up to there
         for columns in around(length):
             x = (distinct((4 * units, columns), "int8") / 32).astype(dtype)
             # The rounding errors of sums of 4096 positive terms.
@@ -192,7 +222,9 @@ def _(units):
 # ---- schedules/scatter.cc, scatter_plan.cc, scatter_in_order.cc ----
 
 
-def _scatter_add(rows: int, columns: int, updates: int, dtype: str = "float32", presorted: bool = False) -> Case:
+def _scatter_add(
+    rows: int, columns: int, updates: int, dtype: str = "float32", presorted: bool = False
+) -> Case:
     def reference(x, values, i):
         result = wide(x).copy()
         np.add.at(result, i, wide(values))
@@ -232,7 +264,11 @@ def _(units):
             yield Case(lambda x: jnp.sort(x, 1), (x,), lambda x: np.sort(x, 1))
     for rows in around(2 * units):
         x = distinct((rows, 8193), "int32") % 1000
-        yield Case(lambda x: jnp.argsort(x, 1, stable=True), (x,), lambda x: np.argsort(x, 1, kind="stable"))
+        yield Case(
+            lambda x: jnp.argsort(x, 1, stable=True),
+            (x,),
+            lambda x: np.argsort(x, 1, kind="stable"),
+        )
 
 
 # ---- fft_queries.cc, schedules/fft.cc, fft_expander.cc ----
@@ -240,14 +276,29 @@ def _(units):
 
 @_threshold("transforms: 128 elements, 8 lines, 16 side by side, lengths up to 256 and 2048")
 def _(units):
-    shapes = ((1, 127), (1, 128), (1, 129), (2, 64), (7, 60), (8, 60), (9, 60), (15, 77), (16, 78), (17, 80), (31, 91), (33, 96))
+    shapes = (
+        (1, 127),
+        (1, 128),
+        (1, 129),
+        (2, 64),
+        (7, 60),
+        (8, 60),
+        (9, 60),
+        (15, 77),
+        (16, 78),
+        (17, 80),
+        (31, 91),
+        (33, 96),
+    )
     for lines, length in shapes:
         yield spectrum("fft", small((lines, length), "complex64"))
         yield spectrum("rfft", small((lines, length), "float32"))
     for length in (128, 243, 251, 255, 256, 257, 512, 1000, 2047, 2048, 2049, 2053):
         # Some lengths are products with a DFT matrix, whose rounding errors grow with the root of the length.
         yield spectrum("fft", small((16, length), "complex64"))
-        yield spectrum("irfft", np.abs(small((17, length // 2 + 1), "complex64")).astype("complex64"), length)
+        yield spectrum(
+            "irfft", np.abs(small((17, length // 2 + 1), "complex64")).astype("complex64"), length
+        )
 
 
 # ---- schedules/dot.cc, dot_queries.h, matmul_rewriter.cc ----
@@ -268,22 +319,38 @@ def _(units):
     # ColumnsTogether: 8 of them in multiples of 128, 4 in multiples of 64.
     for rows in (1, 2, 3, 4, 5):
         for columns in around(64, 128, 256, 1024):
-            yield product(signs((rows, 100), "float32"), signs((100, columns), "float32"), (((1,), (0,)), ((), ())))
+            yield product(
+                signs((rows, 100), "float32"),
+                signs((100, columns), "float32"),
+                (((1,), (0,)), ((), ())),
+            )
 
 
 @_threshold("products: where a library takes over")
 def _(units):
     one = (((1,), (0,)), ((), ()))
     for columns in around(64):
-        yield product(signs((128, 64), "float32"), signs((64, columns), "float32"), one)  # kMaxKernelProductsVsCall
-        yield product(signs((4, 512), "float32"), signs((512, columns), "float32"), one)  # kMaxKernelProductsVsSkinnyCall
-        yield product(signs((64, 32), "bfloat16"), signs((32, columns), "bfloat16"), one)  # kMinWidenedProducts
-        yield product(signs((256, 192), "bfloat16"), signs((192, columns), "bfloat16"), one)  # kMaxKernelProductsNarrow
+        yield product(
+            signs((128, 64), "float32"), signs((64, columns), "float32"), one
+        )  # kMaxKernelProductsVsCall
+        yield product(
+            signs((4, 512), "float32"), signs((512, columns), "float32"), one
+        )  # kMaxKernelProductsVsSkinnyCall
+        yield product(
+            signs((64, 32), "bfloat16"), signs((32, columns), "bfloat16"), one
+        )  # kMinWidenedProducts
+        yield product(
+            signs((256, 192), "bfloat16"), signs((192, columns), "bfloat16"), one
+        )  # kMaxKernelProductsNarrow
         yield product(signs((256, 192), "int8"), signs((192, columns), "int8"), one, "int32")
-        yield product(signs((512, 512), "float64"), signs((512, columns), "float64"), one)  # kMaxKernelProductsOnCpu
+        yield product(
+            signs((512, 512), "float64"), signs((512, columns), "float64"), one
+        )  # kMaxKernelProductsOnCpu
     batch = (((2,), (1,)), ((0,), (0,)))
     for matrices in around(32):  # kMaxSmallMatrices, blas_gemm.cc
-        yield product(signs((matrices, 128, 64), "float32"), signs((matrices, 64, 73), "float32"), batch)
+        yield product(
+            signs((matrices, 128, 64), "float32"), signs((matrices, 64, 73), "float32"), batch
+        )
 
 
 # ---- attention_fusion.cc, schedules/attention.cc ----
@@ -291,7 +358,9 @@ def _(units):
 
 def _attention(heads: int, queries: int, keys: int, features: int) -> Case:
     shape = (heads, queries, features), (heads, keys, features), (heads, keys, features)
-    arguments = tuple((small(s, "float32", seed) / 4).astype("float32") for seed, s in enumerate(shape))
+    arguments = tuple(
+        (small(s, "float32", seed) / 4).astype("float32") for seed, s in enumerate(shape)
+    )
 
     def weighted(q, k, v, where):
         scores = where.einsum("hqf,hkf->hqk", q, k)
@@ -300,7 +369,10 @@ def _attention(heads: int, queries: int, keys: int, features: int) -> Case:
 
     # Sums of some hundred products; the exponentials multiply the rounding errors of the scores.
     return Case(
-        lambda q, k, v: weighted(q, k, v, jnp), arguments, lambda q, k, v: weighted(wide(q), wide(k), wide(v), np), ulps=128
+        lambda q, k, v: weighted(q, k, v, jnp),
+        arguments,
+        lambda q, k, v: weighted(wide(q), wide(k), wide(v), np),
+        ulps=128,
     )
 
 
@@ -326,7 +398,11 @@ def _(units):
                 x = x[::-1] * 2 - i
             return x
 
-        yield Case(lambda x: lax.fori_loop(0, 4, lambda i, x: x[::-1] * 2 - i.astype(x.dtype), x), (x,), reference)
+        yield Case(
+            lambda x: lax.fori_loop(0, 4, lambda i, x: x[::-1] * 2 - i.astype(x.dtype), x),
+            (x,),
+            reference,
+        )
 
 
 # ---- ir_index.cc: quotients computed as a 32-bit product and a shift ----
@@ -341,7 +417,9 @@ def _(units):
         for dtype in ("int32", "uint32", "int64"):
             # Multiples and their neighbours, up to the largest value of the dtype.
             limit = min(int(np.iinfo(dtype).max), 1 << 40)
-            near = np.array([0, 1, 2, 3, 7, 63, 64, 65, 1000, limit // divisor])[:, None] * divisor + np.array([-1, 0, 1])
+            near = np.array([0, 1, 2, 3, 7, 63, 64, 65, 1000, limit // divisor])[
+                :, None
+            ] * divisor + np.array([-1, 0, 1])
             values = near[(near >= 0) & (near <= limit)].astype(dtype)
             yield quotients(values, divisor, 3)
 
@@ -358,7 +436,9 @@ def _(units):
             )
             y = distinct((extent, rows), "int8")
             yield Case(
-                lambda y: lax.pad(y, np.int8(1), ((y.shape[0] // 2, 0, 0), (1, 0, 0)))[: y.shape[0]],
+                lambda y: lax.pad(y, np.int8(1), ((y.shape[0] // 2, 0, 0), (1, 0, 0)))[
+                    : y.shape[0]
+                ],
                 (y,),
                 lambda y: padded(y, 1, ((y.shape[0] // 2, 0, 0), (1, 0, 0)))[: y.shape[0]],
             )

@@ -127,7 +127,8 @@ def main() -> int:
     grown = [
         f"{name} grew from {before} to {after} bytes"
         for name, before, after in zip(names, settled, now, strict=True)
-        if after > max(MOST_GROWTH * before, before + (BYTES_OF_A_BATCH if name == "the pool" else 0))
+        if after
+        > max(MOST_GROWTH * before, before + (BYTES_OF_A_BATCH if name == "the pool" else 0))
     ]
     print("\n".join(grown) or "ok")
     return 1 if grown or workers.failures else 0

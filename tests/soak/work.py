@@ -40,7 +40,9 @@ def jax_training() -> Round:
     """Trains with donated weights, batches of new sizes, and a kernel whose attribute changes."""
     draw = random.Random(0)
     device = jax.devices("xpu")[0]
-    weights = jax.device_put([np.full((24, 16), 0.01, np.float32), np.zeros(16, np.float32)], device)
+    weights = jax.device_put(
+        [np.full((24, 16), 0.01, np.float32), np.zeros(16, np.float32)], device
+    )
     rounds = 0
 
     def loss(weights: list[jax.Array], x: jax.Array) -> jax.Array:

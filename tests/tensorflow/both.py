@@ -13,7 +13,9 @@ import tensorflow as tf
 MODES = ("eager", "jit")
 
 
-def check(function: Callable[[], Any], ulps: float = compare.ULPS, modes: tuple[str, ...] = MODES) -> None:
+def check(
+    function: Callable[[], Any], ulps: float = compare.ULPS, modes: tuple[str, ...] = MODES
+) -> None:
     """Asserts that XPU gives in these modes what the CPU gives, and that it was XPU that gave it."""
     expected = compare.on("/CPU:0", function)
     for mode in modes:

@@ -29,10 +29,17 @@ def coordinates(shape: tuple[int, ...], share: float = 0.3) -> np.ndarray:
 
 
 def sparse(
-    shape: tuple[int, ...], dtype: Any = np.float32, share: float = 0.3, indices: np.ndarray | None = None
+    shape: tuple[int, ...],
+    dtype: Any = np.float32,
+    share: float = 0.3,
+    indices: np.ndarray | None = None,
 ) -> dict[str, Any]:
     indices = coordinates(shape, share) if indices is None else indices
-    return {"indices": indices, "values": numbers(len(indices), dtype), "dense_shape": np.array(shape, np.int64)}
+    return {
+        "indices": indices,
+        "values": numbers(len(indices), dtype),
+        "dense_shape": np.array(shape, np.int64),
+    }
 
 
 def dense(given: dict[str, Any]) -> np.ndarray:

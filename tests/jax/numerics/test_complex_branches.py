@@ -18,7 +18,10 @@ _FUNCTIONS = {
     "rsqrt of a square": (lambda z: lax.rsqrt(z * z), lambda z: 1 / np.sqrt(z * z)),
     "log of exp": (lambda z: jnp.log(jnp.exp(3 * z)), lambda z: np.log(np.exp(3 * z))),
     "log of a power": (lambda z: jnp.log(z**3), lambda z: np.log(z**3)),
-    "a product of roots": (lambda z: jnp.sqrt(z) * jnp.sqrt(-z), lambda z: np.sqrt(z) * np.sqrt(-z)),
+    "a product of roots": (
+        lambda z: jnp.sqrt(z) * jnp.sqrt(-z),
+        lambda z: np.sqrt(z) * np.sqrt(-z),
+    ),
     "quotient and root": (lambda z: z / jnp.sqrt(z), lambda z: z / np.sqrt(z)),
 }
 
@@ -33,7 +36,9 @@ def test_branches(xpu, name: str, dtype: str) -> None:
     got = jax.jit(function)(jax.device_put(z.astype(dtype), xpu))
     want = reference(z.astype(dtype).astype(np.complex128))
     # A few roundings, of numbers up to the exponential of 9.
-    np.testing.assert_allclose(got, want, rtol=0, atol=200 * np.finfo(dtype).eps * np.abs(want).max())
+    np.testing.assert_allclose(
+        got, want, rtol=0, atol=200 * np.finfo(dtype).eps * np.abs(want).max()
+    )
 
 
 def test_exact_squares(xpu) -> None:

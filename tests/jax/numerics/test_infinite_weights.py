@@ -26,7 +26,9 @@ def _convolve(x, w, strides, padding, lhs_dilation, rhs_dilation, groups):
     kernel = w.shape[:-2]
     results = [
         ((n - 1) * b + 1 + low + high - (k - 1) * d - 1) // s + 1
-        for n, k, s, (low, high), b, d in zip(spatial, kernel, strides, padding, lhs_dilation, rhs_dilation, strict=True)
+        for n, k, s, (low, high), b, d in zip(
+            spatial, kernel, strides, padding, lhs_dilation, rhs_dilation, strict=True
+        )
     ]
     inputs, outputs = w.shape[-2], w.shape[-1]
     y = np.zeros((x.shape[0], *results, outputs))
@@ -35,21 +37,29 @@ def _convolve(x, w, strides, padding, lhs_dilation, rhs_dilation, groups):
         for tap in np.ndindex(*kernel):
             place = [
                 o * s - low + j * d
-                for o, s, (low, _), j, d in zip(at, strides, padding, tap, rhs_dilation, strict=True)
+                for o, s, (low, _), j, d in zip(
+                    at, strides, padding, tap, rhs_dilation, strict=True
+                )
             ]
             if any(p % b for p, b in zip(place, lhs_dilation, strict=True)):
                 continue
-            if any(not 0 <= p // b < n for p, b, n in zip(place, lhs_dilation, spatial, strict=True)):
+            if any(
+                not 0 <= p // b < n for p, b, n in zip(place, lhs_dilation, spatial, strict=True)
+            ):
                 meets_padding[(slice(None), *at)] |= np.isinf(w[tap]).any()
                 continue
             element = x[(slice(None), *(p // b for p, b in zip(place, lhs_dilation, strict=True)))]
             for group in range(groups):
                 mine = slice(group * outputs // groups, (group + 1) * outputs // groups)
-                y[(slice(None), *at, mine)] += element[:, group * inputs : (group + 1) * inputs] @ w[tap][:, mine]
+                y[(slice(None), *at, mine)] += (
+                    element[:, group * inputs : (group + 1) * inputs] @ w[tap][:, mine]
+                )
     return y, meets_padding
 
 
-def _check(xpu, dtype, x_shape, w_shape, strides, padding, lhs_dilation=None, rhs_dilation=None, groups=1):
+def _check(
+    xpu, dtype, x_shape, w_shape, strides, padding, lhs_dilation=None, rhs_dilation=None, groups=1
+):
     rank = len(strides)
     lhs_dilation, rhs_dilation = lhs_dilation or (1,) * rank, rhs_dilation or (1,) * rank
     random = np.random.default_rng(sum(x_shape) + sum(w_shape))
@@ -68,7 +78,9 @@ def _check(xpu, dtype, x_shape, w_shape, strides, padding, lhs_dilation=None, rh
     for infinite in itertools.product(*({0, k - 1} for k in w_shape[:-2])):
         w = random.integers(1, 3, w_shape).astype(np.float64)
         w[infinite] = np.inf
-        expected, meets_padding = _convolve(x, w, strides, padding, lhs_dilation, rhs_dilation, groups)
+        expected, meets_padding = _convolve(
+            x, w, strides, padding, lhs_dilation, rhs_dilation, groups
+        )
         arguments = jax.device_put([jnp.asarray(a).astype(dtype) for a in (x, w)], xpu)
         actual = np.asarray(compiled(*arguments)).astype(np.float64)
         expected = np.where(meets_padding & np.isnan(actual), np.nan, expected)
@@ -98,7 +110,16 @@ def test_dilated_sources(xpu, dtype, lhs_dilation, strides) -> None:
 @pytest.mark.parametrize("groups", [1, 2, 16])
 def test_groups_and_full_vectors_of_channels(xpu, dtype, groups) -> None:
     for lhs_dilation, strides in (((2, 2), (1, 1)), ((3, 1), (2, 1)), ((1, 1), (2, 1))):
-        _check(xpu, dtype, (2, 5, 4, 16), (3, 3, 16 // groups, 32), strides, ((1, 2), (-1, 3)), lhs_dilation, groups=groups)
+        _check(
+            xpu,
+            dtype,
+            (2, 5, 4, 16),
+            (3, 3, 16 // groups, 32),
+            strides,
+            ((1, 2), (-1, 3)),
+            lhs_dilation,
+            groups=groups,
+        )
 
 
 @pytest.mark.parametrize("dtype", every(3, DTYPES))
@@ -107,7 +128,15 @@ def test_one_and_three_dimensions(xpu, dtype) -> None:
         for base in (1, 2, 4):
             for stride in (1, 3):
                 _check(xpu, dtype, (2, 9, 3), (3, 3, 4), (stride,), (padding,), (base,))
-    _check(xpu, dtype, (1, 3, 4, 2, 3), (2, 3, 2, 3, 4), (1, 1, 2), ((1, 1), (-1, 2), (3, 0)), (2, 3, 1))
+    _check(
+        xpu,
+        dtype,
+        (1, 3, 4, 2, 3),
+        (2, 3, 2, 3, 4),
+        (1, 1, 2),
+        ((1, 1), (-1, 2), (3, 0)),
+        (2, 3, 1),
+    )
 
 
 def test_results_that_see_padding_alone_are_zero(xpu) -> None:
@@ -116,7 +145,12 @@ def test_results_that_see_padding_alone_are_zero(xpu) -> None:
     x, w = np.ones((1, 4, 4, 3), np.float32), np.full((3, 3, 3, 2), np.inf, np.float32)
     function = jax.jit(
         lambda x, w: lax.conv_general_dilated(
-            x, w, (1, 1), [(20, -10), (1, 1)], lhs_dilation=(2, 1), dimension_numbers=("NHWC", "HWIO", "NHWC")
+            x,
+            w,
+            (1, 1),
+            [(20, -10), (1, 1)],
+            lhs_dilation=(2, 1),
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
         )
     )
     np.testing.assert_array_equal(function(*jax.device_put((x, w), xpu)), np.zeros((1, 15, 4, 2)))
@@ -127,12 +161,18 @@ def test_results_that_see_padding_alone_are_zero(xpu) -> None:
 def test_gradients_by_the_source(xpu, channels, strides) -> None:
     """They are convolutions of a dilated source: each element has the weights that met it."""
     x = np.ones((2, 6, 7, channels), np.float32)
-    for kernel, padding in (((3, 3), ((1, 1), (2, 0))), ((1, 1), ((0, 0), (0, 0))), ((2, 1), ((1, 2), (3, 1)))):
+    for kernel, padding in (
+        ((3, 3), ((1, 1), (2, 0))),
+        ((1, 1), ((0, 0), (0, 0))),
+        ((2, 1), ((1, 2), (3, 1))),
+    ):
         w = np.ones((*kernel, channels, 4), np.float32)
         w[0, 0, :, 0] = np.inf
 
         def convolve(x, w, padding=padding):
-            return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+            return lax.conv_general_dilated(
+                x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
 
         y = jax.eval_shape(convolve, x, w)
         by_source = jax.jit(lambda x, w, g: jax.vjp(lambda x: convolve(x, w), x)[1](g)[0])
@@ -140,7 +180,10 @@ def test_gradients_by_the_source(xpu, channels, strides) -> None:
         expected = np.zeros(x.shape)
         for at in np.ndindex(*y.shape[1:3]):
             for tap in np.ndindex(*kernel):
-                place = [o * s - low + j for o, s, (low, _), j in zip(at, strides, padding, tap, strict=True)]
+                place = [
+                    o * s - low + j
+                    for o, s, (low, _), j in zip(at, strides, padding, tap, strict=True)
+                ]
                 if all(0 <= p < n for p, n in zip(place, x.shape[1:3], strict=True)):
                     expected[:, place[0], place[1]] += w[tap].sum(-1)
         assert np.array_equal(gradient[expected == np.inf], expected[expected == np.inf])
@@ -148,7 +191,9 @@ def test_gradients_by_the_source(xpu, channels, strides) -> None:
         beside = np.isnan(gradient).any((0, 3))
         assert not beside[strides[0] : -strides[0], strides[1] : -strides[1]].any()
         finite = np.isfinite(expected) & ~np.isnan(gradient)
-        np.testing.assert_array_equal(gradient[finite], expected[finite], err_msg=f"{kernel} {padding}")
+        np.testing.assert_array_equal(
+            gradient[finite], expected[finite], err_msg=f"{kernel} {padding}"
+        )
 
 
 @pytest.mark.parametrize("strides", [(2, 2), (3, 1), (1, 4)])
@@ -158,7 +203,9 @@ def test_gradients_by_a_kernel_of_one_element(xpu, strides) -> None:
     x, w = np.ones((2, 6, 7, 3), np.float32), np.ones((1, 1, 3, 4), np.float32)
 
     def convolve(x, w):
-        return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        return lax.conv_general_dilated(
+            x, w, strides, padding, dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
 
     g = np.ones(jax.eval_shape(convolve, x, w).shape, np.float32)
     count = 0
@@ -169,4 +216,6 @@ def test_gradients_by_a_kernel_of_one_element(xpu, strides) -> None:
         else:
             g[:, at[0], at[1]] = np.inf
     by_kernel = jax.jit(lambda x, w, g: jax.vjp(lambda w: convolve(x, w), w)[1](g)[0])
-    np.testing.assert_array_equal(by_kernel(*jax.device_put((x, w, g), xpu)), np.full(w.shape, count))
+    np.testing.assert_array_equal(
+        by_kernel(*jax.device_put((x, w, g), xpu)), np.full(w.shape, count)
+    )

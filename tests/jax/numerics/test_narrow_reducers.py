@@ -57,8 +57,7 @@ def test_reductions(xpu, name: str, dtype: np.dtype) -> None:
     def reduce(xs: list[jax.Array]) -> list[jax.Array]:
         start = jnp.asarray(initial, dtype)
         return [
-            lax.reduce(x, start, function, (axis,))
-            for x, (_, axis) in zip(xs, SHAPES, strict=True)
+            lax.reduce(x, start, function, (axis,)) for x, (_, axis) in zip(xs, SHAPES, strict=True)
         ]
 
     for result, x, (_, axis) in zip(reduce(arrays), arrays, SHAPES, strict=True):
@@ -123,7 +122,9 @@ def test_reducers_that_choose_stay_exact(xpu) -> None:
 
     rows = np.broadcast_to(np.arange(50, dtype=np.int32)[:, None], x.shape)
     start = (jnp.bfloat16(-np.inf), np.int32(0))
-    compiled = jax.jit(lambda x, n: lax.reduce((x, n), start, larger, (0,))).lower(x, rows).compile()
+    compiled = (
+        jax.jit(lambda x, n: lax.reduce((x, n), start, larger, (0,))).lower(x, rows).compile()
+    )
     best, row = compiled(x, rows)
     np.testing.assert_array_equal(best, x.max(0))
     np.testing.assert_array_equal(row, x.argmax(0))

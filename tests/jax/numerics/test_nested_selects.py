@@ -37,7 +37,9 @@ def test_two_selects(xpu, dtype, limit) -> None:
     values = np.asarray(SAMPLES)
     for got, (inner, a, outer, b) in zip(results, choices, strict=True):
         wanted = expected(outer, b, expected(inner, a, values))
-        np.testing.assert_array_equal(np.asarray(got, np.float64), wanted, f"{inner} {a} {outer} {b}")
+        np.testing.assert_array_equal(
+            np.asarray(got, np.float64), wanted, f"{inner} {a} {outer} {b}"
+        )
 
 
 @pytest.mark.parametrize("to", ["uint8", "uint16", "int16", "int32", "uint32"])

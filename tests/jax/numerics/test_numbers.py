@@ -29,7 +29,9 @@ def test_sine_and_cosine_to_the_last_place(xpu, function, scale) -> None:
 
 
 def test_hyperbolic_tangent_to_the_last_places(xpu) -> None:
-    x = np.concatenate([np.linspace(1e-6, 12, 300_001), np.geomspace(1e-44, 3e38, 100_000)]).astype(np.float32)
+    x = np.concatenate([np.linspace(1e-6, 12, 300_001), np.geomspace(1e-44, 3e38, 100_000)]).astype(
+        np.float32
+    )
     x = np.concatenate([x, -x])
     actual = np.asarray(jax.jit(jnp.tanh)(jax.device_put(x, xpu)))
     expected = np.tanh(x.astype(np.float64))
@@ -49,7 +51,9 @@ def test_hyperbolic_tangent_of_special_values(xpu) -> None:
 
 def test_exponential_to_the_last_place(xpu) -> None:
     """Of numbers whose exponential is 0, below the normal numbers, normal, and the largest there is."""
-    x = np.concatenate([np.linspace(-104, 88.72283, 400_003), np.linspace(-1, 1, 100_003)]).astype(np.float32)
+    x = np.concatenate([np.linspace(-104, 88.72283, 400_003), np.linspace(-1, 1, 100_003)]).astype(
+        np.float32
+    )
     actual = np.asarray(jax.jit(jnp.exp)(jax.device_put(x, xpu)))
     expected = np.exp(x.astype(np.float64))
     # The coefficients' own error is small: what is left is the rounding of the last two steps.
@@ -58,14 +62,20 @@ def test_exponential_to_the_last_place(xpu) -> None:
 
 
 def test_exponential_of_special_values(xpu) -> None:
-    x = np.float32([0, -0.0, np.inf, -np.inf, np.nan, 88.72284, 88.73, 3e38, -104, -150, -3e38, 1e-40, -1e-40])
+    x = np.float32(
+        [0, -0.0, np.inf, -np.inf, np.nan, 88.72284, 88.73, 3e38, -104, -150, -3e38, 1e-40, -1e-40]
+    )
     actual = np.asarray(jax.jit(jnp.exp)(jax.device_put(x, xpu)))
-    np.testing.assert_array_equal(actual, [1, 1, np.inf, 0, np.nan, np.inf, np.inf, np.inf, 0, 0, 0, 1, 1])
+    np.testing.assert_array_equal(
+        actual, [1, 1, np.inf, 0, np.nan, np.inf, np.inf, np.inf, 0, 0, 0, 1, 1]
+    )
 
 
 def test_log1p_to_the_last_places(xpu) -> None:
     """Of numbers near 0 of either sign, near -1, where 1 + x is rounded, and where the 1 is lost."""
-    x = np.concatenate([np.geomspace(1e-45, 3e38, 600_001), np.linspace(0.2, 1, 200_001)]).astype(np.float32)
+    x = np.concatenate([np.geomspace(1e-45, 3e38, 600_001), np.linspace(0.2, 1, 200_001)]).astype(
+        np.float32
+    )
     x = np.concatenate([x, -x[x < 1]])
     actual = np.asarray(jax.jit(jnp.log1p)(jax.device_put(x, xpu)))
     expected = np.log1p(x.astype(np.float64))
@@ -105,10 +115,16 @@ def test_extremes_of_zeros_and_what_is_no_number(xpu, greater, dtype) -> None:
         pairs = jnp.stack([x_on, y_on], 1)
         compare(jax.jit(lambda p: (jnp.max if greater else jnp.min)(p, 1))(pairs))
         for number in some:
-            at = (y == number) & (np.signbit(y) == np.signbit(number)) | np.isnan(y) & np.isnan(number)
-            scalar = np.asarray(jax.jit(lambda x, n=number: function(x, n))(x_on)).astype(np.float64)[at]
+            at = (y == number) & (np.signbit(y) == np.signbit(number)) | np.isnan(y) & np.isnan(
+                number
+            )
+            scalar = np.asarray(jax.jit(lambda x, n=number: function(x, n))(x_on)).astype(
+                np.float64
+            )[at]
             np.testing.assert_array_equal(scalar, expected[at])
-            np.testing.assert_array_equal(np.signbit(scalar)[zeros[at]], np.signbit(expected[at])[zeros[at]])
+            np.testing.assert_array_equal(
+                np.signbit(scalar)[zeros[at]], np.signbit(expected[at])[zeros[at]]
+            )
 
 
 def test_sine_and_cosine_of_special_values(xpu) -> None:
@@ -142,12 +158,16 @@ def test_floats_multiplied_into_integers_add_up_as_floats(xpu, cpu, n) -> None:
     check(xpu, cpu, product, x.astype(np.float32), y.astype(np.float32))
 
 
-@pytest.mark.parametrize(("dtype", "allowed"), [("bfloat16", True), ("bfloat16", False), ("float16", True)])
+@pytest.mark.parametrize(
+    ("dtype", "allowed"), [("bfloat16", True), ("bfloat16", False), ("float16", True)]
+)
 def test_excess_precision(xpu, dtype, allowed) -> None:
     """What is rounded away between two operations comes back with excess precision, and only then."""
     x = np.array(jnp.arange(1, 9).astype(dtype))
     small = np.array(jnp.full(8, 2.0**-12).astype(dtype))
-    arguments = jax.device_put((x, small, x.copy()), xpu)  # which no simplifier knows to be the same
+    arguments = jax.device_put(
+        (x, small, x.copy()), xpu
+    )  # which no simplifier knows to be the same
     function = jax.jit(lambda x, s, y: (x + s) - y)
     compiled = function.lower(*arguments).compile(
         compiler_options={"xla_allow_excess_precision": allowed}

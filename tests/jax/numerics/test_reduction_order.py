@@ -39,7 +39,10 @@ def _on(device, function, *args):
 # The one in every other shape, the other in the rest: each program is one for all shapes.
 def _extremes(module, arrays, first):
     functions = (module.argmax, module.argmin)
-    return [functions[(first + i) % 2](x, axis) for i, (x, (_, axis)) in enumerate(zip(arrays, SHAPES, strict=True))]
+    return [
+        functions[(first + i) % 2](x, axis)
+        for i, (x, (_, axis)) in enumerate(zip(arrays, SHAPES, strict=True))
+    ]
 
 
 @covering(dtype=every(2, ["float32", "bfloat16", "float64", "float16"]), first=[0, 1])
@@ -127,7 +130,9 @@ def _fold(reducer, initial, arrays, axis):
 
 def _reduce(reducer, initial, arrays, axes):
     if len(initial) == 1:
-        return (lax.reduce(arrays[0], np.uint32(initial[0]), lambda a, b: reducer((a,), (b,))[0], axes),)
+        return (
+            lax.reduce(arrays[0], np.uint32(initial[0]), lambda a, b: reducer((a,), (b,))[0], axes),
+        )
     return lax.reduce(tuple(arrays), tuple(np.uint32(i) for i in initial), reducer, axes)
 
 
@@ -147,9 +152,14 @@ def test_reducers_that_do_not_commute(xpu, name) -> None:
     operands = [_integers(shape, count, zeros=0.9 if count == 1 else 0.0) for shape, _ in shapes]
 
     def every_one(operands):
-        return [_reduce(reducer, initial, x, (axis,)) for x, (_, axis) in zip(operands, shapes, strict=True)]
+        return [
+            _reduce(reducer, initial, x, (axis,))
+            for x, (_, axis) in zip(operands, shapes, strict=True)
+        ]
 
-    for x, (shape, axis), results in zip(operands, shapes, _on(xpu, every_one, operands), strict=True):
+    for x, (shape, axis), results in zip(
+        operands, shapes, _on(xpu, every_one, operands), strict=True
+    ):
         for result, expected in zip(results, _fold(reducer, initial, x, axis), strict=True):
             np.testing.assert_array_equal(result, expected, err_msg=f"{shape} {axis}")
 
@@ -158,15 +168,24 @@ def test_reducers_that_do_not_commute(xpu, name) -> None:
 def test_several_dimensions_are_reduced_in_lexicographic_order(xpu, name) -> None:
     reducer, initial = REDUCERS[name]
     count = len(initial)
-    for shape, axes in (((6, 70), (0, 1)), ((5, 4, 33), (0, 2)), ((7, 65, 20), (0, 1)), ((3, 40, 50), (1, 2))):
+    for shape, axes in (
+        ((6, 70), (0, 1)),
+        ((5, 4, 33), (0, 2)),
+        ((7, 65, 20), (0, 1)),
+        ((3, 40, 50), (1, 2)),
+    ):
         arrays = _integers(shape, count)
         kept = [d for d in range(len(shape)) if d not in axes]
-        flat = tuple(x.transpose(*kept, *axes).reshape(*[shape[d] for d in kept], -1) for x in arrays)
+        flat = tuple(
+            x.transpose(*kept, *axes).reshape(*[shape[d] for d in kept], -1) for x in arrays
+        )
         expected = _fold(reducer, initial, flat, len(kept))
         as_is = _on(xpu, lambda *x, axes=axes: _reduce(reducer, initial, x, axes), *arrays)
         # The same elements in another layout.
         turned = [x.transpose().copy() for x in arrays]
-        transposed = _on(xpu, lambda *x, axes=axes: _reduce(reducer, initial, [a.T for a in x], axes), *turned)
+        transposed = _on(
+            xpu, lambda *x, axes=axes: _reduce(reducer, initial, [a.T for a in x], axes), *turned
+        )
         for results in (as_is, transposed):
             for result, wanted in zip(results, expected, strict=True):
                 np.testing.assert_array_equal(result, wanted, err_msg=f"{shape} {axes}")
@@ -177,14 +196,22 @@ def test_positions_that_descend(xpu) -> None:
 
     def argmax(a, b):
         pick = (a[0] > b[0]) | (a[0] != a[0])
-        return jnp.where(pick, a[0], b[0]), jnp.where(pick | ((a[0] == b[0]) & (a[1] < b[1])), a[1], b[1])
+        return jnp.where(pick, a[0], b[0]), jnp.where(
+            pick | ((a[0] == b[0]) & (a[1] < b[1])), a[1], b[1]
+        )
 
     for length in (45, 64, 1000, 20003):
         x = _with_nans((3, length), "float32", 1)
         positions = np.broadcast_to(np.arange(length, 0, -1, dtype=np.int32), x.shape)
-        for where in (lambda p: p, lambda p, n=length: n - lax.broadcasted_iota(jnp.int32, p.shape, 1)):
+        for where in (
+            lambda p: p,
+            lambda p, n=length: n - lax.broadcasted_iota(jnp.int32, p.shape, 1),
+        ):
             function = functools.partial(
-                lambda x, p, where: lax.reduce((x, where(p)), (np.float32(-np.inf), np.int32(0)), argmax, (1,)), where=where
+                lambda x, p, where: lax.reduce(
+                    (x, where(p)), (np.float32(-np.inf), np.int32(0)), argmax, (1,)
+                ),
+                where=where,
             )
             _, index = _on(xpu, function, x, positions)
             np.testing.assert_array_equal(index, length - np.isnan(x).argmax(1))
@@ -198,7 +225,9 @@ def test_windows_combine_in_order(xpu) -> None:
             x, (np.uint32(1), np.uint32(0)), _affine, (1, 7), (1, 2), [(0, 0), (3, 2)]
         )
 
-    padded = [np.pad(x, ((0, 0), (3, 2)), constant_values=i) for x, i in zip(arrays, (1, 0), strict=True)]
+    padded = [
+        np.pad(x, ((0, 0), (3, 2)), constant_values=i) for x, i in zip(arrays, (1, 0), strict=True)
+    ]
     got = _on(xpu, windows, *arrays)
     for at in range(got[0].shape[1]):
         expected = _fold(_affine, (1, 0), [x[:, 2 * at : 2 * at + 7] for x in padded], 1)
@@ -237,7 +266,9 @@ def test_many_scans_in_one_program(xpu, scans) -> None:
 
     def program(arrays):
         return [
-            lax.reduce_window(x, (np.uint32(1), np.uint32(0)), _affine, x[0].shape, (1,), [(0, x[0].size - 1)])
+            lax.reduce_window(
+                x, (np.uint32(1), np.uint32(0)), _affine, x[0].shape, (1,), [(0, x[0].size - 1)]
+            )
             for x in arrays
         ]
 

@@ -232,7 +232,14 @@ def test_devices_with_and_without_f64(xpu, target: str, tmp_path) -> None:
 
     def sums(x, z):
         rows, columns = x.sum(1), x.sum(0)
-        return rows, columns, jnp.vdot(rows, rows), jax.nn.softmax(x, 1), z.sum(0), jnp.exp(x).sum(1)
+        return (
+            rows,
+            columns,
+            jnp.vdot(rows, rows),
+            jax.nn.softmax(x, 1),
+            z.sum(0),
+            jnp.exp(x).sum(1),
+        )
 
     shapes = [
         jax.ShapeDtypeStruct((3000, 5000), dtype, sharding=sharding)

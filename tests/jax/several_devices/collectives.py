@@ -79,7 +79,9 @@ def test_permuting() -> None:
     ring = [(i, (i + 1) % COUNT) for i in range(COUNT)]
     on_both(lambda x: lax.ppermute(x, "x", ring), (P("x"),), P("x"), [x])
     # Some send nothing, and some receive zeros; one sends to itself.
-    on_both(lambda x: lax.ppermute(x, "x", [(0, 3), (3, 0), (5, 5), (6, 1)]), (P("x"),), P("x"), [x])
+    on_both(
+        lambda x: lax.ppermute(x, "x", [(0, 3), (3, 0), (5, 5), (6, 1)]), (P("x"),), P("x"), [x]
+    )
     on_both(lambda x: lax.ppermute(x, "x", []), (P("x"),), P("x"), [x])
 
 

@@ -67,7 +67,9 @@ def on_both(function, in_specs, out_specs, arrays, shape=(COUNT,), **tolerance) 
     for platform in ("xpu", "cpu"):
         grid = mesh(platform, shape)
         mapped = jax.jit(
-            jax.shard_map(function, mesh=grid, in_specs=in_specs, out_specs=out_specs, check_vma=False)
+            jax.shard_map(
+                function, mesh=grid, in_specs=in_specs, out_specs=out_specs, check_vma=False
+            )
         )
         placed = [
             jax.device_put(array, NamedSharding(grid, spec))

@@ -40,7 +40,9 @@ def test_partitioned_products(lhs, rhs, result, partitioner) -> None:
             grid = mesh(platform, (4, 2))
             place = functools.partial(NamedSharding, grid)
             product = jax.jit(lambda a, b: jnp.tanh(a @ b), out_shardings=place(result))
-            results[platform] = product(jax.device_put(a, place(lhs)), jax.device_put(b, place(rhs)))
+            results[platform] = product(
+                jax.device_put(a, place(lhs)), jax.device_put(b, place(rhs))
+            )
     # Where tanh is not flat, a sum of products ends near zero. On the way there, the partial sums
     # of 96 products of normal numbers have a root mean square of sqrt(96 / 6).
     agree(results["xpu"], results["cpu"], ulps=math.sqrt(96 / 6) * units(96))
@@ -58,7 +60,10 @@ def _step(weights, x, y):
 
 
 def test_training_in_parallel() -> None:
-    weights = [(values((32, 64)) / 6, np.zeros(64, np.float32)), (values((64, 8), seed=1) / 8, np.zeros(8, np.float32))]
+    weights = [
+        (values((32, 64)) / 6, np.zeros(64, np.float32)),
+        (values((64, 8), seed=1) / 8, np.zeros(8, np.float32)),
+    ]
     x, y = values((64, 32), seed=2), values((64, 8), seed=3)
     alone = jax.jit(_step)
     with jax.default_device(jax.devices("cpu")[0]):
@@ -89,13 +94,22 @@ def test_convolution_sort_and_fft_of_shards() -> None:
     x, kernel = values((8, 16, 16, 3)), values((3, 3, 3, 4), seed=1)
 
     def work(x, kernel):
-        y = lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
-        return y, jnp.sort(x[..., 0], axis=0), jnp.cumsum(x[:, :, 0, 0], axis=0), jnp.fft.fft(x[:, :, 0, 1])
+        y = lax.conv_general_dilated(
+            x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        return (
+            y,
+            jnp.sort(x[..., 0], axis=0),
+            jnp.cumsum(x[:, :, 0, 0], axis=0),
+            jnp.fft.fft(x[:, :, 0, 1]),
+        )
 
     results = {}
     for platform in ("xpu", "cpu"):
         grid = mesh(platform)
-        operands = jax.device_put((x, kernel), (NamedSharding(grid, P("x")), NamedSharding(grid, P())))
+        operands = jax.device_put(
+            (x, kernel), (NamedSharding(grid, P("x")), NamedSharding(grid, P()))
+        )
         compiled = jax.jit(work)
         for _ in range(20):  # each device's convolution and its neighbours' are in a race
             results[platform] = jax.block_until_ready(compiled(*operands))
@@ -109,7 +123,11 @@ def test_convolution_sort_and_fft_of_shards() -> None:
 def test_pmap() -> None:
     x = np.abs(values((COUNT, 5)))  # positive, so that no sum cancels
     results = [
-        jax.pmap(lambda x: (x / lax.psum(x, "i"), lax.axis_index("i")), axis_name="i", devices=jax.devices(platform))(x)
+        jax.pmap(
+            lambda x: (x / lax.psum(x, "i"), lax.axis_index("i")),
+            axis_name="i",
+            devices=jax.devices(platform),
+        )(x)
         for platform in ("xpu", "cpu")
     ]
     for one, other in zip(*results, strict=True):
@@ -159,14 +177,18 @@ def test_an_error_on_one_device_is_everybodys_and_passes() -> None:
 
     @functools.partial(jax.shard_map, mesh=grid, in_specs=P("x"), out_specs=P(), check_vma=False)
     def failing(x):
-        y = jax.pure_callback(fail_on_three, jax.ShapeDtypeStruct(x.shape, x.dtype), lax.axis_index("x"), x)
+        y = jax.pure_callback(
+            fail_on_three, jax.ShapeDtypeStruct(x.shape, x.dtype), lax.axis_index("x"), x
+        )
         return lax.psum(y, "x")
 
     x = jax.device_put(values((COUNT, 4)), NamedSharding(grid, P("x")))
     with pytest.raises(jax.errors.JaxRuntimeError, match="the third one is not well"):
         jax.block_until_ready(jax.jit(failing)(x))
     runtime_tokens.clear()  # which JAX would wait for at the end of the process
-    total = jax.jit(jax.shard_map(lambda x: lax.psum(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P()))(x)
+    total = jax.jit(
+        jax.shard_map(lambda x: lax.psum(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P())
+    )(x)
     assert_same(np.asarray(total)[0], np.asarray(x).sum(0), SUM)
 
 
@@ -175,12 +197,17 @@ def test_callbacks_of_one_device_and_of_all(partitioner) -> None:
     """A callback sees the whole array, once; a partitioned one sees each device's shard."""
     grid = mesh("xpu")
     array = jax.device_put(np.arange(COUNT * 2), NamedSharding(grid, P("x")))
-    for partitioned, wanted in ((False, {tuple(range(COUNT * 2))}), (True, {(2 * i, 2 * i + 1) for i in range(COUNT)})):
+    for partitioned, wanted in (
+        (False, {tuple(range(COUNT * 2))}),
+        (True, {(2 * i, 2 * i + 1) for i in range(COUNT)}),
+    ):
         seen = []
 
         @jax.jit
         def call(x, partitioned=partitioned, seen=seen):
-            jax.debug.callback(lambda x: seen.append(tuple(int(v) for v in x)), x, partitioned=partitioned)
+            jax.debug.callback(
+                lambda x: seen.append(tuple(int(v) for v in x)), x, partitioned=partitioned
+            )
             return x + 1
 
         with use_shardy_partitioner(partitioner == "shardy"), jax.set_mesh(grid):
@@ -216,9 +243,14 @@ def test_an_ordered_callback_whose_result_goes_everywhere() -> None:
 def test_shardings_on_which_shardy_ends_the_process() -> None:
     """Gradients of a reshard from reduced: TensorFlow's Shardy fails a CHECK, and the process must go on."""
     grid = jax.make_mesh(
-        (2, 2, 2), ("x", "y", "z"), axis_types=(AxisType.Explicit,) * 3, devices=jax.devices("xpu")[:8]
+        (2, 2, 2),
+        ("x", "y", "z"),
+        axis_types=(AxisType.Explicit,) * 3,
+        devices=jax.devices("xpu")[:8],
     )
-    w = jax.device_put(values((4, 8, 6)), NamedSharding(grid, P(None, None, "z", reduced={"x", "y"})))
+    w = jax.device_put(
+        values((4, 8, 6)), NamedSharding(grid, P(None, None, "z", reduced={"x", "y"}))
+    )
     x = jax.device_put(values((2, 2, 8), seed=1), NamedSharding(grid, P("y")))
 
     def loss(x, w):
@@ -250,7 +282,10 @@ def test_kernels_of_ones_own() -> None:
         attributes={"columns": lambda x, w: w.shape[0]},
     )
     scaled.defgradient(
-        lambda inputs, outputs, slopes: [scaled(slopes[0], inputs[1]), (inputs[0] * slopes[0]).sum(0)]
+        lambda inputs, outputs, slopes: [
+            scaled(slopes[0], inputs[1]),
+            (inputs[0] * slopes[0]).sum(0),
+        ]
     )
     grid = mesh("xpu")
     x, w = values((COUNT, 37)), values((37,), seed=1)
@@ -260,7 +295,9 @@ def test_kernels_of_ones_own() -> None:
     y = jax.jit(run)(rows, everywhere)
     assert y.sharding.is_equivalent_to(rows.sharding, 2)
     np.testing.assert_array_equal(y, x * w)
-    of_rows, of_all = jax.jit(jax.grad(lambda x, w: run(x, w).sum(), argnums=(0, 1)))(rows, everywhere)
+    of_rows, of_all = jax.jit(jax.grad(lambda x, w: run(x, w).sum(), argnums=(0, 1)))(
+        rows, everywhere
+    )
     np.testing.assert_array_equal(of_rows, np.broadcast_to(w, x.shape))
     assert_same(np.asarray(of_all), x.sum(0), SUM)
 
@@ -268,7 +305,10 @@ def test_kernels_of_ones_own() -> None:
 def test_many_threads_and_overlapping_meshes() -> None:
     """Launches on devices that overlap, from several threads: each pair of devices sees them in one order."""
     devices = jax.devices("xpu")
-    meshes = [Mesh(np.array(part), ("x",)) for part in (devices[:4], devices[2:6], devices[::-1], devices[1::2])]
+    meshes = [
+        Mesh(np.array(part), ("x",))
+        for part in (devices[:4], devices[2:6], devices[::-1], devices[1::2])
+    ]
 
     def work(grid) -> bool:
         size = grid.devices.size

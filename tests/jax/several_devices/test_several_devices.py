@@ -35,7 +35,8 @@ def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> 
 
 
 @pytest.mark.parametrize(
-    ("devices", "given", "expected"), [(20, None, "20"), (20, "2", "20"), (20, "64", "64"), (1, None, "unset"), (1, "2", "2")]
+    ("devices", "given", "expected"),
+    [(20, None, "20"), (20, "2", "20"), (20, "64", "64"), (1, None, "unset"), (1, "2", "2")],
 )
 def test_host_tasks_have_a_thread_for_each_device(devices, given, expected) -> None:
     """Also where a plugin was asked what it has before JAX told it the number. One device leaves SYCL's number alone."""
@@ -45,20 +46,28 @@ def test_host_tasks_have_a_thread_for_each_device(devices, given, expected) -> N
     environment.pop("SYCL_QUEUE_THREAD_POOL_SIZE", None)
     if given is not None:
         environment["SYCL_QUEUE_THREAD_POOL_SIZE"] = given
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split()[-1] == expected
 
 
 def test_the_variable_comes_before_jaxs_option() -> None:
     count = "import jax; print(len(jax.devices('xpu')))"
     assert process.run(count, JAX_NUM_CPU_DEVICES="3").output.strip() == "3"
-    assert process.run(count, JAX_NUM_CPU_DEVICES="3", ONEXPU_NUM_CPU_DEVICES="2").output.strip() == "2"
+    assert (
+        process.run(count, JAX_NUM_CPU_DEVICES="3", ONEXPU_NUM_CPU_DEVICES="2").output.strip()
+        == "2"
+    )
     assert process.run(count).output.strip() == "1"
 
 
 def test_too_many_devices_are_refused() -> None:
     failed = process.run(
-        "import jax; jax.devices('xpu')", check=False, ONEXPU_NUM_CPU_DEVICES="5000", JAX_PLATFORMS="xpu"
+        "import jax; jax.devices('xpu')",
+        check=False,
+        ONEXPU_NUM_CPU_DEVICES="5000",
+        JAX_PLATFORMS="xpu",
     )
     assert failed.status != 0
     assert "5000 CPU devices were asked for" in failed.errors
@@ -92,6 +101,8 @@ def test_staged_copies_of_several_chunks() -> None:
 
 
 def test_unknown_choices_of_peer_copies_are_rejected() -> None:
-    failed = process.run("import jax; jax.devices('xpu')", check=False, ONEXPU_PEER_COPIES="yes", JAX_PLATFORMS="xpu")
+    failed = process.run(
+        "import jax; jax.devices('xpu')", check=False, ONEXPU_PEER_COPIES="yes", JAX_PLATFORMS="xpu"
+    )
     assert failed.status != 0
     assert "ONEXPU_PEER_COPIES=yes is not understood: it takes auto or never" in failed.errors

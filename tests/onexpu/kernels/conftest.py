@@ -19,10 +19,14 @@ def in_tensorflow(request) -> Callable[..., list[np.ndarray]]:
     """Calls a function of tensors with arrays, eagerly or compiled, with the first of their sizes known or not."""
     mode = request.param
 
-    def run(function: Callable[..., Any], *operands: np.ndarray, known: Sequence[int] = ()) -> list[np.ndarray]:
+    def run(
+        function: Callable[..., Any], *operands: np.ndarray, known: Sequence[int] = ()
+    ) -> list[np.ndarray]:
         call = function
         if mode != "eager":
-            unknown = [a.ndim > 0 and "unknown" in mode and i not in known for i, a in enumerate(operands)]
+            unknown = [
+                a.ndim > 0 and "unknown" in mode and i not in known for i, a in enumerate(operands)
+            ]
             signature = [
                 tf.TensorSpec((None, *a.shape[1:]) if first else a.shape, a.dtype)
                 for a, first in zip(operands, unknown, strict=True)

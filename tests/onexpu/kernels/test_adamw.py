@@ -14,7 +14,9 @@ from onexpu.kernels import adamw, adamw_tree, reference
 OPTIONS = {"b1": 0.8, "b2": 0.95, "epsilon": 1e-3, "weight_decay": 0.1}
 
 
-def numbers(shape: tuple[int, ...], dtype: str = "float32", moments: str | None = None) -> list[np.ndarray]:
+def numbers(
+    shape: tuple[int, ...], dtype: str = "float32", moments: str | None = None
+) -> list[np.ndarray]:
     """Returns a parameter, its gradient, m and v."""
     random = np.random.default_rng(3)
     of_each = [random.standard_normal(shape) for _ in range(4)]
@@ -23,7 +25,9 @@ def numbers(shape: tuple[int, ...], dtype: str = "float32", moments: str | None 
     return [np.asarray(a).astype(jnp.dtype(t)) for a, t in zip(of_each, types, strict=True)]
 
 
-def in_float64(parameter, gradient, m, v, step, rate, *, b1, b2, epsilon, weight_decay) -> tuple[np.ndarray, ...]:
+def in_float64(
+    parameter, gradient, m, v, step, rate, *, b1, b2, epsilon, weight_decay
+) -> tuple[np.ndarray, ...]:
     parameter, gradient, m, v = (np.asarray(a, np.float64) for a in (parameter, gradient, m, v))
     m = b1 * m + (1 - b1) * gradient
     v = b2 * v + (1 - b2) * gradient**2
@@ -42,14 +46,20 @@ def in_float64(parameter, gradient, m, v, step, rate, *, b1, b2, epsilon, weight
         ((17, 131), "float32", "bfloat16", 8e-3),
     ],
 )
-def test_values(shape, dtype: str, moments: str | None, tolerance: float, schedule, xpu, cpu) -> None:
+def test_values(
+    shape, dtype: str, moments: str | None, tolerance: float, schedule, xpu, cpu
+) -> None:
     given = numbers(shape, dtype, moments)
     steps = [np.int32(3), np.float32(0.01)]
-    found = jax.jit(lambda *a: adamw(*a, **OPTIONS))(*[jax.device_put(a, xpu) for a in (*given, *steps)])
+    found = jax.jit(lambda *a: adamw(*a, **OPTIONS))(
+        *[jax.device_put(a, xpu) for a in (*given, *steps)]
+    )
     expected = reference.adamw(*[jax.device_put(a, cpu) for a in (*given, *steps)], **OPTIONS)
     exact = in_float64(*given, 3, 0.01, **OPTIONS)
     narrow = {"float16": 1e-3, "bfloat16": 8e-3}.get(dtype, tolerance)
-    for ours, theirs, true, close in zip(found, expected, exact, (narrow, tolerance, tolerance), strict=True):
+    for ours, theirs, true, close in zip(
+        found, expected, exact, (narrow, tolerance, tolerance), strict=True
+    ):
         assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
         for other in (np.asarray(theirs, np.float64), true):
             np.testing.assert_allclose(np.asarray(ours, np.float64), other, rtol=close, atol=close)
@@ -60,7 +70,9 @@ def test_double_precision(schedule, xpu) -> None:
     # Shares that are numbers of single precision too, as options of kernels are.
     options = {"b1": 0.5, "b2": 0.75, "epsilon": 2.0**-20, "weight_decay": 0.25}
     with jax.enable_x64(True):
-        found = adamw(*[jax.device_put(a, xpu) for a in given], jnp.int32(7), jnp.float64(0.1), **options)
+        found = adamw(
+            *[jax.device_put(a, xpu) for a in given], jnp.int32(7), jnp.float64(0.1), **options
+        )
     for ours, true in zip(found, in_float64(*given, 7, 0.1, **options), strict=True):
         np.testing.assert_allclose(ours, true, rtol=1e-13, atol=1e-13)
 
@@ -84,7 +96,9 @@ def test_a_schedule_compiles_nothing_anew(xpu) -> None:
 
     for count in range(1, 4):
         found = step(*given, jnp.int32(count), jnp.float32(0.1 * count))
-        for ours, true in zip(found, in_float64(*given, count, 0.1 * count, **OPTIONS), strict=True):
+        for ours, true in zip(
+            found, in_float64(*given, count, 0.1 * count, **OPTIONS), strict=True
+        ):
             np.testing.assert_allclose(ours, true, rtol=2e-6, atol=2e-6)
     assert len(traces) == 1
 
@@ -127,11 +141,15 @@ def test_a_scan_of_steps(xpu) -> None:
 def test_trees(xpu, cpu) -> None:
     leaves = [numbers(s) for s in ((3, 4), (5,), (0,))]
     trees = [{"a": leaves[0][i], "b": [leaves[1][i], leaves[2][i]]} for i in range(4)]
-    found = jax.jit(lambda *t: adamw_tree(*t, 2, 0.1, **OPTIONS))(*[jax.device_put(t, xpu) for t in trees])
+    found = jax.jit(lambda *t: adamw_tree(*t, 2, 0.1, **OPTIONS))(
+        *[jax.device_put(t, xpu) for t in trees]
+    )
     for i, tree in enumerate(found):
         assert jax.tree.structure(tree) == jax.tree.structure(trees[0])
         for leaf, given in zip(jax.tree.leaves(tree), leaves, strict=True):
-            np.testing.assert_allclose(leaf, in_float64(*given, 2, 0.1, **OPTIONS)[i], rtol=2e-6, atol=2e-6)
+            np.testing.assert_allclose(
+                leaf, in_float64(*given, 2, 0.1, **OPTIONS)[i], rtol=2e-6, atol=2e-6
+            )
     assert adamw_tree({}, {}, {}, {}, 1, 0.1) == ({}, {}, {})
     with pytest.raises(ValueError, match="Dict key mismatch"):
         adamw_tree(trees[0], {"a": trees[1]["a"]}, trees[2], trees[3], 1, 0.1)

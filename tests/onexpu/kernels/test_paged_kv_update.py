@@ -17,7 +17,9 @@ from tests.exhaustive import covering
 SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1), (3, 5, 3, 111, 13)]
 
 
-def operands(sizes: tuple[int, ...], dtype: str = "float32", slots: str = "int32") -> list[np.ndarray]:
+def operands(
+    sizes: tuple[int, ...], dtype: str = "float32", slots: str = "int32"
+) -> list[np.ndarray]:
     """Returns the caches, keys, values and different slots, one of them below 0 and one beyond the end."""
     pages, page_size, heads, features, tokens = sizes
     random = np.random.default_rng(5)
@@ -38,7 +40,9 @@ def updated(*given: np.ndarray) -> tuple[jax.Array, ...]:
     """Returns what the caches should be; the reference has no 64-bit slots."""
     *arrays, slots = given
     with jax.default_device(jax.devices("cpu")[0]):
-        return reference.paged_kv_update(*map(jnp.asarray, arrays), jnp.asarray(slots.astype(np.int32)))
+        return reference.paged_kv_update(
+            *map(jnp.asarray, arrays), jnp.asarray(slots.astype(np.int32))
+        )
 
 
 def equal(found, expected) -> None:
@@ -49,13 +53,21 @@ def equal(found, expected) -> None:
 
 @covering(
     sizes=SIZES,
-    types=[("float32", "int32"), ("bfloat16", "uint32"), ("float16", "int32"), ("int8", "int32"), ("uint8", "uint32")],
+    types=[
+        ("float32", "int32"),
+        ("bfloat16", "uint32"),
+        ("float16", "int32"),
+        ("int8", "int32"),
+        ("uint8", "uint32"),
+    ],
 )
 def test_values(sizes, types: tuple[str, str], schedule, xpu, cpu) -> None:
     dtype, slots = types
     given = operands(sizes, dtype, slots)
     # A function of its own: another would be found compiled, with the schedule of the test before.
-    found = jax.jit(lambda *operands: paged_kv_update(*operands))(*[jax.device_put(a, xpu) for a in given])
+    found = jax.jit(lambda *operands: paged_kv_update(*operands))(
+        *[jax.device_put(a, xpu) for a in given]
+    )
     equal(found, reference.paged_kv_update(*[jax.device_put(a, cpu) for a in given]))
 
 
@@ -64,7 +76,9 @@ def test_nothing_is_written_outside(slot: int, schedule, xpu) -> None:
     with jax.enable_x64(True):
         dtype = np.int32 if -(2**31) <= slot < 2**31 else np.int64
         pages, new = jnp.full((2, 3, 1, 4), 5.0, device=xpu), jnp.ones((1, 1, 4), device=xpu)
-        found = paged_kv_update(pages, pages, new, new, jax.device_put(np.array([slot], dtype), xpu))
+        found = paged_kv_update(
+            pages, pages, new, new, jax.device_put(np.array([slot], dtype), xpu)
+        )
     equal(found, [pages, pages])
 
 
@@ -119,15 +133,23 @@ def test_gradients_are_those_of_finite_differences(sizes, schedule, xpu) -> None
 
 def test_no_tokens(xpu) -> None:
     given = operands((2, 3, 1, 4, 0))
-    found, back = jax.vjp(lambda *a: paged_kv_update(*a, given[4]), *[jax.device_put(a, xpu) for a in given[:4]])
+    found, back = jax.vjp(
+        lambda *a: paged_kv_update(*a, given[4]), *[jax.device_put(a, xpu) for a in given[:4]]
+    )
     equal(found, given[:2])
     assert [a.shape for a in back(found)] == [a.shape for a in given[:4]]
 
 
 def test_no_pages(xpu) -> None:
     given = operands((0, 3, 1, 4, 0))
-    given[2:] = np.ones((2, 1, 4), np.float32), np.ones((2, 1, 4), np.float32), np.array([0, 1], np.int32)
-    assert [a.shape for a in paged_kv_update(*[jax.device_put(a, xpu) for a in given])] == [(0, 3, 1, 4)] * 2
+    given[2:] = (
+        np.ones((2, 1, 4), np.float32),
+        np.ones((2, 1, 4), np.float32),
+        np.array([0, 1], np.int32),
+    )
+    assert [a.shape for a in paged_kv_update(*[jax.device_put(a, xpu) for a in given])] == [
+        (0, 3, 1, 4)
+    ] * 2
 
 
 def test_tensorflow(in_tensorflow) -> None:

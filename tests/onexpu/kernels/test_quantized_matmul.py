@@ -49,7 +49,12 @@ class Case:
         if self.bits == 8:
             return [x, random.integers(-128, 128, (self.k, self.n), np.int8), scales]
         packed = random.integers(0, 256, (-(-self.k // 2), self.n), np.uint8)
-        return [x, packed, scales, *([random.integers(0, 16, shape, np.uint8)] if self.has_zeros else [])]
+        return [
+            x,
+            packed,
+            scales,
+            *([random.integers(0, 16, shape, np.uint8)] if self.has_zeros else []),
+        ]
 
 
 def exact(x, weight, scales, zeros=None) -> np.ndarray:
@@ -58,7 +63,11 @@ def exact(x, weight, scales, zeros=None) -> np.ndarray:
     if weight.dtype == np.uint8:
         numbers = np.empty((2 * weight.shape[0], weight.shape[1]))
         numbers[::2], numbers[1::2] = weight & 15, weight >> 4
-        zeros = 8.0 if zeros is None else np.repeat(np.atleast_2d(zeros), x.shape[-1] // scales.shape[0], 0)
+        zeros = (
+            8.0
+            if zeros is None
+            else np.repeat(np.atleast_2d(zeros), x.shape[-1] // scales.shape[0], 0)
+        )
         weight = numbers[: x.shape[-1]] - zeros
     return x @ (weight * np.repeat(scales, x.shape[-1] // scales.shape[0], 0))
 
@@ -67,7 +76,9 @@ def close(found, expected, tolerance: float) -> None:
     found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
     assert found.shape == expected.shape
     # Sums of large numbers cancel out.
-    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1))
+    np.testing.assert_allclose(
+        found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(initial=1)
+    )
 
 
 CASES = [
@@ -88,10 +99,17 @@ CASES = [
     ),
     *(
         Case(4, tokens, k, n, groups, True)
-        for tokens, k, n, groups in (((3,), 64, 64, 0), ((8,), 96, 100, 3), ((20,), 35, 128, 5), ((100,), 64, 66, 2))
+        for tokens, k, n, groups in (
+            ((3,), 64, 64, 0),
+            ((8,), 96, 100, 3),
+            ((20,), 35, 128, 5),
+            ((100,), 64, 66, 2),
+        )
     ),
 ]
-SMALL = [case for case in CASES if np.prod(case.tokens) * case.k < 1000 or case.tokens == (150,)][::2]
+SMALL = [case for case in CASES if np.prod(case.tokens) * case.k < 1000 or case.tokens == (150,)][
+    ::2
+]
 
 
 def _name(case: Case) -> str:
@@ -105,18 +123,26 @@ def _name(case: Case) -> str:
     every(7, [(case, "float32", None, 1e-6) for case in CASES], unpack=True)
     + every(
         5,
-        [(case, *types) for case in CASES[3::5] for types in (("bfloat16", "float32", 1e-2), ("float16", None, 2e-3))],
+        [
+            (case, *types)
+            for case in CASES[3::5]
+            for types in (("bfloat16", "float32", 1e-2), ("float16", None, 2e-3))
+        ],
         unpack=True,
     ),
     ids=lambda value: _name(value) if isinstance(value, Case) else str(value),
 )
-def test_values(case: Case, dtype: str, scale_type: str | None, tolerance: float, schedule, xpu, cpu) -> None:
+def test_values(
+    case: Case, dtype: str, scale_type: str | None, tolerance: float, schedule, xpu, cpu
+) -> None:
     given = case.operands(dtype, scale_type)
     if dtype == "float16":
         given[0] = given[0] / np.float16(16)  # sums of 200 products stay below its largest number
         given[2] = given[2] / np.float16(16)
     # A function of its own: another would be found compiled, with the schedule of the test before.
-    found = jax.jit(lambda *operands: case.kernel(*operands))(*[jax.device_put(a, xpu) for a in given])
+    found = jax.jit(lambda *operands: case.kernel(*operands))(
+        *[jax.device_put(a, xpu) for a in given]
+    )
     expected = case.reference(*[jax.device_put(a, cpu) for a in given])
     assert found.dtype == expected.dtype
     close(found, expected, tolerance)
@@ -136,7 +162,13 @@ def test_gradients_are_those_of_finite_differences(case: Case, schedule, xpu) ->
         x, *weights = [jax.device_put(a, xpu) for a in case.operands("float64")]
         # Linear: differences are exact but for the rounding of sums of thousands.
         jax.test_util.check_grads(
-            lambda x: case.kernel(x, *weights), [x], order=1, modes=["rev"], eps=1e-3, atol=1e-7, rtol=1e-7
+            lambda x: case.kernel(x, *weights),
+            [x],
+            order=1,
+            modes=["rev"],
+            eps=1e-3,
+            atol=1e-7,
+            rtol=1e-7,
         )
 
 
@@ -185,7 +217,9 @@ def test_vmap_and_scan(tokens: int, xpu) -> None:
     x, weight, scales = [jax.device_put(a, xpu) for a in Case(8, (3, tokens), 40, 24).operands()]
     expected = exact(*map(np.asarray, (x, weight, scales)))
     close(jax.vmap(lambda x: int8_matmul(x, weight, scales))(x), expected, 1e-6)
-    close(jax.lax.scan(lambda c, x: (c, int8_matmul(x, weight, scales)), None, x)[1], expected, 1e-6)
+    close(
+        jax.lax.scan(lambda c, x: (c, int8_matmul(x, weight, scales)), None, x)[1], expected, 1e-6
+    )
 
 
 @pytest.mark.parametrize("tokens", [2, 100])
@@ -207,7 +241,10 @@ def test_nothing_to_do(xpu) -> None:
 @pytest.mark.parametrize("group_size", [None, 16])
 def test_quantized_weights_are_near(group_size: int | None, xpu) -> None:
     random = np.random.default_rng(0)
-    weight, x = random.standard_normal((64, 48), np.float32), random.standard_normal((5, 64), np.float32)
+    weight, x = (
+        random.standard_normal((64, 48), np.float32),
+        random.standard_normal((5, 64), np.float32),
+    )
     for quantize, product, steps in (
         (quantize_int8, int8_matmul, 254),
         (quantize_int4, int4_matmul, 14),
@@ -217,7 +254,11 @@ def test_quantized_weights_are_near(group_size: int | None, xpu) -> None:
         assert stored[1].shape == ((48,) if group_size is None else (4, 48))
         identity = exact(np.eye(64), *map(np.asarray, stored))
         span = weight.reshape(-1, group_size or 64, 48)
-        span = 2 * np.abs(span).max(1) if steps != 15 else np.maximum(span.max(1), 0) - np.minimum(span.min(1), 0)
+        span = (
+            2 * np.abs(span).max(1)
+            if steps != 15
+            else np.maximum(span.max(1), 0) - np.minimum(span.min(1), 0)
+        )
         # Half a step each, and half of one more where zero points were rounded.
         most = np.repeat(span / steps, group_size or 64, 0) * (1.0 if steps == 15 else 0.501)
         assert np.all(np.abs(identity - weight) <= most)
@@ -225,7 +266,10 @@ def test_quantized_weights_are_near(group_size: int | None, xpu) -> None:
 
 
 def test_quantized_zeros() -> None:
-    for stored in (quantize_int8(jnp.zeros((3, 2))), quantize_int4(jnp.zeros((3, 2)), zero_points=True)):
+    for stored in (
+        quantize_int8(jnp.zeros((3, 2))),
+        quantize_int4(jnp.zeros((3, 2)), zero_points=True),
+    ):
         np.testing.assert_array_equal(exact(np.eye(3), *map(np.asarray, stored)), np.zeros((3, 2)))
 
 
@@ -233,18 +277,30 @@ def test_quantized_zeros() -> None:
     ("call", "message"),
     [
         (lambda x, w, s: int8_matmul(x[0, 0], w, s), r"int8_matmul: x has the shape \(\)"),
-        (lambda x, w, s: int8_matmul(x[:, :5], w, s), r"weight has the shape \(6, 4\); .* it must be \(5, n\)"),
+        (
+            lambda x, w, s: int8_matmul(x[:, :5], w, s),
+            r"weight has the shape \(6, 4\); .* it must be \(5, n\)",
+        ),
         (lambda x, w, s: int8_matmul(x, w[0], s), r"weight has the shape \(4,\)"),
         (lambda x, w, s: int8_matmul(x, w, s[:3]), r"scales have the shape \(3,\)"),
-        (lambda x, w, s: int8_matmul(x, w, jnp.ones((4, 4))), r"scales have the shape \(4, 4\); .* divisor of k"),
-        (lambda x, w, s: int4_matmul(x, w.astype("uint8"), s), r"weight has the shape \(6, 4\); .* \(3, n\)"),
+        (
+            lambda x, w, s: int8_matmul(x, w, jnp.ones((4, 4))),
+            r"scales have the shape \(4, 4\); .* divisor of k",
+        ),
+        (
+            lambda x, w, s: int4_matmul(x, w.astype("uint8"), s),
+            r"weight has the shape \(6, 4\); .* \(3, n\)",
+        ),
         (
             lambda x, w, s: int4_matmul(x, w[:3].astype("uint8"), s, jnp.ones((1, 4), "uint8")),
             r"zero points have the shape \(1, 4\), scales \(4,\)",
         ),
         (lambda x, w, s: quantize_int8(jnp.ones(3)), r"quantize_int8: the weight is float32\[3\]"),
         (lambda x, w, s: quantize_int4(w), r"quantize_int4: the weight is int8\[6, 4\]"),
-        (lambda x, w, s: quantize_int4(jnp.ones((6, 4)), 4), "groups of 4 rows do not divide the 6 rows"),
+        (
+            lambda x, w, s: quantize_int4(jnp.ones((6, 4)), 4),
+            "groups of 4 rows do not divide the 6 rows",
+        ),
     ],
 )
 def test_shapes_that_do_not_fit(call, message: str) -> None:
@@ -255,9 +311,15 @@ def test_shapes_that_do_not_fit(call, message: str) -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x, w, s: int8_matmul(x, w.astype("uint8"), s), "int8_matmul: the weight is uint8, not int8"),
+        (
+            lambda x, w, s: int8_matmul(x, w.astype("uint8"), s),
+            "int8_matmul: the weight is uint8, not int8",
+        ),
         (lambda x, w, s: int4_matmul(x, w[:3], s), "int4_matmul: the weight is int8, not uint8"),
-        (lambda x, w, s: int4_matmul(x, w[:3].astype("uint8"), s, s), "zero points are float32, not uint8"),
+        (
+            lambda x, w, s: int4_matmul(x, w[:3].astype("uint8"), s, s),
+            "zero points are float32, not uint8",
+        ),
         (lambda x, w, s: int8_matmul(x.astype("int32"), w, s), "'x' .* int32; T is one of float16"),
     ],
 )

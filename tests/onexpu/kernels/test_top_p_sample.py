@@ -15,14 +15,18 @@ from tests.exhaustive import covering
 INFINITY = np.inf
 
 
-def numbers(*shape: int, spread: float = 3.0, dtype: str = "float32") -> tuple[np.ndarray, np.ndarray]:
+def numbers(
+    *shape: int, spread: float = 3.0, dtype: str = "float32"
+) -> tuple[np.ndarray, np.ndarray]:
     """Returns logits and uniform numbers."""
     random = np.random.default_rng(shape[-1])
     logits = (spread * random.standard_normal(shape)).astype(jnp.dtype(dtype))
     return logits, random.random(shape[:-1], np.float32)
 
 
-def check(tokens, logits, uniform, p: float, temperature: float, *, tolerance: float = 2e-6) -> None:
+def check(
+    tokens, logits, uniform, p: float, temperature: float, *, tolerance: float = 2e-6
+) -> None:
     """Checks tokens by the definition, but for sums that are as close to a bound as the tolerance."""
     assert tokens.shape == uniform.shape
     rows = logits.reshape(-1, logits.shape[-1])
@@ -42,19 +46,26 @@ def check(tokens, logits, uniform, p: float, temperature: float, *, tolerance: f
             if is_in[token] and low - tolerance <= number <= high + tolerance:
                 break
         else:
-            raise AssertionError(f"token {token} of {row.size} for {number}: its chances are {low} to {high}")
+            raise AssertionError(
+                f"token {token} of {row.size} for {number}: its chances are {low} to {high}"
+            )
 
 
 @covering(
     operand=[
-        *((shape, "float32") for shape in ((7, 1), (9, 2), (33, 17), (4, 5, 100), (20, 1000), (8, 4099))),
+        *(
+            (shape, "float32")
+            for shape in ((7, 1), (9, 2), (33, 17), (4, 5, 100), (20, 1000), (8, 4099))
+        ),
         ((33, 17), "bfloat16"),
         ((20, 1000), "bfloat16"),
         ((20, 1001), "float16"),
     ],
     options=[(0.9, 1.0), (0.5, 0.7), (1.0, 1.3), (0.0, 1.0), (0.999, 5.0)],
 )
-def test_values(operand: tuple[tuple[int, ...], str], options: tuple[float, float], schedule, xpu, cpu) -> None:
+def test_values(
+    operand: tuple[tuple[int, ...], str], options: tuple[float, float], schedule, xpu, cpu
+) -> None:
     (shape, dtype), (p, temperature) = operand, options
     logits, uniform = numbers(*shape, dtype=dtype)
     run = jax.jit(lambda *a: top_p_sample(*a, p=p, temperature=temperature))
@@ -147,9 +158,13 @@ def test_numbers_of_each_row(schedule, xpu) -> None:
     given = [jax.device_put(a, xpu) for a in (logits, uniform, p, temperature)]
     found = jax.jit(lambda a, u, p, t: top_p_sample(a, u, p=p, temperature=t))(*given)
     for row in range(6):
-        alone = top_p_sample(given[0][row], given[1][row], p=float(p[row]), temperature=float(temperature[row]))
+        alone = top_p_sample(
+            given[0][row], given[1][row], p=float(p[row]), temperature=float(temperature[row])
+        )
         assert int(alone) == int(found[row])
-    np.testing.assert_array_equal(found, reference.top_p_sample(logits, uniform, p=p, temperature=temperature))
+    np.testing.assert_array_equal(
+        found, reference.top_p_sample(logits, uniform, p=p, temperature=temperature)
+    )
     assert found[3] == logits[3].argmax() and found[5] == logits[5].argmax()
 
 
@@ -170,32 +185,51 @@ def test_results_are_the_same_each_time(schedule, xpu) -> None:
 def test_vmap_and_scan(xpu) -> None:
     logits, uniform = (jax.device_put(a, xpu) for a in numbers(3, 4, 50))
     expected = top_p_sample(logits, uniform, p=0.8)
-    np.testing.assert_array_equal(jax.vmap(lambda a, u: top_p_sample(a, u, p=0.8))(logits, uniform), expected)
+    np.testing.assert_array_equal(
+        jax.vmap(lambda a, u: top_p_sample(a, u, p=0.8))(logits, uniform), expected
+    )
     _, found = jax.lax.scan(lambda c, x: (c, top_p_sample(*x, p=0.8)), None, (logits, uniform))
     np.testing.assert_array_equal(found, expected)
 
 
 def test_no_rows(xpu) -> None:
-    assert top_p_sample(jnp.zeros((0, 5), device=xpu), jnp.zeros(0, device=xpu), p=0.9).shape == (0,)
+    assert top_p_sample(jnp.zeros((0, 5), device=xpu), jnp.zeros(0, device=xpu), p=0.9).shape == (
+        0,
+    )
 
 
 def test_tensorflow(in_tensorflow) -> None:
     logits, uniform = numbers(12, 500)
     temperature = np.linspace(0.5, 2, 12, dtype=np.float32)
-    (found,) = in_tensorflow(lambda a, u, t: top_p_sample(a, u, p=0.9, temperature=t), logits, uniform, temperature)
+    (found,) = in_tensorflow(
+        lambda a, u, t: top_p_sample(a, u, p=0.9, temperature=t), logits, uniform, temperature
+    )
     assert found.dtype == np.int64
-    np.testing.assert_array_equal(found, reference.top_p_sample(logits, uniform, p=0.9, temperature=temperature))
+    np.testing.assert_array_equal(
+        found, reference.top_p_sample(logits, uniform, p=0.9, temperature=temperature)
+    )
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: top_p_sample(jnp.ones((2, 0)), jnp.ones(2), p=0.9), r"logits have the shape \(2, 0\)"),
-        (lambda: top_p_sample(jnp.float32(1), jnp.ones(()), p=0.9), r"logits have the shape \(\)"),
-        (lambda: top_p_sample(jnp.ones((2, 5)), jnp.ones(3), p=0.9), r"'uniform' has the shape \[3\]"),
-        (lambda: top_p_sample(jnp.ones((2, 5)), jnp.ones(2), p=jnp.ones(3)), r"'p' has the shape \[3\]"),
         (
-            lambda: top_p_sample(jnp.ones((2, 5)), jnp.ones(2), p=0.9, temperature=jnp.ones((2, 1))),
+            lambda: top_p_sample(jnp.ones((2, 0)), jnp.ones(2), p=0.9),
+            r"logits have the shape \(2, 0\)",
+        ),
+        (lambda: top_p_sample(jnp.float32(1), jnp.ones(()), p=0.9), r"logits have the shape \(\)"),
+        (
+            lambda: top_p_sample(jnp.ones((2, 5)), jnp.ones(3), p=0.9),
+            r"'uniform' has the shape \[3\]",
+        ),
+        (
+            lambda: top_p_sample(jnp.ones((2, 5)), jnp.ones(2), p=jnp.ones(3)),
+            r"'p' has the shape \[3\]",
+        ),
+        (
+            lambda: top_p_sample(
+                jnp.ones((2, 5)), jnp.ones(2), p=0.9, temperature=jnp.ones((2, 1))
+            ),
             r"'temperature' has the shape \[2, 1\]",
         ),
     ],
@@ -207,7 +241,9 @@ def test_shapes_that_do_not_fit(call, message: str) -> None:
 
 def test_types_that_do_not_fit() -> None:
     logits, uniform = numbers(2, 5)
-    with pytest.raises(TypeError, match="'logits' .* int32; T is one of float16, bfloat16, float32"):
+    with pytest.raises(
+        TypeError, match="'logits' .* int32; T is one of float16, bfloat16, float32"
+    ):
         top_p_sample(logits.astype(np.int32), uniform, p=0.9)
     with pytest.raises(TypeError, match="'uniform' .* float16; the kernel takes float32"):
         top_p_sample(logits, uniform.astype(np.float16), p=0.9)

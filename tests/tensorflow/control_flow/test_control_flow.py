@@ -25,7 +25,9 @@ def test_for_over_a_range(mode: str) -> None:
 def test_condition_that_depends_on_data(mode: str) -> None:
     def function() -> list[tf.Tensor]:
         return tf.while_loop(
-            lambda n, x: tf.reduce_sum(x) < 200.0, lambda n, x: [n + 1, x * 1.5], [tf.constant(0), tf.constant(X)]
+            lambda n, x: tf.reduce_sum(x) < 200.0,
+            lambda n, x: [n + 1, x * 1.5],
+            [tf.constant(0), tf.constant(X)],
         )
 
     compare.check(function, mode)
@@ -131,5 +133,9 @@ def test_check_numerics(bad: float, mode: str) -> None:
     values = X.copy()
     values[2, 1] = bad
     word = "NaN" if np.isnan(bad) else "Inf"
-    with pytest.raises(tf.errors.InvalidArgumentError, match=f"the message : Tensor had {word} values"):
-        compare.on("/XPU:0", lambda: tf.debugging.check_numerics(tf.constant(values), "the message"), mode)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=f"the message : Tensor had {word} values"
+    ):
+        compare.on(
+            "/XPU:0", lambda: tf.debugging.check_numerics(tf.constant(values), "the message"), mode
+        )

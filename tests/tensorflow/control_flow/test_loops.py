@@ -64,7 +64,9 @@ def test_sums_and_zeros_of_lists_of_lists(mode: str) -> None:
     def function(x: tf.Tensor) -> list[tf.Tensor]:
         scalar = tf.constant([], tf.int32)
         inner = tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=[6, 3])
-        outer = tf.raw_ops.EmptyTensorList(element_shape=scalar, max_num_elements=2, element_dtype=tf.variant)
+        outer = tf.raw_ops.EmptyTensorList(
+            element_shape=scalar, max_num_elements=2, element_dtype=tf.variant
+        )
         outer = tf.raw_ops.TensorListPushBack(input_handle=outer, tensor=inner)
         results = []
         for handle in (tf.add_n([outer, outer, outer]), tf.zeros_like(outer)):
@@ -90,10 +92,14 @@ def test_sums_and_zeros_of_optionals() -> None:
     types, shapes = [tf.float32, tf.int64], [[4, 6, 3], [5]]
 
     def function() -> list[tf.Tensor]:
-        full = tf.raw_ops.OptionalFromValue(components=[tf.constant(X), tf.range(5, dtype=tf.int64)])
+        full = tf.raw_ops.OptionalFromValue(
+            components=[tf.constant(X), tf.range(5, dtype=tf.int64)]
+        )
         results = []
         for optional in (tf.add_n([full, full]), tf.zeros_like(full)):
-            results += tf.raw_ops.OptionalGetValue(optional=optional, output_types=types, output_shapes=shapes)
+            results += tf.raw_ops.OptionalGetValue(
+                optional=optional, output_types=types, output_shapes=shapes
+            )
         empty = tf.raw_ops.OptionalNone()
         results.append(tf.raw_ops.OptionalHasValue(optional=tf.add_n([empty, empty])))
         results.append(tf.raw_ops.OptionalHasValue(optional=tf.zeros_like(empty)))
@@ -105,7 +111,10 @@ def test_sums_and_zeros_of_optionals() -> None:
 
 def test_optionals_that_cannot_be_added() -> None:
     for device in ("/CPU:0", "/XPU:0"):
-        with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError, match="one has a value"):
+        with (
+            tf.device(device),
+            pytest.raises(tf.errors.InvalidArgumentError, match="one has a value"),
+        ):
             full = tf.raw_ops.OptionalFromValue(components=[tf.constant(X)])
             tf.add_n([full, tf.raw_ops.OptionalNone()])
 
@@ -142,12 +151,17 @@ def test_a_condition_of_several_parts() -> None:
 def test_a_condition_on_values_is_read() -> None:
     def function() -> tf.Tensor:
         x = tf.constant(X)
-        return tf.while_loop(lambda x: tf.reduce_max(x) < 50.0, lambda x: [x * 2.0], [x], maximum_iterations=20)
+        return tf.while_loop(
+            lambda x: tf.reduce_max(x) < 50.0, lambda x: [x * 2.0], [x], maximum_iterations=20
+        )
 
     compare.check(function, "graph")
 
 
-@pytest.mark.parametrize(("start", "limit", "delta"), [(0, 5, 1), (5, 0, -2), (3, 3, 1), (0, 0, 0), (2147483640, 2147483645, 5)])
+@pytest.mark.parametrize(
+    ("start", "limit", "delta"),
+    [(0, 5, 1), (5, 0, -2), (3, 3, 1), (0, 0, 0), (2147483640, 2147483645, 5)],
+)
 def test_for_with_numbers_of_every_memory(start: int, limit: int, delta: int) -> None:
     @tf.function
     def body(i: tf.Tensor, total: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -159,18 +173,26 @@ def test_for_with_numbers_of_every_memory(start: int, limit: int, delta: int) ->
 
     @tf.function
     def loop(total: tf.Tensor, count: tf.Tensor) -> list[tf.Tensor]:
-        return tf.raw_ops.For(start=start, limit=limit, delta=delta, input=[total, count], body=concrete)
+        return tf.raw_ops.For(
+            start=start, limit=limit, delta=delta, input=[total, count], body=concrete
+        )
 
     results = []
     for device in ("/CPU:0", "/XPU:0"):
         with tf.device(device):
-            results.append([x.numpy() for x in loop(tf.constant([1.0, 2.0, 3.0]), tf.constant([4, 5]))])
+            results.append(
+                [x.numpy() for x in loop(tf.constant([1.0, 2.0, 3.0]), tf.constant([4, 5]))]
+            )
     for actual, expected in zip(*reversed(results), strict=True):
         np.testing.assert_array_equal(actual, expected)
 
 
 def test_for_that_never_ends_is_refused() -> None:
-    body = tf.function(lambda i, x: (x,)).get_concrete_function(tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float32))
+    body = tf.function(lambda i, x: (x,)).get_concrete_function(
+        tf.TensorSpec([], tf.int32), tf.TensorSpec([], tf.float32)
+    )
     for device in ("/CPU:0", "/XPU:0"):
         with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError):
-            tf.function(lambda: tf.raw_ops.For(start=0, limit=3, delta=-1, input=[1.0], body=body))()
+            tf.function(
+                lambda: tf.raw_ops.For(start=0, limit=3, delta=-1, input=[1.0], body=body)
+            )()

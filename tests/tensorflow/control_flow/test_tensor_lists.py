@@ -57,14 +57,20 @@ def test_push_and_pop() -> None:
         for i in range(3):
             handle = list_ops.tensor_list_push_back(handle, _values()[i])
         handle, last = list_ops.tensor_list_pop_back(handle, tf.float32)
-        return [last, list_ops.tensor_list_length(handle), list_ops.tensor_list_stack(handle, tf.float32)]
+        return [
+            last,
+            list_ops.tensor_list_length(handle),
+            list_ops.tensor_list_stack(handle, tf.float32),
+        ]
 
     compare.check(function, "graph", ulps=0)
 
 
 def test_concat_and_split() -> None:
     def function() -> list[tf.Tensor]:
-        handle = list_ops.tensor_list_split(_values(), element_shape=[None, 2, 3], lengths=[2, 0, 4, 1])
+        handle = list_ops.tensor_list_split(
+            _values(), element_shape=[None, 2, 3], lengths=[2, 0, 4, 1]
+        )
         return [
             list_ops.tensor_list_concat(handle, tf.float32, element_shape=[None, 2, 3]),
             list_ops.tensor_list_get_item(handle, 1, tf.float32),
@@ -90,7 +96,10 @@ def test_scatter() -> None:
         (lambda h: list_ops.tensor_list_get_item(h, 9, tf.float32), "Trying to access element 9"),
         (lambda h: list_ops.tensor_list_get_item(h, 0, tf.int32), "Invalid data types"),
         (lambda h: list_ops.tensor_list_gather(h, [0, 7], tf.float32), "element 7 in|Index 7 out"),
-        (lambda h: list_ops.tensor_list_stack(h, tf.float32, num_elements=3), "Operation expected a list with 3"),
+        (
+            lambda h: list_ops.tensor_list_stack(h, tf.float32, num_elements=3),
+            "Operation expected a list with 3",
+        ),
     ],
 )
 def test_bad_arguments(call, message: str) -> None:

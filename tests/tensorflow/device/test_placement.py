@@ -128,8 +128,13 @@ def test_an_op_is_on_the_host_for_several_reasons(mode: Callable) -> None:
 
     with tf.device("/XPU:0"):
         report = onexpu.placement_report(mode(function), whole, half)
-    reasons = {"no kernel for XPU with Tidx=half": 2, "shapes, indices and counters are computed on the host": 1}
-    if mode is tf.function:  # Eager code's ops for which tf.device asks for the CPU are nobody's placement.
+    reasons = {
+        "no kernel for XPU with Tidx=half": 2,
+        "shapes, indices and counters are computed on the host": 1,
+    }
+    if (
+        mode is tf.function
+    ):  # Eager code's ops for which tf.device asks for the CPU are nobody's placement.
         reasons["tf.device asks for the CPU"] = 1
     assert report.reasons["Range"] == reasons
     assert report.counts["host"]["Range"] == sum(reasons.values())
@@ -149,7 +154,9 @@ def test_the_report_of_a_call() -> None:
     assert report.counts["on_demand"] == {"MatMul": 1}
     assert report.counts["host"] == {"NthElement": 1}
     assert report.transfers is not None and report.transfers.bytes("device_to_host") == X.nbytes
-    assert "no kernel for XPU" in str(report) and f"{X.nbytes} to the host" in " ".join(str(report).split())
+    assert "no kernel for XPU" in str(report) and f"{X.nbytes} to the host" in " ".join(
+        str(report).split()
+    )
 
 
 @pytest.mark.parametrize("call", [tf.raw_ops.PartitionedCall, tf.raw_ops.StatefulPartitionedCall])
@@ -158,8 +165,12 @@ def test_what_eager_code_calls_as_an_op_is_a_graph(call: Callable) -> None:
     function = function.get_concrete_function(tf.TensorSpec(X.shape), tf.TensorSpec([], tf.int32))
     arguments = [tf.constant(X), tf.constant(3)]
     with tf.device("/XPU:0"):
-        report = onexpu.placement_report(lambda: call(args=arguments, Tout=[tf.float32, tf.int32], f=function))
-    assert report.counts["host"] == {"Mul": 1, "Sub": 1} and report.counts["on_demand"] == {"Tanh": 1}
+        report = onexpu.placement_report(
+            lambda: call(args=arguments, Tout=[tf.float32, tf.int32], f=function)
+        )
+    assert report.counts["host"] == {"Mul": 1, "Sub": 1} and report.counts["on_demand"] == {
+        "Tanh": 1
+    }
 
 
 def test_eager_ops_that_the_user_puts_on_the_host_are_not_reported() -> None:
@@ -194,7 +205,11 @@ for function in (allowed, tf.function(allowed)):
 def test_strict_placement() -> None:
     lines = process.output_of(STRICT, ONEXPU_PLACEMENT="strict").splitlines()
     for line in lines[:2]:
-        assert "NthElement" in line and "would run on the host: no kernel for XPU" in line and "tf.device('/CPU:0')" in line
+        assert (
+            "NthElement" in line
+            and "would run on the host: no kernel for XPU" in line
+            and "tf.device('/CPU:0')" in line
+        )
     assert all("XPU" in line for line in lines[2:]) and len(lines) == 4
 
 

@@ -33,7 +33,11 @@ def test_tensorflow_goes_on_without_any_sycl_device() -> None:
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["0", "4.0", "CPU:0"]
-    lines = [line for line in done.stderr.splitlines() if "onexpu: TensorFlow goes on without XPU" in line]
+    lines = [
+        line
+        for line in done.stderr.splitlines()
+        if "onexpu: TensorFlow goes on without XPU" in line
+    ]
     assert len(lines) == 1, done.stderr
 
 

@@ -325,8 +325,10 @@ case("dense layer", lambda v, e: tf.nn.relu(tf.nn.bias_add(tf.matmul(v, e.w), e.
 
 case(
     "layer normalisation",
-    lambda v, e: (v - tf.reduce_mean(v, 1, keepdims=True))
-    * tf.math.rsqrt(tf.math.reduce_variance(v, 1, keepdims=True) + 0.1),
+    lambda v, e: (
+        (v - tf.reduce_mean(v, 1, keepdims=True))
+        * tf.math.rsqrt(tf.math.reduce_variance(v, 1, keepdims=True) + 0.1)
+    ),
 )
 case(
     "softmax cross entropy",

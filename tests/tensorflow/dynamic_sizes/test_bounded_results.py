@@ -19,9 +19,7 @@ FUNCTIONS: dict[str, Function] = {
     "boolean_mask": lambda x: tf.boolean_mask(x, x > 0),
     "rows": lambda x: tf.boolean_mask(x, x[:, 0] > 0),
     "columns": lambda x: tf.boolean_mask(x, x[0] > 0, axis=1),
-    "columns of rows": lambda x: tf.boolean_mask(
-        tf.boolean_mask(x, x[:, 0] > 0), x[0] > 0, axis=1
-    ),
+    "columns of rows": lambda x: tf.boolean_mask(tf.boolean_mask(x, x[:, 0] > 0), x[0] > 0, axis=1),
     "transposed rows": lambda x: tf.transpose(tf.boolean_mask(x, x[:, 0] > 0)),
     "rows in blocks": lambda x: tf.boolean_mask(tf.stack([x, x + 1], 1), x[:, 0] > 0),
     "unique": lambda x: tf.unique(tf.reshape(tf.cast(2 * x, tf.int32), [-1])),

@@ -44,7 +44,8 @@ def test_operands_that_programs_are_made_for() -> None:
     rows = compiled(lambda x, begin, size: tf.slice(x, begin, size))
     for begin in ([0, 0], [1, 2], [0, 0], [2, 3]):
         np.testing.assert_array_equal(
-            rows(tf.constant(X), tf.constant(begin), tf.constant([2, 3])), X[begin[0] :, begin[1] :][:2, :3]
+            rows(tf.constant(X), tf.constant(begin), tf.constant([2, 3])),
+            X[begin[0] :, begin[1] :][:2, :3],
         )
     scaled = compiled(lambda x, n: x * tf.cast(n, tf.float32))
     for n in (1, 2, 1, 5):
@@ -92,7 +93,9 @@ def test_gradients() -> None:
 def test_errors_are_not_remembered() -> None:
     reshaped = compiled(lambda x, shape: tf.reshape(x, shape))
     for _ in range(2):
-        np.testing.assert_array_equal(reshaped(tf.constant(X), tf.constant([6, 4])), X.reshape(6, 4))
+        np.testing.assert_array_equal(
+            reshaped(tf.constant(X), tf.constant([6, 4])), X.reshape(6, 4)
+        )
         with pytest.raises(tf.errors.InvalidArgumentError):
             reshaped(tf.constant(X), tf.constant([5, 5]))
 
@@ -137,7 +140,9 @@ def test_a_translation_of_another_type_gives_the_ops(kind: tf.DType, compiled: b
     """XLA's gradient has the type of `grads`, which the op says is that of `original_image`."""
 
     def gradient(grads: tf.Tensor) -> tf.Tensor:
-        return tf.raw_ops.ResizeBilinearGrad(grads=grads, original_image=tf.ones([1, 2, 3, 1], kind))
+        return tf.raw_ops.ResizeBilinearGrad(
+            grads=grads, original_image=tf.ones([1, 2, 3, 1], kind)
+        )
 
     grads = np.arange(15, dtype=np.float32).reshape(1, 3, 5, 1)
     with tf.device("/CPU:0"):
@@ -145,4 +150,6 @@ def test_a_translation_of_another_type_gives_the_ops(kind: tf.DType, compiled: b
     with tf.device("/XPU:0"):
         actual = tf.function(gradient, jit_compile=compiled)(tf.constant(grads))
     assert actual.dtype == kind
-    np.testing.assert_allclose(actual, expected, rtol=2e-3 if kind == tf.float16 else 1e-6)  # sums in single precision
+    np.testing.assert_allclose(
+        actual, expected, rtol=2e-3 if kind == tf.float16 else 1e-6
+    )  # sums in single precision

@@ -57,7 +57,10 @@ def test_optimized_hlo_is_that_of_xpu() -> None:
     """The product and the sum are one kernel."""
     generate = product.experimental_get_compiler_ir(tf.constant(X), tf.constant(X.T))
     assert {" dot(", " add("} <= set(re.findall(r" \w+\(", entry_of(generate(stage="hlo"))))
-    assert set(re.findall(r" \w+\(", entry_of(generate(stage="optimized_hlo")))) == {" parameter(", " fusion("}
+    assert set(re.findall(r" \w+\(", entry_of(generate(stage="optimized_hlo")))) == {
+        " parameter(",
+        " fusion(",
+    }
 
 
 def test_metadata_can_be_left_out() -> None:
@@ -68,7 +71,9 @@ def test_metadata_can_be_left_out() -> None:
 
 def test_captured_variables_and_constants() -> None:
     v, c = tf.Variable(X), tf.constant(X.T)
-    function = tf.function(lambda x: tf.matmul(v, c) * x + v[0, 0], autograph=False, jit_compile=True)
+    function = tf.function(
+        lambda x: tf.matmul(v, c) * x + v[0, 0], autograph=False, jit_compile=True
+    )
     for argument in (tf.constant(2.0), tf.TensorSpec([])):
         text = function.experimental_get_compiler_ir(argument)(stage="hlo")
         assert "f32[3,4]" in text and "f32[4,3]" in text and "f32[3,3]" in text
@@ -92,7 +97,9 @@ def test_functions_without_operands_and_inside_of_graphs() -> None:
     function = tf.function(lambda: tf.ones([5, 7]) * 3.0, autograph=False, jit_compile=True)
     assert "f32[5,7]" in function.experimental_get_compiler_ir()(stage="hlo")
     with tf.Graph().as_default():
-        generate = product.experimental_get_compiler_ir(tf.TensorSpec([3, 4]), tf.TensorSpec([4, 3]))
+        generate = product.experimental_get_compiler_ir(
+            tf.TensorSpec([3, 4]), tf.TensorSpec([4, 3])
+        )
         assert "f32[3,3]" in generate(stage="hlo", platform_name="XPU")
 
 
@@ -106,6 +113,8 @@ def test_errors_are_those_of_tensorflow() -> None:
     generate = product.experimental_get_compiler_ir(tf.constant(X), tf.constant(X.T))
     with pytest.raises(ValueError, match="Invalid stage selected: 'llvm'"):
         generate(stage="llvm")
-    no_translation = tf.function(lambda x: tf.strings.as_string(x), autograph=False, jit_compile=True)
+    no_translation = tf.function(
+        lambda x: tf.strings.as_string(x), autograph=False, jit_compile=True
+    )
     with pytest.raises(ValueError, match="Failed getting HLO text.*AsString"):
         no_translation.experimental_get_compiler_ir(tf.constant(X))(stage="hlo")

@@ -52,7 +52,9 @@ def test_gradients(mode) -> None:
         return tape.gradient(y, x)
 
     tanh = np.tanh(X.astype(np.float64))
-    np.testing.assert_allclose(mode(gradient)(tf.constant(X)), 6 * tanh * (1 - tanh**2), rtol=2e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        mode(gradient)(tf.constant(X)), 6 * tanh * (1 - tanh**2), rtol=2e-6, atol=1e-6
+    )
 
 
 def test_shapes_that_depend_on_the_call() -> None:
@@ -65,7 +67,9 @@ def test_shapes_that_depend_on_the_call() -> None:
 
 def test_loops_and_branches() -> None:
     def powers(x, n):
-        return jax.lax.cond(n > 2, lambda: jax.lax.fori_loop(0, n, lambda i, y: y * x, x), lambda: -x)
+        return jax.lax.cond(
+            n > 2, lambda: jax.lax.fori_loop(0, n, lambda i, y: y * x, x), lambda: -x
+        )
 
     converted = compiled(jax2tf.convert(powers))
     for n, expected in ((5, X.astype(np.float64) ** 6), (1, -X)):
@@ -77,7 +81,9 @@ def test_library_calls() -> None:
     positive = X @ X.T + np.eye(3, dtype=np.float32)
     for function in (jnp.linalg.cholesky, jnp.linalg.inv, lambda a: jnp.linalg.eigh(a)[0]):
         expected = function(jnp.asarray(positive))
-        np.testing.assert_array_equal(compiled(jax2tf.convert(function))(tf.constant(positive)), expected)
+        np.testing.assert_array_equal(
+            compiled(jax2tf.convert(function))(tf.constant(positive)), expected
+        )
 
 
 def test_sycl_kernels() -> None:
@@ -95,17 +101,24 @@ def test_sycl_kernels() -> None:
 def test_saved_models_bring_the_module(tmp_path) -> None:
     module = tf.Module()
     module.f = tf.function(
-        jax2tf.convert(lambda x: jnp.exp(x) - 1), [tf.TensorSpec([3, 4])], autograph=False, jit_compile=True
+        jax2tf.convert(lambda x: jnp.exp(x) - 1),
+        [tf.TensorSpec([3, 4])],
+        autograph=False,
+        jit_compile=True,
     )
     tf.saved_model.save(module, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
-    np.testing.assert_allclose(loaded.f(tf.constant(X)), np.expm1(X.astype(np.float64)), rtol=2e-6, atol=2e-7)
+    np.testing.assert_allclose(
+        loaded.f(tf.constant(X)), np.expm1(X.astype(np.float64)), rtol=2e-6, atol=2e-7
+    )
 
 
 @pytest.mark.parametrize("mode", [eager, compiled])
 def test_modules_for_other_platforms_are_refused(mode) -> None:
     converted = jax2tf.convert(jnp.sin, native_serialization_platforms=["cpu"])
-    with pytest.raises(tf.errors.NotFoundError, match=r"XPU is not among.*\[CPU\].*default backend"):
+    with pytest.raises(
+        tf.errors.NotFoundError, match=r"XPU is not among.*\[CPU\].*default backend"
+    ):
         mode(converted)(tf.constant(X))
     with tf.device("/CPU:0"):
         np.testing.assert_allclose(converted(tf.constant(X)), np.sin(X), rtol=1e-6)
@@ -116,7 +129,9 @@ def test_modules_for_several_platforms_know_which_one_runs(platforms) -> None:
     def work(x):
         return x * jax.lax.platform_dependent(cpu=lambda: 2.0, xpu=lambda: 3.0)
 
-    exported = jax.export.export(jax.jit(work), platforms=platforms)(jax.ShapeDtypeStruct((3, 4), "float32"))
+    exported = jax.export.export(jax.jit(work), platforms=platforms)(
+        jax.ShapeDtypeStruct((3, 4), "float32")
+    )
     for device, factor in (("/XPU:0", 3), ("/CPU:0", 2)):
         with tf.device(device):
             (result,) = gen_xla_ops.xla_call_module(

@@ -22,7 +22,9 @@ def test_from_here_and_from_there(source: str, target: str, dtype) -> None:
     def call() -> list[tf.Tensor]:
         operands = [tf.constant((X * 9).astype(dtype)), tf.constant(1)]
         function = remote.get_concrete_function()
-        return tf.raw_ops.RemoteCall(target=target, args=operands, Tout=[dtype, tf.int32], f=function)
+        return tf.raw_ops.RemoteCall(
+            target=target, args=operands, Tout=[dtype, tf.int32], f=function
+        )
 
     for mode in ("eager", "graph"):
         x, n = compare.on(source, call, mode)
@@ -31,6 +33,10 @@ def test_from_here_and_from_there(source: str, target: str, dtype) -> None:
 
 
 def test_a_target_that_is_none() -> None:
-    function = tf.function(lambda x: x, input_signature=[tf.TensorSpec([], tf.int32)]).get_concrete_function()
+    function = tf.function(
+        lambda x: x, input_signature=[tf.TensorSpec([], tf.int32)]
+    ).get_concrete_function()
     with tf.device("/XPU:0"), pytest.raises(tf.errors.InternalError, match="XPU:7"):
-        tf.raw_ops.RemoteCall(target="/device:XPU:7", args=[tf.constant(1)], Tout=[tf.int32], f=function)
+        tf.raw_ops.RemoteCall(
+            target="/device:XPU:7", args=[tf.constant(1)], Tout=[tf.int32], f=function
+        )

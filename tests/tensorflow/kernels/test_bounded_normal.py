@@ -29,7 +29,9 @@ BOUNDS = {
 }
 
 
-def draw(op: str, shape: Any, mean: Any, deviation: Any, low: Any, high: Any, dtype: Any = np.float32) -> np.ndarray:
+def draw(
+    op: str, shape: Any, mean: Any, deviation: Any, low: Any, high: Any, dtype: Any = np.float32
+) -> np.ndarray:
     mean, deviation, low, high = (np.asarray(x, dtype) for x in (mean, deviation, low, high))
     with tf.device("/XPU:0"):
         if op == "stateless":
@@ -38,14 +40,22 @@ def draw(op: str, shape: Any, mean: Any, deviation: Any, low: Any, high: Any, dt
             )
         else:
             result = R.ParameterizedTruncatedNormal(
-                shape=shape, means=mean, stdevs=deviation, minvals=low, maxvals=high, seed=7, seed2=9
+                shape=shape,
+                means=mean,
+                stdevs=deviation,
+                minvals=low,
+                maxvals=high,
+                seed=7,
+                seed2=9,
             )
     assert "XPU" in result.device
     assert result.dtype == dtype
     return result.numpy()
 
 
-def check_distribution(numbers: np.ndarray, mean: float, deviation: float, low: float, high: float) -> None:
+def check_distribution(
+    numbers: np.ndarray, mean: float, deviation: float, low: float, high: float
+) -> None:
     """Fails for one draw of a million of a right generator, as the test of Kolmogorov and Smirnov says."""
     assert (numbers >= low).all() and (numbers <= high).all()
     a, b = (low - mean) / deviation, (high - mean) / deviation
@@ -81,7 +91,9 @@ def test_parameters_are_broadcast() -> None:
     numbers = draw("stateless", [COUNT, 2, 3], means, deviations, means - 1, 1000.0)
     for i in range(2):
         for j in range(3):
-            check_distribution(numbers[:, i, j], means[i, 0], deviations[j], means[i, 0] - 1, 1000.0)
+            check_distribution(
+                numbers[:, i, j], means[i, 0], deviations[j], means[i, 0] - 1, 1000.0
+            )
 
 
 def test_seeds_say_which_numbers() -> None:
@@ -98,14 +110,20 @@ def test_a_generator_goes_on() -> None:
     @tf.function
     def twice() -> tuple[tf.Tensor, tf.Tensor]:
         parameters = {"means": 0.0, "stdevs": 1.0, "minvals": -1.0, "maxvals": 1.0}
-        return tuple(R.ParameterizedTruncatedNormal(shape=[1000], seed=1, seed2=i, **parameters) for i in range(2))
+        return tuple(
+            R.ParameterizedTruncatedNormal(shape=[1000], seed=1, seed2=i, **parameters)
+            for i in range(2)
+        )
 
     with tf.device("/XPU:0"):
         numbers = np.concatenate([*twice(), *twice()])
     assert np.unique(numbers).size > 3950
 
 
-@pytest.mark.parametrize("bounds", [(0, -1, 0, 1), (0, 1, 1, 0), (0, 1, 1, 1), (0, 1, -np.inf, np.inf), (0, 1, np.nan, 1)])
+@pytest.mark.parametrize(
+    "bounds",
+    [(0, -1, 0, 1), (0, 1, 1, 0), (0, 1, 1, 1), (0, 1, -np.inf, np.inf), (0, 1, np.nan, 1)],
+)
 def test_what_is_no_distribution_is_nan(bounds: tuple[float, ...]) -> None:
     assert np.isnan(draw("stateless", [5], *bounds)).all()
     assert np.isnan(draw("stateful", [5], *bounds)).all()
@@ -123,10 +141,22 @@ def test_refused() -> None:
         return R.ParameterizedTruncatedNormal(**(given | changed))
 
     def stateless(**changed: Any) -> tf.Tensor:
-        given = {"shape": [4], "seed": [1, 2], "means": 0.0, "stddevs": 1.0, "minvals": -1.0, "maxvals": 1.0}
+        given = {
+            "shape": [4],
+            "seed": [1, 2],
+            "means": 0.0,
+            "stddevs": 1.0,
+            "minvals": -1.0,
+            "maxvals": 1.0,
+        }
         return R.StatelessParameterizedTruncatedNormal(**(given | changed))
 
-    for changed in ({"shape": []}, {"shape": [[2]]}, {"means": np.zeros(3, np.float32)}, {"maxvals": np.ones((1, 4), np.float32)}):
+    for changed in (
+        {"shape": []},
+        {"shape": [[2]]},
+        {"means": np.zeros(3, np.float32)},
+        {"maxvals": np.ones((1, 4), np.float32)},
+    ):
         both.check_refused(lambda: stateful(**changed))
     for changed in (
         {"seed": [1, 2, 3]},

@@ -12,7 +12,12 @@ Arguments = dict[str, Any]
 
 
 def images(
-    count: int = 2, height: int = 5, width: int = 7, anchors: int = 3, seed: int = 0, size: float = 200.0
+    count: int = 2,
+    height: int = 5,
+    width: int = 7,
+    anchors: int = 3,
+    seed: int = 0,
+    size: float = 200.0,
 ) -> Arguments:
     """Scores that all differ, and anchors of sizes from 10 to 60 all over the image."""
     random = np.random.RandomState(seed)
@@ -20,11 +25,18 @@ def images(
     corner = random.uniform(0, size - 60, (height, width, anchors, 2))
     boxes = np.concatenate([corner, corner + random.uniform(10, 60, corner.shape)], -1)
     return {
-        "scores": random.permutation(int(np.prod(of_boxes))).reshape(of_boxes).astype(np.float32) / 1000 - 0.05,
-        "bbox_deltas": random.normal(0, 0.3, (count, height, width, 4 * anchors)).astype(np.float32),
+        "scores": random.permutation(int(np.prod(of_boxes))).reshape(of_boxes).astype(np.float32)
+        / 1000
+        - 0.05,
+        "bbox_deltas": random.normal(0, 0.3, (count, height, width, 4 * anchors)).astype(
+            np.float32
+        ),
         "image_info": np.tile(np.float32([size, 0.75 * size, 0.5, 0, 0]), (count, 1)),
         "anchors": boxes.reshape(height, width, 4 * anchors).astype(np.float32),
-        "nms_threshold": 0.5, "pre_nms_topn": 1000, "min_size": 20.0, "post_nms_topn": 20,
+        "nms_threshold": 0.5,
+        "pre_nms_topn": 1000,
+        "min_size": 20.0,
+        "post_nms_topn": 20,
     }
 
 
@@ -35,7 +47,11 @@ def _decode(given: Arguments, image: int) -> np.ndarray:
     size = anchors[:, 2:] - anchors[:, :2]
     middle = anchors[:, :2] + size / 2 + size * delta[:, :2]
     half = size * np.exp(np.minimum(delta[:, 2:], np.log(1000 / 16))) / 2
-    return np.clip(np.concatenate([middle - half, middle + half], 1), 0, np.tile(given["image_info"][image, :2], 2))
+    return np.clip(
+        np.concatenate([middle - half, middle + half], 1),
+        0,
+        np.tile(given["image_info"][image, :2], 2),
+    )
 
 
 def _overlap(box: np.ndarray, others: np.ndarray) -> np.ndarray:
@@ -56,7 +72,10 @@ def proposals(given: Arguments) -> tuple[np.ndarray, np.ndarray]:
             box = decoded[place]
             if (box[2:] - box[:2]).min() < given["min_size"] * given["image_info"][image, 2]:
                 continue
-            if found < most and not (_overlap(box, boxes[image, :found]) > given["nms_threshold"]).any():
+            if (
+                found < most
+                and not (_overlap(box, boxes[image, :found]) > given["nms_threshold"]).any()
+            ):
                 boxes[image, found], scores[image, found] = box, of_image[place]
                 found += 1
     return boxes, scores
@@ -69,7 +88,9 @@ def check(given: Arguments) -> None:
     expected_boxes, expected_scores = proposals(given)
     np.testing.assert_array_equal(scores, expected_scores.astype(np.float32))
     # A handful of roundings of numbers as large as the image; exp of single precision has 3 ulps.
-    np.testing.assert_allclose(boxes, expected_boxes, rtol=0, atol=1e-5 * np.abs(given["image_info"]).max(initial=0))
+    np.testing.assert_allclose(
+        boxes, expected_boxes, rtol=0, atol=1e-5 * np.abs(given["image_info"]).max(initial=0)
+    )
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1, 1), (2, 5, 7, 3), (3, 1, 40, 2), (1, 30, 40, 9)])
@@ -91,7 +112,14 @@ def test_sizes(least: float) -> None:
 
 def test_equal_scores_come_in_their_order() -> None:
     given = images()
-    check(given | {"scores": np.float32([0.0, -0.0, 0.5])[np.arange(given["scores"].size) % 3].reshape(given["scores"].shape)})
+    check(
+        given
+        | {
+            "scores": np.float32([0.0, -0.0, 0.5])[np.arange(given["scores"].size) % 3].reshape(
+                given["scores"].shape
+            )
+        }
+    )
 
 
 def test_extreme_deltas_are_clipped() -> None:
@@ -126,8 +154,13 @@ def test_in_a_graph() -> None:
 def test_refused() -> None:
     given = images()
     for changed in (
-        {"scores": given["scores"][0]}, {"bbox_deltas": given["bbox_deltas"][:1]}, {"image_info": given["image_info"][:, :3]},
-        {"anchors": given["anchors"][:, :3]}, {"nms_threshold": 1.5}, {"nms_threshold": [0.5]}, {"pre_nms_topn": 0},
+        {"scores": given["scores"][0]},
+        {"bbox_deltas": given["bbox_deltas"][:1]},
+        {"image_info": given["image_info"][:, :3]},
+        {"anchors": given["anchors"][:, :3]},
+        {"nms_threshold": 1.5},
+        {"nms_threshold": [0.5]},
+        {"pre_nms_topn": 0},
         {"post_nms_topn": 0},
     ):
         with pytest.raises(tf.errors.InvalidArgumentError), tf.device("/XPU:0"):

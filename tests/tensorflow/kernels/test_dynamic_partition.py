@@ -11,8 +11,21 @@ import pytest
 import tensorflow as tf
 
 TYPES = [
-    np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
-    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128,
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
 ]
 RANDOM = np.random.RandomState(0)
 
@@ -20,7 +33,8 @@ RANDOM = np.random.RandomState(0)
 def check(data: np.ndarray, partitions: Any, count: int) -> None:
     both.check(
         lambda: tf.dynamic_partition(data, np.asarray(partitions, np.int32), count),
-        ulps=0, modes=("eager",),
+        ulps=0,
+        modes=("eager",),
     )
 
 
@@ -68,5 +82,7 @@ def test_refused() -> None:
     for partitions in ([0, 3, 1], [0, -1, 1]):
         both.check_refused(lambda: tf.dynamic_partition(tf.zeros([3, 2]), partitions, 3))
     both.check_refused(
-        lambda: tf.raw_ops.DynamicPartition(data=tf.zeros([3, 2]), partitions=[0, 1], num_partitions=2)
+        lambda: tf.raw_ops.DynamicPartition(
+            data=tf.zeros([3, 2]), partitions=[0, 1], num_partitions=2
+        )
     )

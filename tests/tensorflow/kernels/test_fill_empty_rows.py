@@ -14,8 +14,20 @@ from tests.exhaustive import covering
 
 R = tf.raw_ops
 NUMBERS = [
-    np.float16, ml_dtypes.bfloat16, np.float32, np.float64, np.complex64, np.complex128, np.int8, np.int16, np.int32,
-    np.int64, np.uint8, np.uint16, np.uint32, np.uint64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
 ]
 RANDOM = np.random.RandomState(0)
 
@@ -24,10 +36,13 @@ def exactly(function: Any) -> None:
     both.check(function, ulps=0, modes=("eager",))
 
 
-def sparse(count: int, shape: tuple[int, ...], dtype: Any = np.float32, default: int = 7) -> dict[str, Any]:
+def sparse(
+    count: int, shape: tuple[int, ...], dtype: Any = np.float32, default: int = 7
+) -> dict[str, Any]:
     return {
         "indices": np.stack([RANDOM.randint(0, size, count) for size in shape], 1).astype(np.int64),
-        "values": RANDOM.randint(0, 100, count).astype(dtype), "dense_shape": np.array(shape, np.int64),
+        "values": RANDOM.randint(0, 100, count).astype(dtype),
+        "dense_shape": np.array(shape, np.int64),
         "default_value": np.array(default, dtype),
     }
 
@@ -38,7 +53,9 @@ def test_types(dtype: Any) -> None:
     exactly(lambda: R.SparseFillEmptyRows(**given))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (50,), (8, 3, 4), (4095, 2), (4096, 2), (4097, 2), (200_000, 3)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (50,), (8, 3, 4), (4095, 2), (4096, 2), (4097, 2), (200_000, 3)]
+)
 @pytest.mark.parametrize("count", [0, 1, 5000])
 def test_shapes(shape: tuple[int, ...], count: int) -> None:
     given = sparse(count, shape)
@@ -49,9 +66,14 @@ def test_shapes(shape: tuple[int, ...], count: int) -> None:
 def test_ragged(count: int) -> None:
     given = sparse(count, (12, 1))
     rows = np.sort(given["indices"][:, 0])
-    exactly(lambda: R.RaggedFillEmptyRows(
-        value_rowids=rows, values=given["values"], nrows=tf.constant(12, tf.int64), default_value=given["default_value"]
-    ))
+    exactly(
+        lambda: R.RaggedFillEmptyRows(
+            value_rowids=rows,
+            values=given["values"],
+            nrows=tf.constant(12, tf.int64),
+            default_value=given["default_value"],
+        )
+    )
 
 
 def test_no_rows() -> None:
@@ -73,7 +95,9 @@ def test_gradient(sizes: tuple[int, int], dtype: Any) -> None:
 def test_gradient_passes_over_places_that_there_are_not(op: str, slopes: list[float]) -> None:
     # As TensorFlow's GPU kernel does; its CPU kernel refuses them.
     with tf.device("/XPU:0"):
-        moved, missing = getattr(R, op)(reverse_index_map=[-1, 1, 3], grad_values=np.array(slopes, np.float32))
+        moved, missing = getattr(R, op)(
+            reverse_index_map=[-1, 1, 3], grad_values=np.array(slopes, np.float32)
+        )
     assert moved.numpy().tolist() == [0.0, 2.0 if slopes else 0.0, 0.0]
     assert missing.numpy() == (5.0 if slopes else 0.0)
 
@@ -83,15 +107,22 @@ def test_no_such_row(row: int) -> None:
     given = sparse(4, (6, 2))
     given["indices"][2, 0] = row
     both.check_refused(lambda: R.SparseFillEmptyRows(**given))
-    with tf.device("/XPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\(2, 0\)"):
+    with (
+        tf.device("/XPU:0"),
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"indices\(2, 0\)"),
+    ):
         R.SparseFillEmptyRows(**given)
 
 
 def test_refused() -> None:
     given = sparse(4, (6, 2))
     for changed in (
-        {"indices": given["indices"][0]}, {"values": given["values"][:2]}, {"values": given["values"][None]},
-        {"dense_shape": np.int64([[6, 2]])}, {"default_value": np.float32([1])}, {"dense_shape": np.int64([0, 2])},
+        {"indices": given["indices"][0]},
+        {"values": given["values"][:2]},
+        {"values": given["values"][None]},
+        {"dense_shape": np.int64([[6, 2]])},
+        {"default_value": np.float32([1])},
+        {"dense_shape": np.int64([0, 2])},
     ):
         both.check_refused(lambda: R.SparseFillEmptyRows(**(given | changed)))
 

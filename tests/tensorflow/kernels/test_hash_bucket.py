@@ -26,7 +26,9 @@ def fused(values: np.ndarray, buckets: int) -> tf.Tensor:
 
 def of_text(values: np.ndarray, buckets: int) -> np.ndarray:
     with tf.device("/CPU:0"):
-        return tf.strings.to_hash_bucket_fast(tf.constant([str(x) for x in values.ravel()]), buckets).numpy()
+        return tf.strings.to_hash_bucket_fast(
+            tf.constant([str(x) for x in values.ravel()]), buckets
+        ).numpy()
 
 
 def values_of_every_length(dtype: Any) -> np.ndarray:

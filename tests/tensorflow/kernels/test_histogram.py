@@ -14,7 +14,9 @@ R = tf.raw_ops
 
 def check(values: Any, value_range: Any, nbins: int, out: tf.DType = tf.int32) -> None:
     both.check(
-        lambda: R.HistogramFixedWidth(values=values, value_range=value_range, nbins=nbins, dtype=out),
+        lambda: R.HistogramFixedWidth(
+            values=values, value_range=value_range, nbins=nbins, dtype=out
+        ),
         ulps=0,
         modes=("eager", "graph"),
     )
@@ -30,13 +32,19 @@ def test_types(dtype: Any, out: tf.DType) -> None:
 @pytest.mark.parametrize("nbins", [1, 2, 3, 10, 100, 10_000])
 @pytest.mark.parametrize("size", [0, 1, 4096, 4097, 100_000])
 def test_sizes(size: int, nbins: int) -> None:
-    check(np.random.RandomState(size).randn(size).astype(np.float32), np.array([-2.5, 2.5], np.float32), nbins)
+    check(
+        np.random.RandomState(size).randn(size).astype(np.float32),
+        np.array([-2.5, 2.5], np.float32),
+        nbins,
+    )
 
 
 def test_edges_and_their_neighbours() -> None:
     low, high, nbins = np.float32(-0.3), np.float32(0.7), 33
     edges = (low + (high - low) / nbins * np.arange(nbins + 1)).astype(np.float32)
-    values = np.concatenate([edges, np.nextafter(edges, np.float32(np.inf)), np.nextafter(edges, np.float32(-np.inf))])
+    values = np.concatenate(
+        [edges, np.nextafter(edges, np.float32(np.inf)), np.nextafter(edges, np.float32(-np.inf))]
+    )
     check(values, np.array([low, high]), nbins)
 
 
@@ -81,7 +89,9 @@ def test_integers_far_apart() -> None:
 
 
 def test_any_shape() -> None:
-    check(np.random.RandomState(1).rand(3, 1, 5).astype(np.float32), np.array([0, 1], np.float32), 4)
+    check(
+        np.random.RandomState(1).rand(3, 1, 5).astype(np.float32), np.array([0, 1], np.float32), 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,6 +109,8 @@ def test_any_shape() -> None:
 def test_bad_arguments(values: Any, value_range: Any, nbins: Any) -> None:
     both.check_refused(
         lambda: R.HistogramFixedWidth(
-            values=np.array(values, np.float32), value_range=np.array(value_range, np.float32), nbins=nbins
+            values=np.array(values, np.float32),
+            value_range=np.array(value_range, np.float32),
+            nbins=nbins,
         )
     )

@@ -34,7 +34,9 @@ def test_values(count: int, axis: int) -> None:
     np.testing.assert_array_equal(old, expected)
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int64, np.float16, ml_dtypes.bfloat16, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.bool_, np.int8, np.int64, np.float16, ml_dtypes.bfloat16, np.complex64]
+)
 def test_types(dtype: Any) -> None:
     values = arrays(150, 1, dtype)
     with tf.device("/XPU:0"):

@@ -22,7 +22,9 @@ DRAWN = 40_000
 
 def draw(logits: Any, count: int = DRAWN, seed: int = 3, out: tf.DType = tf.int64) -> np.ndarray:
     with tf.device("/XPU:0"):
-        samples = tf.raw_ops.Multinomial(logits=logits, num_samples=count, seed=seed, seed2=5, output_dtype=out)
+        samples = tf.raw_ops.Multinomial(
+            logits=logits, num_samples=count, seed=seed, seed2=5, output_dtype=out
+        )
     assert "XPU" in samples.device
     return samples.numpy()
 
@@ -33,7 +35,9 @@ def assert_frequencies(samples: np.ndarray, probabilities: np.ndarray) -> None:
         seen = np.bincount(row, minlength=len(p))
         assert len(seen) == len(p)
         expected = len(row) * p
-        np.testing.assert_array_less(np.abs(seen - expected), 5 * np.sqrt(expected * (1 - p)) + 1e-9 + (p > 0))
+        np.testing.assert_array_less(
+            np.abs(seen - expected), 5 * np.sqrt(expected * (1 - p)) + 1e-9 + (p > 0)
+        )
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -127,20 +131,30 @@ def test_the_cpus_samples(rows: int, classes: int, count: int, dtype: Any, out: 
         tf.random.set_seed(0)  # forgets the state of kernels
         # The state behind samples is the CPU's, too.
         return [
-            tf.raw_ops.Multinomial(logits=logits, num_samples=count, seed=3, seed2=5, output_dtype=out) for _ in range(3)
+            tf.raw_ops.Multinomial(
+                logits=logits, num_samples=count, seed=3, seed2=5, output_dtype=out
+            )
+            for _ in range(3)
         ]
 
     assert_nearly_all_same(compare.on("/XPU:0", draws), compare.on("/CPU:0", draws))
 
 
-@pytest.mark.parametrize("seed", [tf.constant([1, 2]), tf.constant([-(2**40), 7], tf.int64)], ids=["int32", "int64"])
+@pytest.mark.parametrize(
+    "seed", [tf.constant([1, 2]), tf.constant([-(2**40), 7], tf.int64)], ids=["int32", "int64"]
+)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize(("rows", "classes", "count"), SMALL)
-def test_the_cpus_samples_of_a_seed(rows: int, classes: int, count: int, dtype: Any, seed: tf.Tensor) -> None:
+def test_the_cpus_samples_of_a_seed(
+    rows: int, classes: int, count: int, dtype: Any, seed: tf.Tensor
+) -> None:
     logits = tf.constant(2 * np.random.RandomState(2).randn(rows, classes).astype(dtype))
 
     def draws() -> list[tf.Tensor]:
-        return [tf.random.stateless_categorical(logits, count, seed, out) for out in (tf.int32, tf.int64)]
+        return [
+            tf.random.stateless_categorical(logits, count, seed, out)
+            for out in (tf.int32, tf.int64)
+        ]
 
     expected = compare.on("/CPU:0", draws)
     alone = compare.on("/XPU:0", draws)
@@ -191,7 +205,12 @@ def test_rows_and_classes_that_only_the_program_knows(dtype: Any) -> None:
         return [
             tf.reduce_sum(tf.random.stateless_categorical(fewer_rows, 6, [1, 2]), 0),
             tf.random.stateless_categorical(tf.boolean_mask(logits, CLASSES, axis=1), 6, [1, 2]),
-            tf.reduce_sum(tf.random.stateless_categorical(tf.boolean_mask(fewer_rows, CLASSES, axis=1), 6, [1, 2]), 0),
+            tf.reduce_sum(
+                tf.random.stateless_categorical(
+                    tf.boolean_mask(fewer_rows, CLASSES, axis=1), 6, [1, 2]
+                ),
+                0,
+            ),
         ]
 
     assert_nearly_all_same(compare.on("/XPU:0", draws, "jit"), compare.on("/CPU:0", draws))
@@ -202,7 +221,9 @@ def test_samples_that_only_the_program_knows() -> None:
     some = tf.constant([5, 0, 7, 0])
 
     def of_a_row() -> tf.Tensor:
-        return tf.reduce_sum(tf.random.stateless_categorical(logits[:1], tf.size(tf.where(some > 0)), [1, 2]), 1)
+        return tf.reduce_sum(
+            tf.random.stateless_categorical(logits[:1], tf.size(tf.where(some > 0)), [1, 2]), 1
+        )
 
     def of_rows() -> list[tf.Tensor]:
         """Other samples than the CPU's behind the first row, as many of them."""
@@ -211,9 +232,14 @@ def test_samples_that_only_the_program_knows() -> None:
             9: tf.random.stateless_categorical(tf.boolean_mask(logits, ROWS), count, [1, 2]),
             6: tf.random.categorical(tf.boolean_mask(logits, CLASSES, axis=1), count),
         }
-        return [tf.reduce_sum(tf.cast((0 <= found) & (found < classes), tf.int32)) for classes, found in drawn.items()]
+        return [
+            tf.reduce_sum(tf.cast((0 <= found) & (found < classes), tf.int32))
+            for classes, found in drawn.items()
+        ]
 
-    assert_nearly_all_same([compare.on("/XPU:0", of_a_row, "jit")], [compare.on("/CPU:0", of_a_row)])
+    assert_nearly_all_same(
+        [compare.on("/XPU:0", of_a_row, "jit")], [compare.on("/CPU:0", of_a_row)]
+    )
     assert [int(count) for count in compare.on("/XPU:0", of_rows, "jit")] == [3 * 2, 4 * 2]
 
 
@@ -233,7 +259,10 @@ def test_nothing() -> None:
     assert draw(np.zeros([2, 3], np.float32), 0).shape == (2, 0)
     for shape, count in (([0, 3], 4), ([2, 3], 0)):
         for mode in compare.MODES:
-            for function in (tf.random.categorical, lambda *a: tf.random.stateless_categorical(*a, seed=[1, 2])):
+            for function in (
+                tf.random.categorical,
+                lambda *a: tf.random.stateless_categorical(*a, seed=[1, 2]),
+            ):
                 drawn = compare.on("/XPU:0", lambda: function(tf.zeros(shape), count), mode)  # noqa: B023
                 assert drawn.shape == (shape[0], count) and drawn.dtype == tf.int64
 
@@ -241,8 +270,10 @@ def test_nothing() -> None:
 @pytest.mark.parametrize(
     ("shape", "count", "message"),
     [
-        ([3], 1, "logits should be a matrix"), ([2, 3], -1, "num_samples should be non-negative"),
-        ([2, 0], 1, "num_classes should be positive"), ([2, 3], [1], None),
+        ([3], 1, "logits should be a matrix"),
+        ([2, 3], -1, "num_samples should be non-negative"),
+        ([2, 0], 1, "num_classes should be positive"),
+        ([2, 3], [1], None),
     ],
 )
 def test_refused(shape: list[int], count: Any, message: str | None) -> None:
@@ -258,7 +289,9 @@ def test_refused(shape: list[int], count: Any, message: str | None) -> None:
 
 def test_refused_seed() -> None:
     logits = np.zeros([2, 3], np.float32)
-    both.check_refused(lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=1, seed=[1, 2, 3]))
+    both.check_refused(
+        lambda: tf.raw_ops.StatelessMultinomial(logits=logits, num_samples=1, seed=[1, 2, 3])
+    )
 
 
 def test_refused_in_a_compiled_function() -> None:
@@ -266,7 +299,8 @@ def test_refused_in_a_compiled_function() -> None:
     with tf.device("/XPU:0"):
         draw_from = tf.function(
             lambda logits, seed: tf.random.stateless_categorical(logits, 1, seed),
-            jit_compile=True, autograph=False,
+            jit_compile=True,
+            autograph=False,
             input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec(None, tf.int32)],
         )
         for shape, seed, message in (

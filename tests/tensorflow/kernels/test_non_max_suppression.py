@@ -18,7 +18,9 @@ def boxes_and_scores(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]
     random = np.random.RandomState(seed)
     corners = random.uniform(0, 1, (count, 2))
     sizes = random.uniform(-0.3, 0.3, (count, 2))  # any two opposite corners
-    return np.concatenate([corners, corners + sizes], 1).astype(np.float32), random.uniform(-1, 1, count).astype(np.float32)
+    return np.concatenate([corners, corners + sizes], 1).astype(np.float32), random.uniform(
+        -1, 1, count
+    ).astype(np.float32)
 
 
 def check(function: Any) -> None:
@@ -30,14 +32,22 @@ def test_sizes(count: int, most: int, threshold: float) -> None:
     if most * count > 10_000_000 and threshold == 1.0:
         most = 2000  # on a CPU each box is held against all that are taken
     boxes, scores = boxes_and_scores(count)
-    check(lambda: R.NonMaxSuppressionV2(boxes=boxes, scores=scores, max_output_size=most, iou_threshold=threshold))
+    check(
+        lambda: R.NonMaxSuppressionV2(
+            boxes=boxes, scores=scores, max_output_size=most, iou_threshold=threshold
+        )
+    )
 
 
 @pytest.mark.parametrize("least", [-np.inf, -0.5, 0.0, 0.7, 2.0])
 def test_thresholds_of_scores(least: float) -> None:
     boxes, scores = boxes_and_scores(300)
     arguments = {
-        "boxes": boxes, "scores": scores, "max_output_size": 40, "iou_threshold": 0.3, "score_threshold": least
+        "boxes": boxes,
+        "scores": scores,
+        "max_output_size": 40,
+        "iou_threshold": 0.3,
+        "score_threshold": least,
     }
     check(lambda: R.NonMaxSuppressionV3(**arguments))
     check(lambda: R.NonMaxSuppressionV4(**arguments))
@@ -68,10 +78,16 @@ def test_nothing() -> None:
     boxes, scores = tf.zeros([0, 4]), tf.zeros([0])
     check(lambda: tf.image.non_max_suppression(boxes, scores, 3))
     for pads in (False, True):
-        check(lambda: R.NonMaxSuppressionV4(
-            boxes=boxes, scores=scores, max_output_size=3, iou_threshold=0.5, score_threshold=0.0,
-            pad_to_max_output_size=pads,
-        ))
+        check(
+            lambda: R.NonMaxSuppressionV4(
+                boxes=boxes,
+                scores=scores,
+                max_output_size=3,
+                iou_threshold=0.5,
+                score_threshold=0.0,
+                pad_to_max_output_size=pads,
+            )
+        )
 
 
 def test_in_a_graph() -> None:
@@ -86,8 +102,17 @@ def test_in_a_graph() -> None:
 def test_refused() -> None:
     boxes, scores = boxes_and_scores(3)
     for changed in (
-        {"boxes": boxes[:, :3]}, {"boxes": boxes[0]}, {"scores": scores[:2]}, {"max_output_size": -1},
-        {"iou_threshold": 1.5}, {"max_output_size": [2]},
+        {"boxes": boxes[:, :3]},
+        {"boxes": boxes[0]},
+        {"scores": scores[:2]},
+        {"max_output_size": -1},
+        {"iou_threshold": 1.5},
+        {"max_output_size": [2]},
     ):
-        arguments: dict[str, Any] = {"boxes": boxes, "scores": scores, "max_output_size": 2, "iou_threshold": 0.5}
+        arguments: dict[str, Any] = {
+            "boxes": boxes,
+            "scores": scores,
+            "max_output_size": 2,
+            "iou_threshold": 0.5,
+        }
         both.check_refused(lambda: R.NonMaxSuppressionV2(**(arguments | changed)))

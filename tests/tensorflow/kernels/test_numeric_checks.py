@@ -25,7 +25,11 @@ INF, NAN = np.inf, np.nan
 )
 def test_finite_tensors_pass(op: str, dtype: Any, shape: tuple[int, ...]) -> None:
     values = np.random.RandomState(0).randn(*shape)
-    both.check(lambda: getattr(R, op)(tensor=tf.constant(values, dtype), message="x"), ulps=0, modes=("eager", "graph"))
+    both.check(
+        lambda: getattr(R, op)(tensor=tf.constant(values, dtype), message="x"),
+        ulps=0,
+        modes=("eager", "graph"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,17 +44,27 @@ def test_finite_tensors_pass(op: str, dtype: Any, shape: tuple[int, ...]) -> Non
     ],
 )
 @pytest.mark.parametrize("dtype", FLOATING)
-def test_the_error_says_what_was_found(dtype: Any, values: list[float], first: str, second: str) -> None:
+def test_the_error_says_what_was_found(
+    dtype: Any, values: list[float], first: str, second: str
+) -> None:
     for op, found in ((R.CheckNumerics, first), (R.CheckNumericsV2, second)):
         for device in ("/CPU:0", "/XPU:0"):
-            with tf.device(device), pytest.raises(tf.errors.InvalidArgumentError, match=f"here : Tensor had {found} values"):
+            with (
+                tf.device(device),
+                pytest.raises(
+                    tf.errors.InvalidArgumentError, match=f"here : Tensor had {found} values"
+                ),
+            ):
                 op(tensor=tf.constant(values, dtype), message="here")
 
 
 def test_enable_check_numerics_names_the_op() -> None:
     tf.debugging.enable_check_numerics()
     try:
-        with tf.device("/XPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)Log.*-Inf"):
+        with (
+            tf.device("/XPU:0"),
+            pytest.raises(tf.errors.InvalidArgumentError, match=r"(?s)Log.*-Inf"),
+        ):
             tf.function(lambda x: tf.math.log(x) + 1.0)(tf.constant([1.0, 0.0]))
         with tf.device("/XPU:0"):
             report = onexpu.placement_report(tf.math.log, tf.constant([1.0, 2.0]))
@@ -70,7 +84,12 @@ CURT_HEALTH, CONCISE_HEALTH, FULL_HEALTH, SHAPE, THREE_SLOTS = 2, 3, 4, 5, 8
 )
 def test_summaries(dtype: Any, values: list[float], mode: int, out: tf.DType) -> None:
     x = np.array(values, dtype)
-    both.check(lambda: R.DebugNumericSummaryV2(input=x, output_dtype=out, tensor_debug_mode=mode, tensor_id=77), ulps=0)
+    both.check(
+        lambda: R.DebugNumericSummaryV2(
+            input=x, output_dtype=out, tensor_debug_mode=mode, tensor_id=77
+        ),
+        ulps=0,
+    )
 
 
 @covering(
@@ -79,25 +98,33 @@ def test_summaries(dtype: Any, values: list[float], mode: int, out: tf.DType) ->
 )
 def test_summaries_of_integers(dtype: Any, mode: int) -> None:
     x = np.arange(12).reshape(3, 4).astype(dtype)
-    both.check(lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=mode, tensor_id=1), ulps=0)
+    both.check(
+        lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=mode, tensor_id=1), ulps=0
+    )
 
 
 @pytest.mark.parametrize("rank", [0, 1, 5, 6, 7, 8])
 def test_shapes_of_six_dimensions(rank: int) -> None:
     x = np.zeros([2, 1, 3, 1, 2, 1, 2, 3][:rank], np.float32)
-    both.check(lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=SHAPE, tensor_id=1), ulps=0)
+    both.check(
+        lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=SHAPE, tensor_id=1), ulps=0
+    )
 
 
 def test_more_elements_than_a_float_counts() -> None:
     x = np.ones(2**24 + 7, np.float32)
     with tf.device("/XPU:0"):
-        summary = R.DebugNumericSummaryV2(input=x, output_dtype=tf.float64, tensor_debug_mode=FULL_HEALTH, tensor_id=1)
+        summary = R.DebugNumericSummaryV2(
+            input=x, output_dtype=tf.float64, tensor_debug_mode=FULL_HEALTH, tensor_id=1
+        )
     assert summary.numpy()[-1] == 2**24 + 7
 
 
 def test_refused_summaries() -> None:
     x = np.ones(3, np.float32)
-    both.check_refused(lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=2, tensor_id=2**24 + 1))
+    both.check_refused(
+        lambda: R.DebugNumericSummaryV2(input=x, tensor_debug_mode=2, tensor_id=2**24 + 1)
+    )
     for device in ("/CPU:0", "/XPU:0"):
         with tf.device(device), pytest.raises(tf.errors.UnimplementedError, match="debug mode: 1"):
             R.DebugNumericSummaryV2(input=x, tensor_debug_mode=1, tensor_id=1)

@@ -28,7 +28,11 @@ def test_numbers(shape: tuple[int, ...], dtype: Any) -> None:
 
 def test_double_precision() -> None:
     alphas = np.array([0.3, 1.0, 7.5])
-    both.check(lambda: R.StatelessRandomGammaV2(shape=[500, 3], seed=[1, 2], alpha=alphas), modes=("eager",), ulps=64)
+    both.check(
+        lambda: R.StatelessRandomGammaV2(shape=[500, 3], seed=[1, 2], alpha=alphas),
+        modes=("eager",),
+        ulps=64,
+    )
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 0.999, 1.001, 1e4])
@@ -39,14 +43,18 @@ def test_alphas(alpha: float) -> None:
 def test_keys_and_counters() -> None:
     key, counter = tf.constant([1 << 63], tf.uint64), tf.constant([(1 << 64) - 9, 5], tf.uint64)
     for algorithm in (1, 3):
-        check(lambda: R.StatelessRandomGammaV3(
-            shape=[300, 2], key=key, counter=counter, alg=algorithm, alpha=np.float32([0.5, 2])
-        ))
+        check(
+            lambda: R.StatelessRandomGammaV3(
+                shape=[300, 2], key=key, counter=counter, alg=algorithm, alpha=np.float32([0.5, 2])
+            )
+        )
 
 
 def test_mean() -> None:
     with tf.device("/XPU:0"):
-        numbers = tf.random.stateless_gamma([100_000, 2], seed=[1, 2], alpha=[0.5, 4.0], beta=2.0).numpy()
+        numbers = tf.random.stateless_gamma(
+            [100_000, 2], seed=[1, 2], alpha=[0.5, 4.0], beta=2.0
+        ).numpy()
     # The means are alpha / beta, the variances alpha / beta^2: five standard deviations of the mean.
     np.testing.assert_allclose(numbers.mean(0), [0.25, 2.0], atol=5 * 1.0 / np.sqrt(100_000))
 
@@ -63,8 +71,18 @@ def test_nothing() -> None:
 
 
 def test_refused() -> None:
-    both.check_refused(lambda: R.StatelessRandomGammaV2(shape=[2, 3], seed=[1, 2, 3], alpha=tf.ones([3])))
-    both.check_refused(lambda: R.StatelessRandomGammaV2(shape=[2, 3], seed=[1, 2], alpha=tf.ones([2])))
-    stream: dict[str, Any] = {"key": tf.constant([1], tf.uint64), "counter": tf.constant([1, 2], tf.uint64), "alg": 1}
+    both.check_refused(
+        lambda: R.StatelessRandomGammaV2(shape=[2, 3], seed=[1, 2, 3], alpha=tf.ones([3]))
+    )
+    both.check_refused(
+        lambda: R.StatelessRandomGammaV2(shape=[2, 3], seed=[1, 2], alpha=tf.ones([2]))
+    )
+    stream: dict[str, Any] = {
+        "key": tf.constant([1], tf.uint64),
+        "counter": tf.constant([1, 2], tf.uint64),
+        "alg": 1,
+    }
     for changed in ({"alg": 2}, {"key": tf.constant([1, 2], tf.uint64)}):
-        both.check_refused(lambda: R.StatelessRandomGammaV3(shape=[2, 3], alpha=tf.ones([3]), **(stream | changed)))
+        both.check_refused(
+            lambda: R.StatelessRandomGammaV3(shape=[2, 3], alpha=tf.ones([3]), **(stream | changed))
+        )

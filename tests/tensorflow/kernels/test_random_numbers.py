@@ -31,7 +31,9 @@ def on_both(draw: Callable[[], tf.Tensor]) -> tuple[list[np.ndarray], list[np.nd
 @pytest.mark.parametrize("dtype", FLOATING)
 def test_uniform_numbers_are_the_same(dtype: tf.DType, shape: list[int]) -> None:
     shape = tf.constant(shape, tf.int32)
-    for expected, actual in zip(*on_both(lambda: R.RandomUniform(shape=shape, dtype=dtype, **SEEDS)), strict=True):
+    for expected, actual in zip(
+        *on_both(lambda: R.RandomUniform(shape=shape, dtype=dtype, **SEEDS)), strict=True
+    ):
         np.testing.assert_array_equal(actual.astype(np.float64), expected.astype(np.float64))
 
 
@@ -43,7 +45,9 @@ def test_normal_numbers_differ_in_roundings(op: str, dtype: tf.DType, shape: lis
     # Sines and logarithms of two libraries, times numbers up to six; then the rounding to the type.
     epsilon = 8 * np.finfo(np.float64 if dtype == tf.float64 else np.float32).eps
     own = float(ml_dtypes.finfo(dtype.as_numpy_dtype).eps)
-    for expected, actual in zip(*on_both(lambda: getattr(R, op)(shape=shape, dtype=dtype, **SEEDS)), strict=True):
+    for expected, actual in zip(
+        *on_both(lambda: getattr(R, op)(shape=shape, dtype=dtype, **SEEDS)), strict=True
+    ):
         assert actual.dtype == expected.dtype
         np.testing.assert_allclose(
             actual.astype(np.float64), expected.astype(np.float64), rtol=own, atol=epsilon
@@ -67,7 +71,9 @@ def test_integers_are_the_same(dtype: tf.DType, bounds: tuple[int, int]) -> None
         np.testing.assert_array_equal(actual, expected)
 
 
-@pytest.mark.parametrize("function", [tf.random.uniform, tf.random.normal, tf.random.truncated_normal])
+@pytest.mark.parametrize(
+    "function", [tf.random.uniform, tf.random.normal, tf.random.truncated_normal]
+)
 def test_functions_of_users(function: Any) -> None:
     @tf.function
     def draw() -> tf.Tensor:

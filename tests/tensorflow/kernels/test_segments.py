@@ -46,27 +46,34 @@ def test_gradients_of_sparse_segments(op: str, dtype: Any) -> None:
     slopes = RANDOM.randn(10, 3, 2).astype(dtype)
     indices, ids = INDICES.astype(np.int32), NUMBERS.astype(np.int32)
     both.check(
-        lambda: getattr(R, op + "Grad")(grad=slopes, indices=indices, segment_ids=ids, output_dim0=15)
+        lambda: getattr(R, op + "Grad")(
+            grad=slopes, indices=indices, segment_ids=ids, output_dim0=15
+        )
     )
 
 
 @covering(wide=[(False, False), (True, False), (True, True)], dtype=every(2, FLOATING), op=SPARSE)
-def test_gradients_of_the_rows_that_have_indices(op: str, dtype: Any, wide: tuple[bool, bool]) -> None:
+def test_gradients_of_the_rows_that_have_indices(
+    op: str, dtype: Any, wide: tuple[bool, bool]
+) -> None:
     given = {
         "grad": RANDOM.randn(10, 3, 2).astype(dtype),
         "indices": INDICES.astype(np.int64 if wide[0] else np.int32),
         "segment_ids": NUMBERS.astype(np.int64 if wide[1] else np.int32),
     }
-    both.check(
-        lambda: getattr(R, op + "GradV2")(**given, dense_output_dim0=12), modes=("eager",)
-    )
+    both.check(lambda: getattr(R, op + "GradV2")(**given, dense_output_dim0=12), modes=("eager",))
 
 
 def test_gradients_of_many_rows() -> None:
     ids = np.sort(RANDOM.randint(0, 3000, 100_000)).astype(np.int32)
-    slopes, indices = RANDOM.randn(3000, 33).astype(np.float32), RANDOM.randint(0, 5000, 100_000).astype(np.int32)
+    slopes, indices = (
+        RANDOM.randn(3000, 33).astype(np.float32),
+        RANDOM.randint(0, 5000, 100_000).astype(np.int32),
+    )
     both.check(
-        lambda: R.SparseSegmentSumGradV2(grad=slopes, indices=indices, segment_ids=ids, dense_output_dim0=5000),
+        lambda: R.SparseSegmentSumGradV2(
+            grad=slopes, indices=indices, segment_ids=ids, dense_output_dim0=5000
+        ),
         modes=("eager",),
     )
 
@@ -74,7 +81,9 @@ def test_gradients_of_many_rows() -> None:
 def test_no_gradients() -> None:
     none = tf.zeros([0], tf.int32)
     both.check(
-        lambda: R.SparseSegmentSumGradV2(grad=tf.ones([4, 2]), indices=none, segment_ids=none, dense_output_dim0=5),
+        lambda: R.SparseSegmentSumGradV2(
+            grad=tf.ones([4, 2]), indices=none, segment_ids=none, dense_output_dim0=5
+        ),
         modes=("eager",),
     )
 
@@ -82,7 +91,9 @@ def test_no_gradients() -> None:
 @pytest.mark.parametrize("indices", [[0, 5], [-1, 0]])
 def test_gradients_of_no_row(indices: list[int]) -> None:
     both.check_refused(
-        lambda: R.SparseSegmentSumGradV2(grad=tf.ones([2, 2]), indices=indices, segment_ids=[0, 1], dense_output_dim0=5)
+        lambda: R.SparseSegmentSumGradV2(
+            grad=tf.ones([2, 2]), indices=indices, segment_ids=[0, 1], dense_output_dim0=5
+        )
     )
 
 
@@ -118,7 +129,9 @@ def test_wrong_numbers() -> None:
     for ids in ([2, 1, 3], [-1, 1, 3], [0, 1, -2], [0, 1], [[0, 1, 2]]):
         both.check_refused(lambda ids=ids: R.SegmentSum(data=data, segment_ids=ids))
     for indices in ([0, 3], [-1, 0], [0]):
-        both.check_refused(lambda i=indices: R.SparseSegmentSum(data=data, indices=i, segment_ids=[0, 0]))
+        both.check_refused(
+            lambda i=indices: R.SparseSegmentSum(data=data, indices=i, segment_ids=[0, 0])
+        )
     for segments in (4, -1):
         both.check_refused(
             lambda n=segments: R.SparseSegmentSumWithNumSegments(
@@ -130,7 +143,9 @@ def test_wrong_numbers() -> None:
 def test_an_embedding_trains() -> None:
     """The gradient of a lookup of bags, as tf.nn.embedding_lookup_sparse makes it."""
     table = tf.constant(RANDOM.randn(20, 4).astype(np.float32))
-    bags = tf.SparseTensor([[0, 0], [0, 1], [2, 0], [3, 0], [3, 1]], tf.constant([3, 7, 3, 19, 0], tf.int64), [4, 2])
+    bags = tf.SparseTensor(
+        [[0, 0], [0, 1], [2, 0], [3, 0], [3, 1]], tf.constant([3, 7, 3, 19, 0], tf.int64), [4, 2]
+    )
 
     def slope() -> tf.Tensor:
         with tf.GradientTape() as tape:

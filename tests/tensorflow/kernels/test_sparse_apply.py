@@ -22,7 +22,11 @@ OPS: dict[str, tuple[list[str], dict[str, float], str | None]] = {
     "AdagradV2": (["accum"], {"lr": 0.1, "epsilon": 1e-3}, "update_slots"),
     "ProximalAdagrad": (["accum"], {"lr": 0.1, "l1": 0.25, "l2": 0.5}, None),
     "Adadelta": (["accum", "accum_update"], {"lr": 0.5, "rho": 0.75, "epsilon": 1e-2}, None),
-    "Ftrl": (["accum", "linear"], {"lr": 0.1, "l1": 0.25, "l2": 0.5, "lr_power": -0.5}, "multiply_linear_by_lr"),
+    "Ftrl": (
+        ["accum", "linear"],
+        {"lr": 0.1, "l1": 0.25, "l2": 0.5, "lr_power": -0.5},
+        "multiply_linear_by_lr",
+    ),
     "FtrlV2": (
         ["accum", "linear"],
         {"lr": 0.1, "l1": 0.25, "l2": 0.5, "l2_shrinkage": 0.125, "lr_power": -0.75},
@@ -33,18 +37,27 @@ OPS: dict[str, tuple[list[str], dict[str, float], str | None]] = {
 
 
 def updated(
-    op: str, dtype: Any, shape: tuple[int, ...], indices: np.ndarray, flag: bool | None = None, **changed: float
+    op: str,
+    dtype: Any,
+    shape: tuple[int, ...],
+    indices: np.ndarray,
+    flag: bool | None = None,
+    **changed: float,
 ) -> list[tf.Tensor]:
     """The variable and its slots after two updates."""
     slots, scalars, flag_name = OPS[op]
     random = np.random.RandomState(1)
-    variables = [tf.Variable(random.uniform(0.5, 1.5, shape).astype(dtype)) for _ in ["var", *slots]]
+    variables = [
+        tf.Variable(random.uniform(0.5, 1.5, shape).astype(dtype)) for _ in ["var", *slots]
+    ]
     flags = {} if flag_name is None or flag is None else {flag_name: flag}
     for _ in range(2):
         getattr(R, "ResourceSparseApply" + op)(
             **{name: v.handle for name, v in zip(["var", *slots], variables)},
             **{name: np.array(value, dtype) for name, value in (scalars | changed).items()},
-            grad=random.uniform(-1, 1, (len(indices), *shape[1:])).astype(dtype), indices=indices, **flags,
+            grad=random.uniform(-1, 1, (len(indices), *shape[1:])).astype(dtype),
+            indices=indices,
+            **flags,
         )
     return [v.read_value() for v in variables]
 
@@ -65,13 +78,17 @@ def check_against_float32(op: str, dtype: Any, *arguments: Any) -> None:
     narrow = compare.on("/XPU:0", lambda: updated(op, dtype, *arguments))
     for a, e in zip(narrow, wide, strict=True):
         # What is given is rounded, and so is each of two updates.
-        np.testing.assert_allclose(a.numpy().astype(np.float32), e, rtol=8 * float(ml_dtypes.finfo(dtype).eps))
+        np.testing.assert_allclose(
+            a.numpy().astype(np.float32), e, rtol=8 * float(ml_dtypes.finfo(dtype).eps)
+        )
 
 
 @covering(flag=[False, True], dtype=FLOATING, op=OPS)
 def test_rules(op: str, dtype: Any, flag: bool) -> None:
     has_cpu_kernel = op != "ProximalAdagrad" or np.dtype(dtype).itemsize > 2
-    (check if has_cpu_kernel else check_against_float32)(op, dtype, (9, 4), np.array([3, 1, 8], np.int32), flag)
+    (check if has_cpu_kernel else check_against_float32)(
+        op, dtype, (9, 4), np.array([3, 1, 8], np.int32), flag
+    )
 
 
 @covering(shape=[(7,), (7, 1), (7, 2, 3), (1, 5), (3000, 17)], op=["Adagrad", "Adadelta", "Ftrl"])
@@ -114,16 +131,29 @@ def test_indices_of_no_row_are_left_out() -> None:
     with tf.device("/XPU:0"):
         variable, accum = tf.Variable(tf.ones([4, 2])), tf.Variable(tf.ones([4, 2]))
         R.ResourceSparseApplyAdagrad(
-            var=variable.handle, accum=accum.handle, lr=1.0, grad=tf.ones([3, 2]), indices=[-1, 2, 4]
+            var=variable.handle,
+            accum=accum.handle,
+            lr=1.0,
+            grad=tf.ones([3, 2]),
+            indices=[-1, 2, 4],
         )
         np.testing.assert_array_equal(np.nonzero(variable.numpy() != 1)[0], [2, 2])
 
 
 def test_refused() -> None:
     def apply(**changed: Any) -> None:
-        variable, accum = tf.Variable(tf.ones([4, 2])), tf.Variable(tf.ones(changed.pop("slot", [4, 2])))
+        variable, accum = (
+            tf.Variable(tf.ones([4, 2])),
+            tf.Variable(tf.ones(changed.pop("slot", [4, 2]))),
+        )
         R.ResourceSparseApplyAdagrad(
-            **{"var": variable.handle, "accum": accum.handle, "lr": 1.0, "grad": tf.ones([1, 2]), "indices": [2]}
+            **{
+                "var": variable.handle,
+                "accum": accum.handle,
+                "lr": 1.0,
+                "grad": tf.ones([1, 2]),
+                "indices": [2],
+            }
             | changed
         )
 

@@ -11,7 +11,17 @@ import pytest
 import tensorflow as tf
 
 R = tf.raw_ops
-TYPES = [np.bool_, np.int8, np.uint16, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float32, np.complex128]
+TYPES = [
+    np.bool_,
+    np.int8,
+    np.uint16,
+    np.int32,
+    np.int64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.complex128,
+]
 RANDOM = np.random.RandomState(0)
 
 
@@ -24,7 +34,8 @@ def sparse(count: int, shape: tuple[int, ...], dtype: Any = np.float32) -> dict[
     places = np.sort(RANDOM.permutation(int(np.prod(shape)))[:count])
     return {
         "indices": np.stack(np.unravel_index(places, shape), 1).astype(np.int64),
-        "values": RANDOM.randint(0, 100, count).astype(dtype), "shape": np.array(shape, np.int64),
+        "values": RANDOM.randint(0, 100, count).astype(dtype),
+        "shape": np.array(shape, np.int64),
     }
 
 
@@ -38,7 +49,14 @@ def test_slice_types(dtype: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "size"), [([0, 0], [50, 60]), ([40, 0], [50, 60]), ([50, 1], [1, 1]), ([70, 0], [5, 5]), ([3, 3], [0, 9])]
+    ("start", "size"),
+    [
+        ([0, 0], [50, 60]),
+        ([40, 0], [50, 60]),
+        ([50, 1], [1, 1]),
+        ([70, 0], [5, 5]),
+        ([3, 3], [0, 9]),
+    ],
 )
 def test_slices_at_the_edge(start: list[int], size: list[int]) -> None:
     given = sparse(700, (50, 60))
@@ -59,7 +77,9 @@ def test_slice_of_nothing() -> None:
 def test_slice_refused() -> None:
     given = sparse(4, (5, 6))
     for start, size in (([0, 0], [-1, 2]), ([0], [2, 2]), ([0, 0], [2]), ([[0, 0]], [2, 2])):
-        both.check_refused(lambda: R.SparseSlice(**given, start=np.int64(start), size=np.int64(size)))
+        both.check_refused(
+            lambda: R.SparseSlice(**given, start=np.int64(start), size=np.int64(size))
+        )
 
 
 # ---- SparseSliceGrad ----
@@ -71,7 +91,9 @@ def sliced(given: dict[str, Any], start: list[int], size: list[int]) -> dict[str
     output = places[((places >= 0) & (places < size)).all(1)]
     gradient = RANDOM.randint(1, 100, len(output)).astype(given["values"].dtype)
     return {
-        "backprop_val_grad": gradient, "input_indices": given["indices"], "input_start": np.int64(start),
+        "backprop_val_grad": gradient,
+        "input_indices": given["indices"],
+        "input_start": np.int64(start),
         "output_indices": output,
     }
 
@@ -82,7 +104,10 @@ def test_slice_gradient_types(dtype: Any) -> None:
     exactly(lambda: R.SparseSliceGrad(**operands))
 
 
-@pytest.mark.parametrize(("start", "size"), [([0, 0], [50, 60]), ([40, 0], [50, 60]), ([70, 0], [5, 5]), ([3, 3], [9, 0])])
+@pytest.mark.parametrize(
+    ("start", "size"),
+    [([0, 0], [50, 60]), ([40, 0], [50, 60]), ([70, 0], [5, 5]), ([3, 3], [9, 0])],
+)
 def test_slice_gradients_at_the_edge(start: list[int], size: list[int]) -> None:
     operands = sliced(sparse(700, (50, 60)), start, size)
     exactly(lambda: R.SparseSliceGrad(**operands))
@@ -120,7 +145,9 @@ def test_gradient_by_the_tape() -> None:
         values = tf.constant(given["values"])
         with tf.GradientTape() as tape:
             tape.watch(values)
-            part = tf.sparse.slice(tf.SparseTensor(given["indices"], values, given["shape"]), [10, 5], [30, 20])
+            part = tf.sparse.slice(
+                tf.SparseTensor(given["indices"], values, given["shape"]), [10, 5], [30, 20]
+            )
             result = tf.reduce_sum(part.values**2)
         return tape.gradient(result, values)
 
@@ -130,8 +157,10 @@ def test_gradient_by_the_tape() -> None:
 def test_slice_gradient_refused() -> None:
     operands = sliced(sparse(30, (5, 6)), [1, 1], [3, 3])
     for changed in (
-        {"input_start": np.int64([1])}, {"backprop_val_grad": operands["backprop_val_grad"][1:]},
-        {"input_indices": operands["output_indices"][1:]}, {"output_indices": operands["output_indices"][:, :1]},
+        {"input_start": np.int64([1])},
+        {"backprop_val_grad": operands["backprop_val_grad"][1:]},
+        {"input_indices": operands["output_indices"][1:]},
+        {"output_indices": operands["output_indices"][:, :1]},
     ):
         both.check_refused(lambda: R.SparseSliceGrad(**(operands | changed)))
 
@@ -168,7 +197,9 @@ def test_split_of_few(count: int) -> None:
 @pytest.mark.parametrize(("axis", "pieces"), [(2, 2), (-3, 2), (0, 6)])
 def test_split_refused(axis: int, pieces: int) -> None:
     given = sparse(4, (5, 6))
-    both.check_refused(lambda: R.SparseSplit(split_dim=tf.constant(axis, tf.int64), **given, num_split=pieces))
+    both.check_refused(
+        lambda: R.SparseSplit(split_dim=tf.constant(axis, tf.int64), **given, num_split=pieces)
+    )
 
 
 # ---- SparseConcat ----
@@ -176,8 +207,10 @@ def test_split_refused(axis: int, pieces: int) -> None:
 
 def concat(tensors: list[dict[str, Any]], axis: int) -> Any:
     return R.SparseConcat(
-        indices=[t["indices"] for t in tensors], values=[t["values"] for t in tensors],
-        shapes=[t["shape"] for t in tensors], concat_dim=axis,
+        indices=[t["indices"] for t in tensors],
+        values=[t["values"] for t in tensors],
+        shapes=[t["shape"] for t in tensors],
+        concat_dim=axis,
     )
 
 
@@ -208,7 +241,10 @@ def test_concat_refused() -> None:
 
 
 def test_a_slice_of_a_concatenation_and_back() -> None:
-    a, b = (tf.SparseTensor(t["indices"], t["values"], t["shape"]) for t in (sparse(9, (4, 5)), sparse(8, (4, 3))))
+    a, b = (
+        tf.SparseTensor(t["indices"], t["values"], t["shape"])
+        for t in (sparse(9, (4, 5)), sparse(8, (4, 3)))
+    )
 
     def dense() -> tf.Tensor:
         joined = tf.sparse.concat(1, [a, b])

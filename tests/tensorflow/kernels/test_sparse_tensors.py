@@ -31,60 +31,87 @@ def coordinates(count: int, shape: tuple[int, ...]) -> np.ndarray:
 # ---- SparseReorder ----
 
 
-@pytest.mark.parametrize("dtype", [*FLOATING, *COMPLEX, np.bool_, np.int8, np.uint16, np.int32, np.int64])
+@pytest.mark.parametrize(
+    "dtype", [*FLOATING, *COMPLEX, np.bool_, np.int8, np.uint16, np.int32, np.int64]
+)
 def test_reorder_types(dtype: Any) -> None:
     indices = coordinates(20, (4, 5, 6))
-    exactly(lambda: R.SparseReorder(
-        input_indices=indices, input_values=np.arange(20).astype(dtype), input_shape=[4, 5, 6]
-    ))
+    exactly(
+        lambda: R.SparseReorder(
+            input_indices=indices, input_values=np.arange(20).astype(dtype), input_shape=[4, 5, 6]
+        )
+    )
 
 
 @pytest.mark.parametrize("shape", [(7,), (300, 400), (2, 3, 4, 5), (1 << 31, 1 << 31)])
 @pytest.mark.parametrize("count", [1, 7])
 def test_reorder_shapes(shape: tuple[int, ...], count: int) -> None:
     indices = np.stack([RANDOM.randint(0, size, count) for size in shape], 1)
-    exactly(lambda: R.SparseReorder(
-        input_indices=indices, input_values=np.arange(count), input_shape=np.array(shape, np.int64)
-    ))
+    exactly(
+        lambda: R.SparseReorder(
+            input_indices=indices,
+            input_values=np.arange(count),
+            input_shape=np.array(shape, np.int64),
+        )
+    )
 
 
 def test_reorder_many() -> None:
     indices = coordinates(100_000, (1000, 1000))
-    exactly(lambda: R.SparseReorder(
-        input_indices=indices, input_values=np.arange(100_000), input_shape=[1000, 1000]
-    ))
+    exactly(
+        lambda: R.SparseReorder(
+            input_indices=indices, input_values=np.arange(100_000), input_shape=[1000, 1000]
+        )
+    )
 
 
 def test_equal_coordinates_stay_in_their_order() -> None:
     indices = np.int64([[1, 1], [0, 2], [1, 1], [0, 2], [1, 1]])
     with tf.device("/XPU:0"):
-        _, values = R.SparseReorder(input_indices=indices, input_values=[1, 2, 3, 4, 5], input_shape=[2, 3])
+        _, values = R.SparseReorder(
+            input_indices=indices, input_values=[1, 2, 3, 4, 5], input_shape=[2, 3]
+        )
     np.testing.assert_array_equal(values, [2, 4, 1, 3, 5])
 
 
 def test_reorder_nothing() -> None:
-    exactly(lambda: R.SparseReorder(
-        input_indices=tf.zeros([0, 2], tf.int64), input_values=tf.zeros([0]), input_shape=[2, 3]
-    ))
+    exactly(
+        lambda: R.SparseReorder(
+            input_indices=tf.zeros([0, 2], tf.int64), input_values=tf.zeros([0]), input_shape=[2, 3]
+        )
+    )
 
 
 def test_reorder_refused() -> None:
-    given = {"input_indices": np.zeros([2, 2], np.int64), "input_values": [1.0, 2.0], "input_shape": [2, 3]}
+    given = {
+        "input_indices": np.zeros([2, 2], np.int64),
+        "input_values": [1.0, 2.0],
+        "input_shape": [2, 3],
+    }
     for changed in (
-        {"input_indices": np.zeros([2], np.int64)}, {"input_values": [[1.0, 2.0]]}, {"input_shape": [[2, 3]]},
+        {"input_indices": np.zeros([2], np.int64)},
+        {"input_values": [[1.0, 2.0]]},
+        {"input_shape": [[2, 3]]},
     ):
         both.check_refused(lambda: R.SparseReorder(**(given | changed)))
-    with tf.device("/XPU:0"), pytest.raises(tf.errors.InvalidArgumentError, match="Number of elements .* do not match"):
+    with (
+        tf.device("/XPU:0"),
+        pytest.raises(tf.errors.InvalidArgumentError, match="Number of elements .* do not match"),
+    ):
         R.SparseReorder(**(given | {"input_values": [1.0, 2.0, 3.0]}))
 
 
-@pytest.mark.parametrize("shape", [(1 << 40, 1 << 40), (4096,) * 6, (2, (1 << 63) - 1, 3), (1 << 62, 5, 1 << 62, 7)])
+@pytest.mark.parametrize(
+    "shape", [(1 << 40, 1 << 40), (4096,) * 6, (2, (1 << 63) - 1, 3), (1 << 62, 5, 1 << 62, 7)]
+)
 def test_reorder_shapes_of_more_places_than_numbers(shape: tuple[int, ...]) -> None:
     # Few different ones, so that every dimension decides somewhere. TensorFlow's CPU kernel refuses some such shapes.
     indices = np.stack([RANDOM.choice([0, 1, size - 1], 500) for size in shape], 1)
     with tf.device("/XPU:0"):
         ordered, values = R.SparseReorder(
-            input_indices=indices, input_values=np.arange(500), input_shape=np.array(shape, np.int64)
+            input_indices=indices,
+            input_values=np.arange(500),
+            input_shape=np.array(shape, np.int64),
         )
     order = np.lexsort(indices.T[::-1])  # stable
     np.testing.assert_array_equal(ordered, indices[order])
@@ -94,12 +121,16 @@ def test_reorder_shapes_of_more_places_than_numbers(shape: tuple[int, ...]) -> N
 # ---- SparseReshape ----
 
 
-@pytest.mark.parametrize("to", [[60], [5, 12], [3, 4, 5], [-1, 6], [2, -1, 2, 3], [1, 60, 1], [3, 20]])
+@pytest.mark.parametrize(
+    "to", [[60], [5, 12], [3, 4, 5], [-1, 6], [2, -1, 2, 3], [1, 60, 1], [3, 20]]
+)
 def test_reshape(to: list[int]) -> None:
     indices = coordinates(17, (3, 20))
-    exactly(lambda: R.SparseReshape(
-        input_indices=indices, input_shape=[3, 20], new_shape=np.array(to, np.int64)
-    ))
+    exactly(
+        lambda: R.SparseReshape(
+            input_indices=indices, input_shape=[3, 20], new_shape=np.array(to, np.int64)
+        )
+    )
 
 
 def test_reshape_nothing() -> None:
@@ -110,17 +141,27 @@ def test_reshape_nothing() -> None:
 
 @pytest.mark.parametrize("to", [[61], [-1, -1], [-1, 7], [-2, -30], [1 << 40, 1 << 40]])
 def test_reshape_refused(to: list[int]) -> None:
-    both.check_refused(lambda: R.SparseReshape(
-        input_indices=coordinates(3, (3, 20)), input_shape=[3, 20], new_shape=np.array(to, np.int64)
-    ))
+    both.check_refused(
+        lambda: R.SparseReshape(
+            input_indices=coordinates(3, (3, 20)),
+            input_shape=[3, 20],
+            new_shape=np.array(to, np.int64),
+        )
+    )
 
 
 # ---- SparseTensorDenseMatMul ----
 
 
 def product(
-    dtype: Any, rows: int, inner: int, columns: int, count: int, adjoint: tuple[bool, bool] = (False, False),
-    wide: bool = True, ascending: int = 0,
+    dtype: Any,
+    rows: int,
+    inner: int,
+    columns: int,
+    count: int,
+    adjoint: tuple[bool, bool] = (False, False),
+    wide: bool = True,
+    ascending: int = 0,
 ) -> tf.Tensor:
     """Of the rows, the first `ascending` ascend, which are none before the others."""
     random = np.random.RandomState(count)
@@ -136,9 +177,12 @@ def product(
         return values.astype(dtype)
 
     return R.SparseTensorDenseMatMul(
-        a_indices=indices.astype(np.int64 if wide else np.int32), a_values=numbers(count),
-        a_shape=np.array(a_shape, np.int64), b=numbers(columns, inner) if adjoint_b else numbers(inner, columns),
-        adjoint_a=adjoint_a, adjoint_b=adjoint_b,
+        a_indices=indices.astype(np.int64 if wide else np.int32),
+        a_values=numbers(count),
+        a_shape=np.array(a_shape, np.int64),
+        b=numbers(columns, inner) if adjoint_b else numbers(inner, columns),
+        adjoint_a=adjoint_a,
+        adjoint_b=adjoint_b,
     )
 
 
@@ -158,7 +202,10 @@ def test_products(dtype: Any, adjoint: tuple[bool, bool], wide: bool, ascending:
 
 
 @pytest.mark.parametrize("columns", [1, 15, 16, 17, 300])
-@pytest.mark.parametrize(("count", "ascending"), [(1, 1), (20_000, 0), (20_000, 20_000), (20_000, 19_999), (20_000, 10_000)])
+@pytest.mark.parametrize(
+    ("count", "ascending"),
+    [(1, 1), (20_000, 0), (20_000, 20_000), (20_000, 19_999), (20_000, 10_000)],
+)
 def test_sizes_of_products(columns: int, count: int, ascending: int) -> None:
     # Sums of some twenty products.
     check_product(np.float32, 1000, 500, columns, count, ascending=ascending, ulps=64)
@@ -174,7 +221,9 @@ def test_empty_products(sizes: tuple[int, ...]) -> None:
     check_product(np.float32, *sizes)
 
 
-@pytest.mark.parametrize("columns", [2, 4096])  # of which a CPU's work-item takes many elements, or one
+@pytest.mark.parametrize(
+    "columns", [2, 4096]
+)  # of which a CPU's work-item takes many elements, or one
 def test_coordinates_outside(columns: int) -> None:
     """As TensorFlow's GPU kernels: no row, no effect; no column, NaN."""
     for indices in (
@@ -183,7 +232,10 @@ def test_coordinates_outside(columns: int) -> None:
     ):  # fmt: skip
         with tf.device("/XPU:0"):
             result = R.SparseTensorDenseMatMul(
-                a_indices=np.int64(indices), a_values=tf.ones([len(indices)]), a_shape=[3, 2], b=tf.ones([2, columns])
+                a_indices=np.int64(indices),
+                a_values=tf.ones([len(indices)]),
+                a_shape=[3, 2],
+                b=tf.ones([2, columns]),
             ).numpy()
         np.testing.assert_array_equal(result, np.repeat([[1], [np.nan], [0]], columns, 1))
 
@@ -196,7 +248,9 @@ def test_a_product_and_its_gradients() -> None:
         v, d = tf.constant(values), tf.constant(dense)
         with tf.GradientTape() as tape:
             tape.watch((v, d))
-            loss = tf.reduce_sum(tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, v, [10, 8]), d) ** 2)
+            loss = tf.reduce_sum(
+                tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, v, [10, 8]), d) ** 2
+            )
         return tape.gradient(loss, (v, d))
 
     both.check(slopes, modes=("eager",), ulps=64)
@@ -204,10 +258,17 @@ def test_a_product_and_its_gradients() -> None:
 
 def test_products_refused() -> None:
     given: dict[str, Any] = {
-        "a_indices": np.int64([[0, 1]]), "a_values": tf.ones([1]), "a_shape": [3, 2], "b": tf.ones([2, 4])
+        "a_indices": np.int64([[0, 1]]),
+        "a_values": tf.ones([1]),
+        "a_shape": [3, 2],
+        "b": tf.ones([2, 4]),
     }
     for changed in (
-        {"b": tf.ones([3, 4])}, {"b": tf.ones([2])}, {"a_shape": [3, 2, 1]}, {"a_values": tf.ones([2])},
-        {"a_indices": np.int64([[0, 1, 1]])}, {"a_indices": np.int64([0])},
+        {"b": tf.ones([3, 4])},
+        {"b": tf.ones([2])},
+        {"a_shape": [3, 2, 1]},
+        {"a_values": tf.ones([2])},
+        {"a_indices": np.int64([[0, 1, 1]])},
+        {"a_indices": np.int64([0])},
     ):
         both.check_refused(lambda: R.SparseTensorDenseMatMul(**(given | changed)))

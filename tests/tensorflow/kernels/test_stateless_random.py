@@ -17,7 +17,9 @@ R = tf.raw_ops
 FLOATING = [tf.float16, tf.bfloat16, tf.float32, tf.float64]
 INTEGERS = [tf.int32, tf.int64, tf.uint32, tf.uint64]
 STREAM: dict[str, Any] = {
-    "key": tf.constant([0xFEDCBA9876543210], tf.uint64), "counter": tf.constant([(1 << 64) - 9, 5], tf.uint64), "alg": 1
+    "key": tf.constant([0xFEDCBA9876543210], tf.uint64),
+    "counter": tf.constant([(1 << 64) - 9, 5], tf.uint64),
+    "alg": 1,
 }
 
 
@@ -47,14 +49,19 @@ def test_normal(op: str, dtype: tf.DType, shape: list[int]) -> None:
         lambda: getattr(R, op + "V2")(shape=shape, **STREAM, dtype=dtype),
     ):
         actual, expected = (compare.on(device, draw).numpy() for device in ("/XPU:0", "/CPU:0"))
-        np.testing.assert_allclose(actual.astype(np.float64), expected.astype(np.float64), rtol=own, atol=epsilon)
+        np.testing.assert_allclose(
+            actual.astype(np.float64), expected.astype(np.float64), rtol=own, atol=epsilon
+        )
 
 
 @pytest.mark.parametrize(
     ("dtype", "bounds"),
     [
-        (tf.int32, (0, 10)), (tf.int32, (-5, 2**31 - 1)), (tf.int32, (-(2**31), 2**31 - 1)),
-        (tf.int64, (0, 10)), (tf.int64, (-(2**63), 2**63 - 1)),
+        (tf.int32, (0, 10)),
+        (tf.int32, (-5, 2**31 - 1)),
+        (tf.int32, (-(2**31), 2**31 - 1)),
+        (tf.int64, (0, 10)),
+        (tf.int64, (-(2**63), 2**63 - 1)),
     ],
 )
 def test_integers(dtype: tf.DType, bounds: tuple[int, int]) -> None:
@@ -86,8 +93,12 @@ def test_words(dtype: tf.DType, size: int) -> None:
 def test_keys_of_seeds(dtype: tf.DType) -> None:
     seed = tf.constant([-12345, 678], dtype)
     for op in (R.StatelessRandomGetKeyCounter, R.StatelessRandomGetKeyCounterAlg):
-        compare.assert_same(*(compare.on(device, lambda: op(seed=seed)) for device in ("/XPU:0", "/CPU:0")))
-    compare.assert_same(*(compare.on(device, R.StatelessRandomGetAlg) for device in ("/XPU:0", "/CPU:0")))
+        compare.assert_same(
+            *(compare.on(device, lambda: op(seed=seed)) for device in ("/XPU:0", "/CPU:0"))
+        )
+    compare.assert_same(
+        *(compare.on(device, R.StatelessRandomGetAlg) for device in ("/XPU:0", "/CPU:0"))
+    )
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])
@@ -100,13 +111,19 @@ def test_tf_random(mode: str) -> None:
             tf.random.stateless_uniform([5], tf.random.fold_in(seed[0], 3), None, None, tf.int64),
         ]
 
-    compare.assert_same(compare.on("/XPU:0", numbers, mode), compare.on("/CPU:0", numbers, mode), ulps=0)
+    compare.assert_same(
+        compare.on("/XPU:0", numbers, mode), compare.on("/CPU:0", numbers, mode), ulps=0
+    )
 
 
 def test_a_generator() -> None:
     def numbers() -> list[tf.Tensor]:
         generator = tf.random.Generator.from_seed(5, alg="philox")
-        return [generator.uniform([3]), generator.uniform([3]), generator.uniform([3], 0, 9, tf.int64)]
+        return [
+            generator.uniform([3]),
+            generator.uniform([3]),
+            generator.uniform([3], 0, 9, tf.int64),
+        ]
 
     exactly(numbers)
 
@@ -114,10 +131,18 @@ def test_a_generator() -> None:
 def test_refused() -> None:
     both.check_refused(lambda: R.StatelessRandomUniform(shape=[3], seed=[1, 2, 3]))
     both.check_refused(lambda: R.StatelessRandomUniform(shape=[-3], seed=[1, 2]))
-    both.check_refused(lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=4, maxval=4))
-    both.check_refused(lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=[4], maxval=5))
+    both.check_refused(
+        lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=4, maxval=4)
+    )
+    both.check_refused(
+        lambda: R.StatelessRandomUniformInt(shape=[3], seed=[1, 2], minval=[4], maxval=5)
+    )
     both.check_refused(lambda: R.StatelessRandomUniformV2(shape=[3], **(STREAM | {"alg": 7})))
-    both.check_refused(lambda: R.StatelessRandomUniformV2(shape=[3], **(STREAM | {"key": tf.constant([1, 2], tf.uint64)})))
+    both.check_refused(
+        lambda: R.StatelessRandomUniformV2(
+            shape=[3], **(STREAM | {"key": tf.constant([1, 2], tf.uint64)})
+        )
+    )
 
 
 THREEFRY = 2
@@ -165,5 +190,8 @@ def test_threefry_integers(dtype: tf.DType) -> None:
 
 def test_threefry_refused() -> None:
     key, counter = tf.constant([77], tf.uint64), tf.constant([], tf.uint64)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="counter at least"), tf.device("/XPU:0"):
+    with (
+        pytest.raises(tf.errors.InvalidArgumentError, match="counter at least"),
+        tf.device("/XPU:0"),
+    ):
         R.StatelessRandomUniformV2(shape=[3], key=key, counter=counter, alg=THREEFRY)

@@ -32,7 +32,9 @@ def random(dtype: Any, *shape: int) -> np.ndarray:
     return numbers.astype(dtype)
 
 
-def solve(diagonals: np.ndarray, right: np.ndarray, mode: str = "eager", **options: Any) -> np.ndarray:
+def solve(
+    diagonals: np.ndarray, right: np.ndarray, mode: str = "eager", **options: Any
+) -> np.ndarray:
     def function(diagonals: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
         return R.TridiagonalSolve(diagonals=diagonals, rhs=right, **options)
 
@@ -50,7 +52,10 @@ def check(diagonals: np.ndarray, right: np.ndarray, **options: Any) -> None:
     wide = np.complex128 if np.iscomplexobj(x) else np.float64
     matrix, x, right = dense(diagonals.astype(wide)), x.astype(wide), right.astype(wide)
     scale = np.abs(matrix) @ np.abs(x) + np.abs(right)
-    assert (np.abs(matrix @ x - right) <= 40 * np.finfo(diagonals.dtype).eps * scale.max(-2, keepdims=True)).all()
+    assert (
+        np.abs(matrix @ x - right)
+        <= 40 * np.finfo(diagonals.dtype).eps * scale.max(-2, keepdims=True)
+    ).all()
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph", "jit"])
@@ -92,7 +97,9 @@ def test_a_singular_matrix_gives_nothing_finite() -> None:
 
 @pytest.mark.parametrize("shapes", [((3, 0), (0, 4)), ((3, 5), (5, 0)), ((0, 3, 5), (0, 5, 2))])
 def test_nothing(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
-    assert solve(np.zeros(shapes[0], np.float32), np.zeros(shapes[1], np.float32)).shape == shapes[1]
+    assert (
+        solve(np.zeros(shapes[0], np.float32), np.zeros(shapes[1], np.float32)).shape == shapes[1]
+    )
 
 
 def test_gradients() -> None:

@@ -35,7 +35,11 @@ def test_forms(op: str) -> None:
 
 @pytest.mark.parametrize("axis", [[], [0], [1]])
 def test_slices_are_told_apart_on_the_host(axis: list[int]) -> None:
-    values = np.array([[1, 0, 0], [1, 0, 0], [2, 0, 0]], np.int32) if axis else np.array([3, 1, 3], np.int32)
+    values = (
+        np.array([[1, 0, 0], [1, 0, 0], [2, 0, 0]], np.int32)
+        if axis
+        else np.array([3, 1, 3], np.int32)
+    )
     draw = lambda: R.UniqueV2(x=values, axis=np.array(axis, np.int64))  # noqa: E731
     compare.assert_same(compare.on("/XPU:0", draw), compare.on("/CPU:0", draw), ulps=0)
 

@@ -40,7 +40,9 @@ OPS = {
     "prod": lambda: tf.reduce_prod(T(B), axis=-1),
     "all": lambda: tf.reduce_all(T(A) > 0.5, axis=0),
     "logsumexp": lambda: tf.reduce_logsumexp(T(B), axis=-1),
-    "unary": lambda: [f(T(A)) for f in (tf.exp, tf.math.log, tf.tanh, tf.sin, tf.sqrt, tf.math.erf, tf.sigmoid)],
+    "unary": lambda: [
+        f(T(A)) for f in (tf.exp, tf.math.log, tf.tanh, tf.sin, tf.sqrt, tf.math.erf, tf.sigmoid)
+    ],
     "rounding": lambda: [f(T(B) * 7.0) for f in (tf.floor, tf.math.ceil, tf.round, tf.sign)],
     "gather": lambda: tf.gather(T(A), T(I)),
     "gather_axis": lambda: tf.gather(T(B), [1, 0, 2], axis=1),
@@ -88,10 +90,14 @@ OPS = {
     "fft_of_a_large_prime": lambda: tf.signal.fft(PRIME),
     "conv": lambda: tf.nn.conv2d(IMAGE, FILTER, 2, "SAME"),
     "depthwise": lambda: tf.nn.depthwise_conv2d(IMAGE, FILTER, [1, 1, 1, 1], "VALID"),
-    "conv_transpose": lambda: tf.nn.conv2d_transpose(IMAGE, tf.transpose(FILTER, [0, 1, 3, 2]), [2, 16, 16, 4], 2),
+    "conv_transpose": lambda: tf.nn.conv2d_transpose(
+        IMAGE, tf.transpose(FILTER, [0, 1, 3, 2]), [2, 16, 16, 4], 2
+    ),
     "max_pool": lambda: tf.nn.max_pool2d(IMAGE, 2, 2, "SAME"),
     "avg_pool": lambda: tf.nn.avg_pool2d(IMAGE, 3, 1, "SAME"),
-    "batch_norm": lambda: tf.compat.v1.nn.fused_batch_norm(IMAGE, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0])[0],
+    "batch_norm": lambda: tf.compat.v1.nn.fused_batch_norm(IMAGE, [1.0, 1.0, 1.0], [0.0, 0.0, 0.0])[
+        0
+    ],
     "softmax": lambda: tf.nn.softmax(T(A)),
     "cross_entropy": lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(T(I), T(A)),
     "bias_relu": lambda: tf.nn.relu(tf.nn.bias_add(T(B), [0.1, 0.2, 0.3, 0.4, 0.5])),
@@ -136,4 +142,11 @@ NOT_IN_PROGRAMS = {
 EAGER_ONLY = {"strided_assign"}
 
 # Ops whose results are of long chains of operations, in units of compare.ULPS: decompositions in single precision.
-ULPS = {"inverse": 512, "singular_values": 512, "qr": 512, "cholesky": 256, "triangular_solve": 512, "betainc": 4096}
+ULPS = {
+    "inverse": 512,
+    "singular_values": 512,
+    "qr": 512,
+    "cholesky": 256,
+    "triangular_solve": 512,
+    "betainc": 4096,
+}

@@ -72,14 +72,22 @@ UNKNOWN = [
 
 @pytest.mark.parametrize("device", ["/CPU:0", "/XPU:0"])
 @pytest.mark.parametrize(("op", "operands", "words"), UNKNOWN)
-def test_shapes_that_no_graph_knew_are_refused_in_the_words_of_the_cpu(op: str, operands: dict, words: str, device: str) -> None:
+def test_shapes_that_no_graph_knew_are_refused_in_the_words_of_the_cpu(
+    op: str, operands: dict, words: str, device: str
+) -> None:
     def hidden(name: str, value: object) -> object:
         kind = tf.float32 if name in ("input", "diagonal") else tf.int32
-        return tf.compat.v1.placeholder_with_default(tf.constant(value, kind), None) if name in names else value
+        return (
+            tf.compat.v1.placeholder_with_default(tf.constant(value, kind), None)
+            if name in names
+            else value
+        )
 
     names = {"input", "diagonal", "shift", "axis", "k"}
     with tf.Graph().as_default(), tf.device(device), tf.compat.v1.Session() as session:
-        result = getattr(tf.raw_ops, op)(**{name: hidden(name, value) for name, value in operands.items()})
+        result = getattr(tf.raw_ops, op)(
+            **{name: hidden(name, value) for name, value in operands.items()}
+        )
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             session.run(result)
 
@@ -99,7 +107,9 @@ def test_elements_of_an_empty_array_are_invalid_arguments(compiled: bool) -> Non
     function = tf.function(gather, jit_compile=True) if compiled else gather
     with tf.device("/XPU:0"):
         for params, indices in (([0, 3], [1, 2]), ([3, 0], [2, 1]), ([0], [1])):
-            with pytest.raises(tf.errors.InvalidArgumentError, match="more than 0 entries, but params is empty"):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match="more than 0 entries, but params is empty"
+            ):
                 function(tf.zeros(params), tf.zeros(indices, tf.int32))
         assert function(tf.zeros([0, 3]), tf.zeros([0, 2], tf.int32)).shape == [0]
         assert function(tf.zeros([3, 0]), tf.zeros([0, 1], tf.int32)).shape == [0, 0]

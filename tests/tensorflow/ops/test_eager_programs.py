@@ -57,7 +57,8 @@ def test_programs_made_for_the_contents_of_an_operand() -> None:
     for begin in ([0, 0], [1, 2], [0, 0], [2, 3]):
         on_device = tf.identity(tf.constant(begin, tf.int64))
         np.testing.assert_array_equal(
-            R.Slice(input=x, begin=on_device, size=tf.constant([2, 3], tf.int64)), X[begin[0] :, begin[1] :][:2, :3]
+            R.Slice(input=x, begin=on_device, size=tf.constant([2, 3], tf.int64)),
+            X[begin[0] :, begin[1] :][:2, :3],
         )
 
 

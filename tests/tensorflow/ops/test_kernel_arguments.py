@@ -13,7 +13,9 @@ BOXES = np.array([[0.0, 0.0, 1.0, 1.0], [0.1, 0.2, 0.9, 0.8]], np.float32)
 CROPS = np.ones((2, 4, 4, 3), np.float32)
 
 
-def _crop(image=IMAGE, boxes=BOXES, index=(0, 1), size=(4, 4), method: str = "bilinear") -> tf.Tensor:
+def _crop(
+    image=IMAGE, boxes=BOXES, index=(0, 1), size=(4, 4), method: str = "bilinear"
+) -> tf.Tensor:
     return tf.raw_ops.CropAndResize(
         image=image, boxes=boxes, box_ind=np.array(index, np.int32), crop_size=size, method=method
     )

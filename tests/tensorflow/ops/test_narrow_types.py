@@ -22,7 +22,13 @@ def test_on_the_device(name: str) -> None:
     values = VALUES.astype(dtype.as_numpy_dtype)
     with tf.device("/XPU:0"):
         x = tf.constant(values)
-        results = [x, tf.identity(x), tf.reshape(x, [3, 2]), tf.expand_dims(x, 1), tf.concat([x, x], 0)]
+        results = [
+            x,
+            tf.identity(x),
+            tf.reshape(x, [3, 2]),
+            tf.expand_dims(x, 1),
+            tf.concat([x, x], 0),
+        ]
     assert all("XPU" in result.device for result in results)
     np.testing.assert_array_equal(results[1].numpy(), values)
     np.testing.assert_array_equal(results[2].numpy(), values.reshape(3, 2))

@@ -12,7 +12,10 @@ import tensorflow as tf
 def test_in_graphs(shape: tuple[int, ...], device: str | None) -> None:
     data = np.random.RandomState(0).randn(*shape).astype(np.float32)
     with tf.Graph().as_default(), tf.device(device):
-        stacked = [tf.parallel_stack([tf.constant(piece) for piece in data]), tf.parallel_stack(data)]
+        stacked = [
+            tf.parallel_stack([tf.constant(piece) for piece in data]),
+            tf.parallel_stack(data),
+        ]
         with tf.compat.v1.Session() as session:
             for result in session.run(stacked):
                 np.testing.assert_array_equal(result, data)
@@ -37,5 +40,7 @@ def test_order_and_consumers() -> None:
 
 def test_a_shape_without_places_is_refused() -> None:
     concatenate = tf.function(lambda: tf.raw_ops.ParallelConcat(values=[["tf"]], shape=0))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="0th dimension .* must be greater than"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="0th dimension .* must be greater than"
+    ):
         concatenate()

@@ -11,7 +11,9 @@ import tensorflow as tf
 @pytest.mark.parametrize("mode", compare.MODES)
 def test_stateless_numbers_depend_on_the_seed_alone(mode: str) -> None:
     def numbers(seed: int) -> np.ndarray:
-        return compare.on("/XPU:0", lambda: tf.random.stateless_normal([1000], [seed, 2]), mode).numpy()
+        return compare.on(
+            "/XPU:0", lambda: tf.random.stateless_normal([1000], [seed, 2]), mode
+        ).numpy()
 
     np.testing.assert_array_equal(numbers(1), numbers(1))
     assert not np.array_equal(numbers(1), numbers(2))
@@ -23,11 +25,17 @@ def test_seeded_ops_repeat_tensorflows_numbers() -> None:
     def numbers(device: str) -> list[np.ndarray]:
         tf.random.set_seed(11)
         with tf.device(device):
-            return [tf.random.uniform([5]).numpy(), tf.random.normal([5]).numpy(), tf.random.uniform([5]).numpy()]
+            return [
+                tf.random.uniform([5]).numpy(),
+                tf.random.normal([5]).numpy(),
+                tf.random.uniform([5]).numpy(),
+            ]
 
     uniform, normal, more = zip(numbers("/XPU:0"), numbers("/CPU:0"), strict=True)
     np.testing.assert_array_equal(*uniform)
-    np.testing.assert_allclose(*normal, rtol=1e-6, atol=1e-6)  # logarithms and sines of another library
+    np.testing.assert_allclose(
+        *normal, rtol=1e-6, atol=1e-6
+    )  # logarithms and sines of another library
     np.testing.assert_array_equal(*more)
     first, _, second = numbers("/XPU:0")
     assert not np.array_equal(first, second)

@@ -30,7 +30,9 @@ class Values:
         if dtype == tf.bool:
             return np.asarray(random.rand(*self.shape) < 0.5)
         if dtype.is_integer:
-            return np.asarray(random.randint(self.floor, self.ceiling, self.shape)).astype(dtype.as_numpy_dtype)
+            return np.asarray(random.randint(self.floor, self.ceiling, self.shape)).astype(
+                dtype.as_numpy_dtype
+            )
         numbers = random.uniform(self.low, self.high, self.shape)
         if dtype.is_complex:
             numbers = numbers + 1j * random.uniform(self.low, self.high, self.shape)
@@ -136,7 +138,9 @@ class _Builder:
 
     def build(self) -> Call:
         op = self.definition.name
-        self.attributes = {name: value for name, value in self.entry.items() if name not in self._arguments()}
+        self.attributes = {
+            name: value for name, value in self.entry.items() if name not in self._arguments()
+        }
         unknown = set(self.attributes) - {attribute.name for attribute in self.definition.attr}
         if unknown:
             raise KeyError(f"{op} has no {', '.join(sorted(unknown))}")
@@ -157,7 +161,9 @@ class _Builder:
         named = argument.type_attr or argument.type
         if argument.type_list_attr:
             given = self.entry.get(argument.name, (values(3, 4), values(2)))
-            types = self.attributes.setdefault(argument.type_list_attr, [tf.float32, tf.int64][: len(given)])
+            types = self.attributes.setdefault(
+                argument.type_list_attr, [tf.float32, tf.int64][: len(given)]
+            )
             return tuple(self._one(value, dtype) for value, dtype in zip(given, types, strict=True))
         if argument.number_attr:
             given = self.entry.get(argument.name, (values(3, 4), values(3, 4)))
@@ -168,9 +174,13 @@ class _Builder:
     def _one(self, value: Any, dtype: tf.DType) -> Any:
         if isinstance(value, Variable | TensorList):
             inner = self._type(value.type)
-            return dataclasses.replace(value, value=_array(value.value, inner, self.random), type=inner)
+            return dataclasses.replace(
+                value, value=_array(value.value, inner, self.random), type=inner
+            )
         if dtype in (tf.resource, tf.variant):
-            raise KeyError(f"the table has to say what {self.definition.name} takes as a {dtype.name}")
+            raise KeyError(
+                f"the table has to say what {self.definition.name} takes as a {dtype.name}"
+            )
         return _array(value, dtype, self.random)
 
 
@@ -204,7 +214,9 @@ def build(op: str, types: registry.Types, entry: Any) -> Call:
     return _Builder(op, types, entry).build()
 
 
-def calls(op: str, table: dict[str, Any], full: bool, odd: Set[tf.DType] = frozenset()) -> Iterator[Call]:
+def calls(
+    op: str, table: dict[str, Any], full: bool, odd: Set[tf.DType] = frozenset()
+) -> Iterator[Call]:
     """Calls with each entry, and in the full form the first entry with every type but those that are `odd`."""
     for number, entry in enumerate(entries(op, table)):
         if isinstance(entry, Program):

@@ -80,7 +80,9 @@ def _name_types(op: str, inputs: dict[str, Any], attributes: dict[str, Any]) -> 
         value = inputs[argument.name]
         items = value if isinstance(value, tuple) else (value,)
         types = [
-            tf.string if item.dtype == object else tf.as_dtype(item.dtype) for item in items if isinstance(item, np.ndarray)
+            tf.string if item.dtype == object else tf.as_dtype(item.dtype)
+            for item in items
+            if isinstance(item, np.ndarray)
         ]
         if argument.number_attr:
             attributes[argument.number_attr] = len(items)

@@ -26,12 +26,16 @@ _UNTRANSLATED = "No registered"
 _NO_REFERENCE = Failure("InvalidArgumentError", _UNTRANSLATED)
 
 
-def _attempt(call: Call, device: str, mode: str, known_shapes: bool = True) -> list[np.ndarray] | Failure:
+def _attempt(
+    call: Call, device: str, mode: str, known_shapes: bool = True
+) -> list[np.ndarray] | Failure:
     try:
         return run_call.run(call, device, mode, known_shapes)
     except (tf.errors.OpError, ValueError, TypeError) as error:
         # A graph's builder refuses with Python's exceptions what a kernel refuses with an invalid argument.
-        kind = type(error).__name__ if isinstance(error, tf.errors.OpError) else "InvalidArgumentError"
+        kind = (
+            type(error).__name__ if isinstance(error, tf.errors.OpError) else "InvalidArgumentError"
+        )
         return Failure(kind, str(error))
 
 
@@ -43,7 +47,9 @@ def _among(call: Call, types_by_op: Mapping[str, Set[tf.DType]]) -> bool:
 
 def _compiled(call: Call, mode: str) -> bool:
     """Whether what the CPU compiles is the reference: where it has no kernel, or where programs differ on purpose."""
-    on_purpose = _among(call, table.AS_PROGRAMS) or (mode == "jit" and call.op in table.OTHER_IN_PROGRAMS)
+    on_purpose = _among(call, table.AS_PROGRAMS) or (
+        mode == "jit" and call.op in table.OTHER_IN_PROGRAMS
+    )
     return on_purpose or not registry.runs_on(call.op, call.types, "CPU")
 
 
@@ -95,7 +101,9 @@ def _judge_failure(
         compiled = _attempt(call, "CPU", "jit")
     # An op alone is refused as its translation is, where the CPU has nothing else.
     both = isinstance(compiled, Failure) and actual.kind == compiled.kind
-    if both and (mode == "jit" or (_compiled(call, mode) and _UNTRANSLATED not in compiled.message)):
+    if both and (
+        mode == "jit" or (_compiled(call, mode) and _UNTRANSLATED not in compiled.message)
+    ):
         return "uncompilable", message
     if isinstance(expected, Failure) and actual.kind == expected.kind:
         return "refused", message
@@ -112,9 +120,9 @@ def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str
     expected = _reference(call, mode)
     failed = isinstance(actual, Failure), isinstance(expected, Failure)
     if any(failed):
-        return {(True, True): "refused", (True, False): "fails", (False, True): "accepts"}[failed], str(
-            actual.message if failed[0] else expected.message
-        )
+        return {(True, True): "refused", (True, False): "fails", (False, True): "accepts"}[
+            failed
+        ], str(actual.message if failed[0] else expected.message)
     if not all(np.all(np.isfinite(e)) for e in expected if e.dtype.kind in "fc"):
         return "same", "not numbers"
     try:
@@ -127,7 +135,9 @@ def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str
 def _compare(call: Call, actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
     op = call.op
     actual, expected = actual[: table.RESULTS.get(op)], expected[: table.RESULTS.get(op)]
-    shapes = [[f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (actual, expected)]
+    shapes = [
+        [f"{array.dtype}{list(array.shape)}" for array in arrays] for arrays in (actual, expected)
+    ]
     assert shapes[0] == shapes[1], f"{shapes[0]} (ACTUAL), {shapes[1]} (DESIRED)"
     if op in table.RANDOM:
         assert all(np.all(np.isfinite(a.astype(np.float64))) for a in actual)
@@ -137,7 +147,9 @@ def _compare(call: Call, actual: list[np.ndarray], expected: list[np.ndarray]) -
     ulps = table.ULPS.get(op, compare.ULPS)
     if as_exact_as := table.AS_EXACT_AS.get((op, *call.types.values())):
         dtype, ulps = as_exact_as
-        actual, expected = ([a.astype(dtype.as_numpy_dtype) for a in arrays] for arrays in (actual, expected))
+        actual, expected = (
+            [a.astype(dtype.as_numpy_dtype) for a in arrays] for arrays in (actual, expected)
+        )
     compare.assert_same(actual, expected, ulps)
 
 

@@ -43,7 +43,9 @@ def op_def(op: str) -> op_def_pb2.OpDef | None:
 def ops() -> list[str]:
     """Every op with a kernel for XPU or for any device, by name."""
     return sorted(
-        op for op, found in _kernels().items() if any(kernel.device_type in DEVICES for kernel in found) and op_def(op)
+        op
+        for op, found in _kernels().items()
+        if any(kernel.device_type in DEVICES for kernel in found) and op_def(op)
     )
 
 
@@ -61,7 +63,10 @@ def _constraints(op: str, devices: tuple[str, ...]) -> list[dict[str, frozenset[
 
 def _takes(constraints: list[dict[str, frozenset[int]]], types: Types) -> bool:
     return any(
-        all(dtype.as_datatype_enum in constraint.get(name, (dtype.as_datatype_enum,)) for name, dtype in types.items())
+        all(
+            dtype.as_datatype_enum in constraint.get(name, (dtype.as_datatype_enum,))
+            for name, dtype in types.items()
+        )
         for constraint in constraints
     )
 
@@ -79,7 +84,10 @@ def _choices(op: str, attribute: op_def_pb2.OpDef.AttrDef) -> list[tf.DType]:
         dtype
         for dtype in TYPES
         if not permitted or dtype.as_datatype_enum in permitted
-        if any(dtype.as_datatype_enum in kernel.get(attribute.name, (dtype.as_datatype_enum,)) for kernel in found)
+        if any(
+            dtype.as_datatype_enum in kernel.get(attribute.name, (dtype.as_datatype_enum,))
+            for kernel in found
+        )
     ]
 
 
@@ -92,7 +100,9 @@ def type_combinations(op: str, fixed: Types) -> Iterator[Types]:
     for attribute in op_def(op).attr:
         if attribute.type == "type":
             names.append(attribute.name)
-            choices.append([fixed[attribute.name]] if attribute.name in fixed else _choices(op, attribute))
+            choices.append(
+                [fixed[attribute.name]] if attribute.name in fixed else _choices(op, attribute)
+            )
     every = [dict(zip(names, types, strict=True)) for types in itertools.product(*choices)]
     every = [types for types in every if runs_on(op, types, "XPU")]
     seen = set()

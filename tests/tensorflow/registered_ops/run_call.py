@@ -20,9 +20,13 @@ def run(call: calls.Call, device: str, mode: str, known_shapes: bool = True) -> 
     with tf.device(f"/{device}:0"):
         operands = _Operands(call)
         if mode == "eager":
-            return [_numbers(tensor) for tensor in operands.results(map(tf.constant, *operands.parameters()))]
+            return [
+                _numbers(tensor)
+                for tensor in operands.results(map(tf.constant, *operands.parameters()))
+            ]
         specs = [
-            tf.TensorSpec(array.shape if known_shapes else None, dtype) for array, dtype in zip(*operands.parameters())
+            tf.TensorSpec(array.shape if known_shapes else None, dtype)
+            for array, dtype in zip(*operands.parameters())
         ]
         function = tf.function(
             lambda *tensors: operands.results(iter(tensors)), autograph=False, jit_compile=mode == "jit" or None,
@@ -44,14 +48,18 @@ class _Operands:
         self._call = call
         # Made once, outside of functions.
         self._variables = [
-            tf.Variable(_initial(leaf, call)) for leaf in _leaves(call) if isinstance(leaf, calls.Variable)
+            tf.Variable(_initial(leaf, call))
+            for leaf in _leaves(call)
+            if isinstance(leaf, calls.Variable)
         ]
 
     def parameters(self) -> tuple[list[np.ndarray], list[tf.DType]]:
         """Arrays and their types."""
         arrays = [leaf for leaf in _leaves(self._call) if not isinstance(leaf, calls.Variable)]
         arrays = [leaf.value if isinstance(leaf, calls.TensorList) else leaf for leaf in arrays]
-        return arrays, [tf.string if array.dtype == object else tf.as_dtype(array.dtype) for array in arrays]
+        return arrays, [
+            tf.string if array.dtype == object else tf.as_dtype(array.dtype) for array in arrays
+        ]
 
     def results(self, tensors: Iterator[tf.Tensor]) -> list[tf.Tensor]:
         """Calls the op; variants come back as what is in them."""
@@ -61,7 +69,9 @@ class _Operands:
         self._tensors, self._handles = tensors, iter(self._variables)
         inputs = {name: self._operand(value) for name, value in call.inputs.items()}
         outputs = _execute(call, inputs) if tf.executing_eagerly() else _node(call, inputs)
-        outputs = [_opened(output, call) if output.dtype == tf.variant else output for output in outputs]
+        outputs = [
+            _opened(output, call) if output.dtype == tf.variant else output for output in outputs
+        ]
         return outputs + [variable.read_value() for variable in self._variables]
 
     def _operand(self, value: Any) -> Any:
@@ -71,7 +81,9 @@ class _Operands:
             return next(self._handles).handle
         tensor = next(self._tensors)
         if isinstance(value, calls.TensorList):
-            return tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=list(value.value.shape[1:]))
+            return tf.raw_ops.TensorListFromTensor(
+                tensor=tensor, element_shape=list(value.value.shape[1:])
+            )
         return tensor
 
 
@@ -84,7 +96,11 @@ def _initial(variable: calls.Variable, call: calls.Call) -> tf.Tensor:
 def _leaves(call: calls.Call) -> list[Any]:
     if call.program:
         return list(call.program.inputs)
-    return [leaf for value in call.inputs.values() for leaf in (value if isinstance(value, tuple) else (value,))]
+    return [
+        leaf
+        for value in call.inputs.values()
+        for leaf in (value if isinstance(value, tuple) else (value,))
+    ]
 
 
 def _opened(variant: tf.Tensor, call: calls.Call) -> tf.Tensor:
@@ -117,7 +133,9 @@ def _node(call: calls.Call, inputs: dict[str, Any]) -> list[tf.Tensor]:
         for argument in registry.op_def(call.op).input_arg
         for attribute in (argument.type_attr, argument.number_attr, argument.type_list_attr)
     }
-    attributes = {attribute.name: None for attribute in registry.op_def(call.op).attr} | _attributes(call)
+    attributes = {
+        attribute.name: None for attribute in registry.op_def(call.op).attr
+    } | _attributes(call)
     attributes = {name: value for name, value in attributes.items() if name not in inferred}
     results = op_def_library.apply_op(call.op, name=call.op.lstrip("_"), **inputs, **attributes)
     if isinstance(results, tf.Operation):
@@ -129,7 +147,9 @@ def _execute(call: calls.Call, inputs: dict[str, Any]) -> list[tf.Tensor]:
     attributes = {}
     for name, value in _attributes(call).items():
         if isinstance(value, list):
-            value = [item.as_datatype_enum if isinstance(item, tf.DType) else item for item in value]
+            value = [
+                item.as_datatype_enum if isinstance(item, tf.DType) else item for item in value
+            ]
         attributes[name] = value.as_datatype_enum if isinstance(value, tf.DType) else value
     count = 0
     for output in registry.op_def(call.op).output_arg:
@@ -138,5 +158,9 @@ def _execute(call: calls.Call, inputs: dict[str, Any]) -> list[tf.Tensor]:
         else:
             count += attributes[output.number_attr] if output.number_attr else 1
     flat = [item for pair in attributes.items() for item in pair]
-    tensors = [tensor for value in inputs.values() for tensor in (value if isinstance(value, list) else (value,))]
+    tensors = [
+        tensor
+        for value in inputs.values()
+        for tensor in (value if isinstance(value, list) else (value,))
+    ]
     return list(execute.execute(call.op, count, tensors, tuple(flat), context.context()))

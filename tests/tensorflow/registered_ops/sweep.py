@@ -69,7 +69,10 @@ def items(options: argparse.Namespace) -> Iterator[Item]:
             made = [] if made[0].program else list(fuzz.mutants(made[0], options.mutants))
         for call in made:
             other_types = options.full and call.types != made[0].types
-            yield from (Item(op, call, mode, options.fuzz, other_types) for mode in options.modes or run_call.MODES)
+            yield from (
+                Item(op, call, mode, options.fuzz, other_types)
+                for mode in options.modes or run_call.MODES
+            )
 
 
 def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
@@ -96,7 +99,9 @@ def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
         if item.missing:
             word, message = "no call", item.missing
         else:
-            word, message = (judge.judge_wrong if item.wrong else judge.judge)(item.call, item.mode, note)
+            word, message = (judge.judge_wrong if item.wrong else judge.judge)(
+                item.call, item.mode, note
+            )
         _write(options.results, {**record, "word": word, "message": message})
         return word, ""
 
@@ -117,7 +122,9 @@ def _run(options: argparse.Namespace) -> None:
         first, _, rest = finding.log.partition("\n")
         record = json.loads(first) if first.startswith("{") else {"op": ""}
         if not record["op"]:
-            raise RuntimeError(f"the sweep itself does not start: {finding.key}\n{finding.log[-4000:]}")
+            raise RuntimeError(
+                f"the sweep itself does not start: {finding.key}\n{finding.log[-4000:]}"
+            )
         # TensorFlow's own kernels end processes, too; what they do is not ours to mend.
         theirs = "\nCPU\n" in f"\n{rest}" or any(name in finding.where for name in _ELSEWHERE)
         word = "ended elsewhere" if theirs else "ended"
@@ -136,7 +143,9 @@ def sweep(*arguments: str, processes: int = 2) -> list[Record]:
             )
             for part, name in enumerate(names)
         ]  # fmt: skip
-        assert not any([process.wait() for process in running]), "a part of the sweep did not end well"
+        assert not any([process.wait() for process in running]), (
+            "a part of the sweep did not end well"
+        )
         lines = [line for name in names for line in pathlib.Path(name).read_text().splitlines()]
     return [json.loads(line) for line in lines]
 
@@ -153,10 +162,14 @@ def failures(records: list[Record]) -> list[Record]:
 
 
 def parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--full", action="store_true", help="every type of every op")
     parser.add_argument("--fuzz", action="store_true", help="calls that are wrong")
-    parser.add_argument("--mutants", type=int, default=4, help="wrong calls of each op, with --fuzz")
+    parser.add_argument(
+        "--mutants", type=int, default=4, help="wrong calls of each op, with --fuzz"
+    )
     parser.add_argument("--modes", nargs="*", default=[], help="eager, graph, jit; all without it")
     parser.add_argument("--ops", nargs="*", default=[], help="these ops only")
     parser.add_argument("--part", help="of the work, as 0/2; without it, processes for all parts")
@@ -169,14 +182,20 @@ def main() -> int:
     if options.part:
         _run(options)
         return 0
-    arguments = ["--full"] * options.full + ["--fuzz", "--mutants", str(options.mutants)] * options.fuzz
+    arguments = ["--full"] * options.full + [
+        "--fuzz",
+        "--mutants",
+        str(options.mutants),
+    ] * options.fuzz
     if options.modes:
         arguments += ["--modes", *options.modes]
     if options.ops:
         arguments += ["--ops", *options.ops]
     records = sweep(*arguments)
     if options.results:
-        pathlib.Path(options.results).write_text("".join(json.dumps(record) + "\n" for record in records))
+        pathlib.Path(options.results).write_text(
+            "".join(json.dumps(record) + "\n" for record in records)
+        )
     for record in failures(records):
         print(f"{record['word']}: {record['mode']} {record['call']}\n    {record['message'][:600]}")
     print(dict(collections.Counter(record["word"] for record in records)))

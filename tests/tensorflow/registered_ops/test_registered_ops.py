@@ -36,7 +36,11 @@ def _cases() -> list[Any]:
 @pytest.fixture(scope="session")
 def records(request: pytest.FixtureRequest) -> dict[str, list[sweep.Record]]:
     """How all calls of each op went whose test is selected, and of those with gaps."""
-    ops = {item.callspec.params["op"] for item in request.session.items if item.originalname == test_op.__name__}
+    ops = {
+        item.callspec.params["op"]
+        for item in request.session.items
+        if item.originalname == test_op.__name__
+    }
     by_op = collections.defaultdict(list)
     for record in sweep.sweep("--ops", *sorted(ops | {op for op, _ in table.GAPS})):
         by_op[record["op"]].append(record)
@@ -54,7 +58,9 @@ def test_op(records: dict[str, list[sweep.Record]], op: str) -> None:
 
 
 def test_gaps_are_still_there(records: dict[str, list[sweep.Record]]) -> None:
-    missing = {(op, r["mode"]) for op, found in records.items() for r in found if r["word"] == "missing"}
+    missing = {
+        (op, r["mode"]) for op, found in records.items() for r in found if r["word"] == "missing"
+    }
     assert missing == set(table.GAPS)
 
 
@@ -89,7 +95,9 @@ sweep._run(options)
 
 def test_an_abort_is_its_ops(tmp_path: pathlib.Path) -> None:
     results = tmp_path / "results"
-    subprocess.run([sys.executable, "-c", _ABORTS_IN_GRAPHS, results], cwd=sweep.ROOT, timeout=300, check=True)
+    subprocess.run(
+        [sys.executable, "-c", _ABORTS_IN_GRAPHS, results], cwd=sweep.ROOT, timeout=300, check=True
+    )
     records = [json.loads(line) for line in results.read_text().splitlines()]
     assert [(record["op"], record["mode"], record["word"]) for record in records] == [
         ("Cast", "eager", "same"), ("Cast", "graph", "ended"), ("Cast", "jit", "same"),

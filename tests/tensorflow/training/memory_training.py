@@ -44,7 +44,8 @@ class Training:
                 [
                     keras.Input((16, 16, 3)),
                     *(
-                        keras.layers.Conv2D(n, 3, padding="same", activation="relu") for n in filters
+                        keras.layers.Conv2D(n, 3, padding="same", activation="relu")
+                        for n in filters
                     ),
                     keras.layers.Flatten(),
                     keras.layers.Dense(10),

@@ -50,7 +50,9 @@ def _training(way: str) -> dict[str, Any]:
     record = _case(lambda: training.step(_TOO_LARGE).numpy(), lambda: None)
     after = training.values()
     same = [np.array_equal(b, a) for b, a in zip(before, after, strict=True)]
-    record["changed"] = [v.name for v, kept in zip(training.variables, same, strict=True) if not kept]
+    record["changed"] = [
+        v.name for v, kept in zip(training.variables, same, strict=True) if not kept
+    ]
     # A graph runs what does not depend on the operation that failed: Adam counts the step, on the CPU, too.
     twin.optimizer.iterations.assign(training.optimizer.iterations.numpy())
     losses = []

@@ -39,7 +39,9 @@ def test_a_step_on_prefetched_batches_copies_nothing_more() -> None:
         totals = [step(batches[1][0]), step(batches[0][0])]
         moved = onexpu.transfer_statistics() - before
     assert moved.total_bytes == 0, str(moved)
-    np.testing.assert_allclose(totals, [VALUES[5:10].sum() * 2, VALUES[:5].sum() * 2])  # exact: small integers
+    np.testing.assert_allclose(
+        totals, [VALUES[5:10].sum() * 2, VALUES[:5].sum() * 2]
+    )  # exact: small integers
 
 
 def test_iteration_on_the_device() -> None:

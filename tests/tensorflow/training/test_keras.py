@@ -130,8 +130,12 @@ def _train_on_digits(device: str, jit_compile: bool) -> tuple[list[float], float
         model = _cnn()
         model.set_weights(_cnn_weights(model))
         loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"], jit_compile=jit_compile)
-        history = model.fit(images[:1437], labels[:1437], epochs=5, batch_size=64, shuffle=False, verbose=0)
+        model.compile(
+            keras.optimizers.Adam(3e-3), loss, metrics=["accuracy"], jit_compile=jit_compile
+        )
+        history = model.fit(
+            images[:1437], labels[:1437], epochs=5, batch_size=64, shuffle=False, verbose=0
+        )
         _, accuracy = model.evaluate(images[1437:], labels[1437:], batch_size=60, verbose=0)
         predicted = model.predict(images[1437:], batch_size=100, verbose=0)
     assert abs(np.mean(predicted.argmax(1) == labels[1437:]) - accuracy) < 1e-6

@@ -56,7 +56,10 @@ def test_training_steps_on_a_busy_machine(policy):
             keras.config.set_dtype_policy(default)
         optimizer = keras.optimizers.Adam(1e-3)
         optimizer.build(model.trainable_variables)
-        x, y = (tf.constant(ids) for ids in np.random.default_rng(0).integers(0, VOCABULARY, (2, 4, LENGTH)))
+        x, y = (
+            tf.constant(ids)
+            for ids in np.random.default_rng(0).integers(0, VOCABULARY, (2, 4, LENGTH))
+        )
     cross_entropy = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
 
     @tf.function(jit_compile=True)

@@ -19,7 +19,9 @@ def _variable(value=X, device: str = "/XPU:0") -> tf.Variable:
         return tf.Variable(value)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.float32, np.float64, np.int32, np.int64, np.bool_, np.complex64]
+)
 def test_assign_and_read(dtype) -> None:
     variable = _variable((X * 4).astype(dtype))
     assert "XPU" in variable.device
@@ -136,7 +138,9 @@ def test_checkpoint(tmp_path: pathlib.Path) -> None:
 
 def test_an_uninitialised_variable_is_a_clear_error() -> None:
     with tf.device("/XPU:0"):
-        handle = tf.raw_ops.VarHandleOp(dtype=tf.float32, shape=[2], shared_name="onexpu_test_uninitialised")
+        handle = tf.raw_ops.VarHandleOp(
+            dtype=tf.float32, shape=[2], shared_name="onexpu_test_uninitialised"
+        )
         with pytest.raises((tf.errors.FailedPreconditionError, tf.errors.NotFoundError)):
             tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
 

@@ -15,7 +15,23 @@ from tests.exhaustive import covering
 R = tf.raw_ops
 MODES = ("eager", "graph", "jit")
 FLOATS = (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
-VALUES = [np.nan, -np.inf, np.inf, -0.0, 0.0, 1.0, -1.0, 6.0, 7.0, 0.5, -0.5, 20.0, -20.0, np.nan, 3.0]
+VALUES = [
+    np.nan,
+    -np.inf,
+    np.inf,
+    -0.0,
+    0.0,
+    1.0,
+    -1.0,
+    6.0,
+    7.0,
+    0.5,
+    -0.5,
+    20.0,
+    -20.0,
+    np.nan,
+    3.0,
+]
 PAIRS = np.array([(a, b) for a in VALUES for b in VALUES])
 
 ACTIVATIONS: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
@@ -65,13 +81,21 @@ def check(function: Callable[[], Any]) -> None:
         expected = tf.nest.flatten(function())
     for mode in MODES:
         with tf.device("/XPU:0"):
-            run = function if mode == "eager" else tf.function(function, jit_compile=mode == "jit" or None)
+            run = (
+                function
+                if mode == "eager"
+                else tf.function(function, jit_compile=mode == "jit" or None)
+            )
             actual = tf.nest.flatten(run())
         for a, e in zip(actual, expected, strict=True):
             assert (a.dtype, a.shape) == (e.dtype, e.shape)
             relative = {tf.float16: 4e-3, tf.bfloat16: 3e-2, tf.float32: 1e-5}.get(e.dtype, 1e-9)
             np.testing.assert_allclose(
-                tf.cast(a, tf.float64), tf.cast(e, tf.float64), rtol=relative, atol=relative, err_msg=mode
+                tf.cast(a, tf.float64),
+                tf.cast(e, tf.float64),
+                rtol=relative,
+                atol=relative,
+                err_msg=mode,
             )
 
 
@@ -108,11 +132,20 @@ def test_limits_of_floats(dtype: Any, limits: tuple[float, float]) -> None:
     x = held(VALUES, dtype)
     for low_shape in ((), x.shape):
         for high_shape in ((), x.shape):
-            low, high = held(np.full(low_shape, limits[0]), dtype), held(np.full(high_shape, limits[1]), dtype)
-            check(lambda low=low, high=high: R.ClipByValue(t=x, clip_value_min=low, clip_value_max=high))
+            low, high = (
+                held(np.full(low_shape, limits[0]), dtype),
+                held(np.full(high_shape, limits[1]), dtype),
+            )
+            check(
+                lambda low=low, high=high: R.ClipByValue(
+                    t=x, clip_value_min=low, clip_value_max=high
+                )
+            )
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.complex64])
+@pytest.mark.parametrize(
+    "dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.complex64]
+)
 def test_limits_that_cross(dtype: Any) -> None:
     x = held(np.arange(60).reshape(5, 12) % 11, dtype)
     if dtype is np.complex64:

@@ -48,7 +48,9 @@ def test_extremes_of_other_types(op: Any, dtype: Any) -> None:
 def test_extremes_as_16_bit_integers() -> None:
     x = held(np.random.default_rng(0).normal(size=(5, 300)), np.float32)
     for dtype in (tf.int16, tf.uint16):
-        both.check(lambda dtype=dtype: R.ArgMax(input=x, dimension=1, output_type=dtype), modes=MODES)
+        both.check(
+            lambda dtype=dtype: R.ArgMax(input=x, dimension=1, output_type=dtype), modes=MODES
+        )
 
 
 def test_what_has_no_extreme_is_refused() -> None:

@@ -24,4 +24,6 @@ def test_branches(name: str, jit_compile: bool, dtype: str) -> None:
         got = tf.function(function, jit_compile=jit_compile)(tf.constant(z))
     want = reference(z.astype(np.complex128))
     # A few roundings, of numbers up to the exponential of 9.
-    np.testing.assert_allclose(got, want, rtol=0, atol=200 * np.finfo(dtype).eps * np.abs(want).max())
+    np.testing.assert_allclose(
+        got, want, rtol=0, atol=200 * np.finfo(dtype).eps * np.abs(want).max()
+    )

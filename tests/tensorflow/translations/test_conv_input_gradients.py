@@ -39,7 +39,11 @@ def test_spatial_sizes_alone() -> None:
     weights, slope = ones(2, 2, 3, 4), ones(5, 2, 3, 4)
     both.check(
         lambda: R.Conv2DBackpropInput(
-            input_sizes=[3, 4], filter=weights, out_backprop=slope, strides=[1, 1, 1, 1], padding="VALID"
+            input_sizes=[3, 4],
+            filter=weights,
+            out_backprop=slope,
+            strides=[1, 1, 1, 1],
+            padding="VALID",
         ),
         ulps=32,
     )
@@ -49,7 +53,11 @@ def test_3d_and_depthwise() -> None:
     weights, slope = ones(2, 2, 2, 3, 4), ones(2, 3, 3, 3, 4)
     both.check(
         lambda: R.Conv3DBackpropInputV2(
-            input_sizes=[2, 4, 4, 4, 3], filter=weights, out_backprop=slope, strides=[1] * 5, padding="VALID"
+            input_sizes=[2, 4, 4, 4, 3],
+            filter=weights,
+            out_backprop=slope,
+            strides=[1] * 5,
+            padding="VALID",
         ),
         ulps=64,
     )
@@ -57,7 +65,11 @@ def test_3d_and_depthwise() -> None:
     for count in (2, 0):
         both.check(
             lambda n=count: R.DepthwiseConv2dNativeBackpropInput(
-                input_sizes=[n, 4, 4, 3], filter=depthwise, out_backprop=slope2[:n], strides=[1] * 4, padding="VALID"
+                input_sizes=[n, 4, 4, 3],
+                filter=depthwise,
+                out_backprop=slope2[:n],
+                strides=[1] * 4,
+                padding="VALID",
             ),
             ulps=32,
         )
@@ -68,6 +80,10 @@ def test_refused() -> None:
     for sizes in ([3], [5, 3, 4], [5, 3, 4, 7], [5, 9, 4, 3]):
         both.check_refused(
             lambda s=sizes: R.Conv2DBackpropInput(
-                input_sizes=s, filter=weights, out_backprop=slope, strides=[1, 1, 1, 1], padding="VALID"
+                input_sizes=s,
+                filter=weights,
+                out_backprop=slope,
+                strides=[1, 1, 1, 1],
+                padding="VALID",
             )
         )

@@ -13,7 +13,13 @@ R = tf.raw_ops
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(2, 3, 4, 8) + 1j * RANDOM.randn(2, 3, 4, 8)
 
-LENGTHS = [([8], [3]), ([4, 8], [2, 3]), ([3, 4, 8], [-3, -2, -1]), ([2, 3, 4, 8], [0, 1, 2, 3]), ([2, 6], [2, 3])]
+LENGTHS = [
+    ([8], [3]),
+    ([4, 8], [2, 3]),
+    ([3, 4, 8], [-3, -2, -1]),
+    ([2, 3, 4, 8], [0, 1, 2, 3]),
+    ([2, 6], [2, 3]),
+]
 
 
 @pytest.mark.parametrize(("length", "axes"), LENGTHS)
@@ -34,6 +40,12 @@ def test_what_is_longer_is_filled_up() -> None:
 
 def test_arguments_that_do_not_fit() -> None:
     x = tf.constant(X.astype(np.complex64))
-    for length, axes in (([3], [1]), ([4, 3], [3, 2]), ([3, 4], [1, 3]), ([4], [2, 3]), ([-1], [3])):
+    for length, axes in (
+        ([3], [1]),
+        ([4, 3], [3, 2]),
+        ([3, 4], [1, 3]),
+        ([4], [2, 3]),
+        ([-1], [3]),
+    ):
         both.check_refused(lambda n=length, a=axes: R.FFTND(input=x, fft_length=n, axes=a))
     both.check_refused(lambda: R.RFFTND(input=tf.ones([4]), fft_length=[8], axes=[0]))

@@ -33,10 +33,14 @@ def test_projective_transforms(interpolation: str, fill_mode: str) -> None:
             )
         )
     one_row = IMAGES[:, :1]
-    both.check(lambda: R.ImageProjectiveTransformV2(images=one_row, transforms=TRANSFORMS, **options))
+    both.check(
+        lambda: R.ImageProjectiveTransformV2(images=one_row, transforms=TRANSFORMS, **options)
+    )
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.int32, np.int64, np.float16, ml_dtypes.bfloat16, np.float64]
+)
 def test_projective_transforms_of_types(dtype: Any) -> None:
     images = np.abs(IMAGES * 50).astype(dtype)
     both.check(
@@ -48,7 +52,12 @@ def test_projective_transforms_of_types(dtype: Any) -> None:
 
 def test_projective_transforms_that_do_not_fit() -> None:
     def transform(**changes: Any) -> tf.Tensor:
-        inputs = {"images": IMAGES, "transforms": TRANSFORMS, "output_shape": [5, 6], "interpolation": "NEAREST"}
+        inputs = {
+            "images": IMAGES,
+            "transforms": TRANSFORMS,
+            "output_shape": [5, 6],
+            "interpolation": "NEAREST",
+        }
         return R.ImageProjectiveTransformV2(**inputs | changes)
 
     both.check_refused(lambda: transform(transforms=TRANSFORMS[:, :7]))
@@ -66,7 +75,9 @@ def test_gradient_of_resizing_to_the_nearest(option: str | None, size: tuple[int
     both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=size, **options))
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int32, np.float16, ml_dtypes.bfloat16, np.float64])
+@pytest.mark.parametrize(
+    "dtype", [np.uint8, np.int8, np.int32, np.float16, ml_dtypes.bfloat16, np.float64]
+)
 def test_gradient_of_resizing_of_types(dtype: Any) -> None:
     slope = np.abs(IMAGES * 5).astype(dtype)
     both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=[3, 4]))

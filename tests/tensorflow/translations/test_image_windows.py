@@ -69,14 +69,18 @@ def test_pooling_with_places(include_batch: bool, strides: tuple[int, int], padd
         output, places = (t.numpy() for t in R.MaxPoolWithArgmax(input=IMAGES, **options))
     slope = gradient_like(output.shape)
     both.check(lambda: R.MaxPoolGradWithArgmax(input=IMAGES, grad=slope, argmax=places, **options))
-    both.check(lambda: R.MaxPoolGradGradWithArgmax(input=IMAGES, grad=IMAGES * 2, argmax=places, **options))
+    both.check(
+        lambda: R.MaxPoolGradGradWithArgmax(input=IMAGES, grad=IMAGES * 2, argmax=places, **options)
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float64, np.int32, np.uint8])
 def test_pooling_with_places_of_types(dtype: Any) -> None:
     images = np.abs(IMAGES * 10).astype(dtype)
     both.check(
-        lambda: R.MaxPoolWithArgmax(input=images, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME")
+        lambda: R.MaxPoolWithArgmax(
+            input=images, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="SAME"
+        )
     )
 
 

@@ -32,7 +32,9 @@ def test_factors_and_determinants(dtype: Any, shape: tuple[int, ...]) -> None:
         assert p.dtype == index_type
         product = (np.tril(lu, -1) + np.eye(shape[-1], dtype=dtype)) @ np.triu(lu)
         compare.assert_same(product, np.take_along_axis(x, p.numpy()[..., None], axis=-2), ulps=512)
-    if not np.iscomplexobj(x):  # of complex numbers, LAPACK's pivots are not Eigen's: another measure
+    if not np.iscomplexobj(
+        x
+    ):  # of complex numbers, LAPACK's pivots are not Eigen's: another measure
         both.check(lambda: R.Lu(input=x), ulps=512)
     both.check(lambda: R.MatrixDeterminant(input=x), ulps=512)
     both.check(lambda: R.LogMatrixDeterminant(input=x), ulps=512)
@@ -65,7 +67,9 @@ def test_half_precision_is_computed_in_single(rows: int) -> None:
     for actual, expected, units in results:
         assert actual.dtype == tf.float16
         greatest = np.max(np.abs(expected), axis=(-2, -1), keepdims=True)
-        unit = np.spacing((np.abs(expected) if units < 1 else greatest).astype(np.float16)).astype(np.float64)
+        unit = np.spacing((np.abs(expected) if units < 1 else greatest).astype(np.float16)).astype(
+            np.float64
+        )
         error = np.abs(actual.numpy().astype(np.float64) - expected)
         # What single precision makes of well-conditioned systems comes on top.
         assert np.all(error <= units * unit + 4e-6 * greatest)
@@ -84,11 +88,16 @@ def test_solutions_and_inverses(dtype: Any, shape: tuple[int, ...], adjoint: boo
     if adjoint:
         wide = np.conj(np.swapaxes(wide, -1, -2))
     with tf.device("/XPU:0"):
-        results = (R.MatrixSolve(matrix=x, rhs=y, adjoint=adjoint), R.MatrixInverse(input=x, adjoint=adjoint))
+        results = (
+            R.MatrixSolve(matrix=x, rhs=y, adjoint=adjoint),
+            R.MatrixInverse(input=x, adjoint=adjoint),
+        )
     # Elimination is backward stable: the error is some roundings per row, times the condition number.
     condition = np.linalg.cond(wide)[..., None, None] if x.size else 1
     bound = 4 * max(shape[-1], 1) * np.finfo(dtype).eps * condition
-    for actual, expected in zip(results, (np.linalg.solve(wide, y), np.linalg.inv(wide)), strict=True):
+    for actual, expected in zip(
+        results, (np.linalg.solve(wide, y), np.linalg.inv(wide)), strict=True
+    ):
         assert actual.dtype == dtype and actual.shape == expected.shape
         greatest = np.max(np.abs(expected), axis=(-2, -1), keepdims=True, initial=0)
         assert np.all(np.abs(actual - expected) <= bound * greatest)
@@ -110,7 +119,9 @@ def test_solutions_have_gradients_in_programs() -> None:
         results = tf.function(gradients, jit_compile=True)(tf.constant(x), tf.constant(y))
     for actual, reference in zip(results, expected, strict=True):
         greatest = np.max(np.abs(reference))
-        np.testing.assert_allclose(actual, reference, atol=512 * np.finfo(np.float32).eps * greatest)
+        np.testing.assert_allclose(
+            actual, reference, atol=512 * np.finfo(np.float32).eps * greatest
+        )
 
 
 @pytest.mark.parametrize("operands", [([2, 3], [2, 1]), ([2, 2], [3, 1]), ([3, 3], [3])])
@@ -128,7 +139,9 @@ def test_matrices_that_are_no_squares() -> None:
 @covering(axis=[[0], [0, -1], [], [0, 1, 2]], keep_dims=[False, True], dtype=[*TYPES, np.float16])
 def test_euclidean_norms(dtype: Any, keep_dims: bool, axis: list[int]) -> None:
     x = matrices(dtype, 3, 4, 5)
-    both.check(lambda: R.EuclideanNorm(input=x, axis=tf.constant(axis, tf.int32), keep_dims=keep_dims))
+    both.check(
+        lambda: R.EuclideanNorm(input=x, axis=tf.constant(axis, tf.int32), keep_dims=keep_dims)
+    )
 
 
 def test_euclidean_norms_of_nothing_and_of_wrong_axes() -> None:
@@ -185,7 +198,9 @@ def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int
     # LAPACK: some dozen rounding errors of the greatest value; half precision is rounded at the end.
     tolerance = 64 * np.finfo(dtype).eps * (np.linalg.norm(x.astype(wide)) + 1)
     for mode in compare.MODES:
-        values, left, right = compare.on("/XPU:0", lambda: R.Svd(input=x, full_matrices=is_full), mode)
+        values, left, right = compare.on(
+            "/XPU:0", lambda: R.Svd(input=x, full_matrices=is_full), mode
+        )
         alone = compare.on("/XPU:0", lambda: R.Svd(input=x, compute_uv=False), mode)[0]
         expected = np.linalg.svd(x.astype(wide), compute_uv=False)
         np.testing.assert_allclose(values.numpy().astype(wide), expected, rtol=0, atol=tolerance)
@@ -193,10 +208,14 @@ def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int
         left, right = left.numpy().astype(wide), right.numpy().astype(wide)
         assert left.shape == (*shape[:-2], rows, rows if is_full else count)
         assert right.shape == (*shape[:-2], columns, columns if is_full else count)
-        product = (left[..., :count] * values.numpy()[..., None, :]) @ np.conj(np.swapaxes(right[..., :count], -1, -2))
+        product = (left[..., :count] * values.numpy()[..., None, :]) @ np.conj(
+            np.swapaxes(right[..., :count], -1, -2)
+        )
         np.testing.assert_allclose(product, x.astype(wide), rtol=0, atol=tolerance)
         for vectors in (left, right):
-            identity = np.broadcast_to(np.eye(vectors.shape[-1]), (*shape[:-2], *2 * vectors.shape[-1:]))
+            identity = np.broadcast_to(
+                np.eye(vectors.shape[-1]), (*shape[:-2], *2 * vectors.shape[-1:])
+            )
             found = np.conj(np.swapaxes(vectors, -1, -2)) @ vectors
             np.testing.assert_allclose(found, identity, rtol=0, atol=64 * np.finfo(dtype).eps)
 

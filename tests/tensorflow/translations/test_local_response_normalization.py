@@ -32,15 +32,19 @@ def values_and_gradients(
 
     with tf.device(device):
         weights = tf.constant(np.cos(np.arange(x.size)).reshape(x.shape), dtype)
-        results = tf.function(run, jit_compile=True)(tf.constant(x, dtype), weights) if jit else run(
-            tf.constant(x, dtype), weights
+        results = (
+            tf.function(run, jit_compile=True)(tf.constant(x, dtype), weights)
+            if jit
+            else run(tf.constant(x, dtype), weights)
         )
     assert all(one.dtype == dtype and device[1:] in one.device for one in results)
     return [tf.cast(one, tf.float64).numpy() for one in results]
 
 
 @covering(case=CASES, dtype=[tf.float16, tf.bfloat16, tf.float32], jit=[False, True])
-def test_every_type(dtype: tf.DType, case: tuple[tuple[int, ...], tuple[float, ...]], jit: bool) -> None:
+def test_every_type(
+    dtype: tf.DType, case: tuple[tuple[int, ...], tuple[float, ...]], jit: bool
+) -> None:
     shape, options = case
     x = np.random.RandomState(0).randn(*shape)
     x = tf.cast(tf.constant(x, dtype), tf.float32).numpy()  # exact in each type

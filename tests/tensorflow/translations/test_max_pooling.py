@@ -37,7 +37,9 @@ def test_pooling(dtype: Any, window: int, stride: int, padding: str) -> None:
         both.check_refused(lambda: R.MaxPool(input=X, **_arguments(padding, window, stride)))
         return
     x = (X * 9).astype(dtype)
-    both.check(lambda: R.MaxPool(input=tf.constant(x), **_arguments(padding, window, stride)), ulps=0)
+    both.check(
+        lambda: R.MaxPool(input=tf.constant(x), **_arguments(padding, window, stride)), ulps=0
+    )
 
 
 @pytest.mark.parametrize("padding", PADDINGS)
@@ -73,7 +75,9 @@ def test_channels_first_in_programs() -> None:
         )  # fmt: skip
 
     with tf.device("/XPU:0"):
-        np.testing.assert_array_equal(function(X.transpose(0, 3, 1, 2)).numpy().transpose(0, 2, 3, 1), expected)
+        np.testing.assert_array_equal(
+            function(X.transpose(0, 3, 1, 2)).numpy().transpose(0, 2, 3, 1), expected
+        )
 
 
 @pytest.mark.parametrize("ksize", [[1, 0, 1, 1], [1, 2, 2], [1, -1, 1, 1]])

@@ -25,7 +25,9 @@ def run(op: str, inputs: list[np.ndarray], producer: int, **attributes: Any) -> 
         node = graph_def.node.add(name=f"input{i}", op="Const", device="/XPU:0")
         node.attr["dtype"].type = tf.as_dtype(value.dtype).as_datatype_enum
         node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(value))
-    node = graph_def.node.add(name="op", op=op, device="/XPU:0", input=[f"input{i}" for i in range(len(inputs))])
+    node = graph_def.node.add(
+        name="op", op=op, device="/XPU:0", input=[f"input{i}" for i in range(len(inputs))]
+    )
     for name, value in attributes.items():
         if isinstance(value, tf.DType):
             node.attr[name].type = value.as_datatype_enum
@@ -59,8 +61,12 @@ def test_matrices() -> None:
         run("BatchMatrixBandPart", [MATRICES, lower, upper], 13, **t),
         [R.MatrixBandPart(input=MATRICES, num_lower=lower, num_upper=upper)],
     )
-    compare.assert_same(run("BatchMatrixDiag", [diagonals], 13, **t), [R.MatrixDiag(diagonal=diagonals)])
-    compare.assert_same(run("BatchMatrixDiagPart", [MATRICES], 13, **t), [R.MatrixDiagPart(input=MATRICES)])
+    compare.assert_same(
+        run("BatchMatrixDiag", [diagonals], 13, **t), [R.MatrixDiag(diagonal=diagonals)]
+    )
+    compare.assert_same(
+        run("BatchMatrixDiagPart", [MATRICES], 13, **t), [R.MatrixDiagPart(input=MATRICES)]
+    )
     compare.assert_same(
         run("BatchMatrixSetDiag", [MATRICES, diagonals], 13, **t),
         [R.MatrixSetDiag(input=MATRICES, diagonal=diagonals)],
@@ -70,7 +76,9 @@ def test_matrices() -> None:
         [R.MatrixTriangularSolve(matrix=MATRICES, rhs=MATRICES)],
     )
     singular_values = run("BatchSvd", [MATRICES], 12, compute_uv=False, **t)[0]
-    compare.assert_same(singular_values, np.linalg.svd(MATRICES, compute_uv=False).astype(np.float32), ulps=256)
+    compare.assert_same(
+        singular_values, np.linalg.svd(MATRICES, compute_uv=False).astype(np.float32), ulps=256
+    )
 
 
 @pytest.mark.parametrize("scale", [False, True])
@@ -79,7 +87,9 @@ def test_global_normalization(scale: bool) -> None:
     mean, variance, beta, gamma = vectors
     options = {"T": tf.float32, "variance_epsilon": 0.01, "scale_after_normalization": scale}
     result = run("BatchNormWithGlobalNormalization", [X, mean, variance, beta, gamma], 8, **options)
-    gradients = run("BatchNormWithGlobalNormalizationGrad", [X, mean, variance, gamma, X * 2], 8, **options)
+    gradients = run(
+        "BatchNormWithGlobalNormalizationGrad", [X, mean, variance, gamma, X * 2], 8, **options
+    )
 
     inputs = [tf.constant(a) for a in (X, mean, variance, beta, gamma)]
     with tf.device("/CPU:0"), tf.GradientTape() as tape:
@@ -100,15 +110,28 @@ def test_adjust_contrast() -> None:
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])
 @pytest.mark.parametrize("strides", [[1, 1, 1, 1, 1], [1, 2, 1, 3, 1]])
 def test_gradients_of_3d_convolutions(strides: list[int], padding: str) -> None:
-    images, kernel = RANDOM.randn(2, 6, 7, 8, 3).astype(np.float32), RANDOM.randn(2, 3, 3, 3, 4).astype(np.float32)
+    images, kernel = (
+        RANDOM.randn(2, 6, 7, 8, 3).astype(np.float32),
+        RANDOM.randn(2, 3, 3, 3, 4).astype(np.float32),
+    )
     attributes = {"strides": strides, "padding": padding}
-    slopes = RANDOM.randn(*R.Conv3D(input=images, filter=kernel, **attributes).shape).astype(np.float32)
+    slopes = RANDOM.randn(*R.Conv3D(input=images, filter=kernel, **attributes).shape).astype(
+        np.float32
+    )
     old = {"T": tf.float32, **attributes}
     compare.assert_same(
         run("Conv3DBackpropInput", [images, kernel, slopes], 9, **old),
-        [R.Conv3DBackpropInputV2(input_sizes=images.shape, filter=kernel, out_backprop=slopes, **attributes)],
+        [
+            R.Conv3DBackpropInputV2(
+                input_sizes=images.shape, filter=kernel, out_backprop=slopes, **attributes
+            )
+        ],
     )
     compare.assert_same(
         run("Conv3DBackpropFilter", [images, kernel, slopes], 9, **old),
-        [R.Conv3DBackpropFilterV2(input=images, filter_sizes=kernel.shape, out_backprop=slopes, **attributes)],
+        [
+            R.Conv3DBackpropFilterV2(
+                input=images, filter_sizes=kernel.shape, out_backprop=slopes, **attributes
+            )
+        ],
     )

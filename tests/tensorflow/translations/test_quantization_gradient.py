@@ -17,10 +17,16 @@ SLOPES = RANDOM.randn(3, 4, 5)
 
 
 def check(dtype: Any, least: Any, greatest: Any, axis: int = -1, x: np.ndarray = X) -> None:
-    both.check(lambda: R.QuantizeAndDequantizeV4Grad(
-        gradients=SLOPES[tuple(slice(n) for n in x.shape)].astype(dtype), input=x.astype(dtype),
-        input_min=np.asarray(least, dtype), input_max=np.asarray(greatest, dtype), axis=axis,
-    ), ulps=0)
+    both.check(
+        lambda: R.QuantizeAndDequantizeV4Grad(
+            gradients=SLOPES[tuple(slice(n) for n in x.shape)].astype(dtype),
+            input=x.astype(dtype),
+            input_min=np.asarray(least, dtype),
+            input_max=np.asarray(greatest, dtype),
+            axis=axis,
+        ),
+        ulps=0,
+    )
 
 
 # TensorFlow's CPU device has no kernel for bfloat16 and float16.
@@ -44,7 +50,9 @@ def test_half_precision(dtype: Any) -> None:
             gradients=slopes, input=x, input_min=np.array(-1, dtype), input_max=np.array(1, dtype)
         )
     expected = np.where((x >= -1) & (x <= 1), slopes, 0)
-    np.testing.assert_array_equal(result.input_backprop.numpy().astype(np.float32), expected.astype(np.float32))
+    np.testing.assert_array_equal(
+        result.input_backprop.numpy().astype(np.float32), expected.astype(np.float32)
+    )
 
 
 def test_the_ends_are_within_and_nan_is_not() -> None:
@@ -56,8 +64,16 @@ def test_nothing() -> None:
 
 
 def test_refused() -> None:
-    given: dict[str, Any] = {"gradients": tf.ones([3, 2]), "input": tf.ones([3, 2]), "input_min": 0.0, "input_max": 1.0}
+    given: dict[str, Any] = {
+        "gradients": tf.ones([3, 2]),
+        "input": tf.ones([3, 2]),
+        "input_min": 0.0,
+        "input_max": 1.0,
+    }
     for changed in (
-        {"input": tf.ones([3])}, {"input_min": [0.0]}, {"axis": 2}, {"axis": 0, "input_min": [0.0], "input_max": [1.0]},
+        {"input": tf.ones([3])},
+        {"input_min": [0.0]},
+        {"axis": 2},
+        {"axis": 0, "input_min": [0.0], "input_max": [1.0]},
     ):
         both.check_refused(lambda: R.QuantizeAndDequantizeV4Grad(**(given | changed)))

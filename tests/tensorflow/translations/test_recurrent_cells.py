@@ -35,7 +35,9 @@ def lstm_inputs(x: tf.Tensor) -> dict[str, tf.Tensor]:
 def test_lstm_block_cell(use_peephole: bool, cell_clip: float) -> None:
     inputs = lstm_inputs(random(BATCH, INPUTS))
     both.check(
-        lambda: R.LSTMBlockCell(**inputs, forget_bias=0.7, cell_clip=cell_clip, use_peephole=use_peephole)
+        lambda: R.LSTMBlockCell(
+            **inputs, forget_bias=0.7, cell_clip=cell_clip, use_peephole=use_peephole
+        )
     )
 
 
@@ -46,12 +48,16 @@ def test_lstm_block_cell_gradient(use_peephole: bool) -> None:
         i, cs, f, o, ci, co, _ = R.LSTMBlockCell(**inputs, use_peephole=use_peephole)
     results = {"i": i, "cs": cs, "f": f, "o": o, "ci": ci, "co": co}
     slopes = {"cs_grad": random(BATCH, CELLS) * 2.0, "h_grad": random(BATCH, CELLS) - 1.0}
-    both.check(lambda: R.LSTMBlockCellGrad(**inputs, **results, **slopes, use_peephole=use_peephole))
+    both.check(
+        lambda: R.LSTMBlockCellGrad(**inputs, **results, **slopes, use_peephole=use_peephole)
+    )
 
 
 @covering(use_peephole=[False, True], length=[STEPS, 4, 0], version=[1, 2])
 def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
-    inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {"seq_len_max": tf.constant(length, tf.int64)}
+    inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {
+        "seq_len_max": tf.constant(length, tf.int64)
+    }
     options = {"cell_clip": 0.5, "use_peephole": use_peephole}
     if version == 1:
         options["forget_bias"] = 0.7
@@ -60,7 +66,9 @@ def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
     def states() -> list[tf.Tensor]:
         results = op(**inputs, **options)
         # The CPU's kernel leaves all but cs and h undefined after the end.
-        return [r if name in ("cs", "h") else r[:length] for name, r in zip(results._fields, results)]
+        return [
+            r if name in ("cs", "h") else r[:length] for name, r in zip(results._fields, results)
+        ]
 
     both.check(states)
     with tf.device("/XPU:0"):
@@ -69,10 +77,16 @@ def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
 
 @covering(use_peephole=[False, True], length=[STEPS, 4, 0], version=[1, 2])
 def test_block_lstm_gradient(version: int, length: int, use_peephole: bool) -> None:
-    inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {"seq_len_max": tf.constant(length, tf.int64)}
-    op, gradient = (R.BlockLSTM, R.BlockLSTMGrad) if version == 1 else (R.BlockLSTMV2, R.BlockLSTMGradV2)
+    inputs = lstm_inputs(random(STEPS, BATCH, INPUTS)) | {
+        "seq_len_max": tf.constant(length, tf.int64)
+    }
+    op, gradient = (
+        (R.BlockLSTM, R.BlockLSTMGrad) if version == 1 else (R.BlockLSTMV2, R.BlockLSTMGradV2)
+    )
     with tf.device("/XPU:0"):
-        results = {name: r.numpy() for name, r in op(**inputs, use_peephole=use_peephole)._asdict().items()}
+        results = {
+            name: r.numpy() for name, r in op(**inputs, use_peephole=use_peephole)._asdict().items()
+        }
     slopes = {"cs_grad": random(STEPS, BATCH, CELLS), "h_grad": random(STEPS, BATCH, CELLS) - 1.0}
     both.check(lambda: gradient(**inputs, **results, **slopes, use_peephole=use_peephole), ulps=256)
 
@@ -95,11 +109,16 @@ def test_gru_block_cell() -> None:
 def test_gru_block_cell_gradient() -> None:
     r, u, c, _ = R.GRUBlockCell(**gru_inputs())
     results = {"r": r.numpy(), "u": u.numpy(), "c": c.numpy()}
-    both.check(lambda: R.GRUBlockCellGrad(**gru_inputs(), **results, d_h=random(BATCH, CELLS) * 3.0))
+    both.check(
+        lambda: R.GRUBlockCellGrad(**gru_inputs(), **results, d_h=random(BATCH, CELLS) * 3.0)
+    )
 
 
 def test_half_precision() -> None:
-    inputs = {name: tf.cast(value, tf.float16) for name, value in lstm_inputs(random(BATCH, INPUTS)).items()}
+    inputs = {
+        name: tf.cast(value, tf.float16)
+        for name, value in lstm_inputs(random(BATCH, INPUTS)).items()
+    }
     both.check(lambda: R.LSTMBlockCell(**inputs))
 
 

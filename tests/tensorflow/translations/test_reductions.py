@@ -30,11 +30,15 @@ def integers(dtype: Any, shape: tuple[int, ...], values: str) -> tf.Tensor:
 @covering(values=["random", "max", "min"], dtype=INTEGERS)
 def test_means_do_not_overflow(dtype: Any, values: str) -> None:
     if np.iinfo(dtype).bits == 64:
-        values = "random"  # The CPU sums in 64 bits, too: other sums overflow there in the same way.
+        values = (
+            "random"  # The CPU sums in 64 bits, too: other sums overflow there in the same way.
+        )
     x = integers(dtype, (5, 3, 7), values)
     for axis in (None, 0, -1, [0, 2], [1, 0, 2], []):
         for keepdims in (False, True):
-            both.check(lambda axis=axis, keepdims=keepdims: tf.reduce_mean(x, axis, keepdims), modes=MODES)
+            both.check(
+                lambda axis=axis, keepdims=keepdims: tf.reduce_mean(x, axis, keepdims), modes=MODES
+            )
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, np.float16, np.float32, np.complex64])
@@ -53,7 +57,9 @@ def test_means_of_other_types(dtype: Any) -> None:
 
 def test_means_refuse_wrong_axes() -> None:
     for axis in (2, -3, [0, 0], [1, -1]):
-        both.check_refused(lambda axis=axis: tf.raw_ops.Mean(input=tf.ones([2, 3], tf.int32), axis=axis))
+        both.check_refused(
+            lambda axis=axis: tf.raw_ops.Mean(input=tf.ones([2, 3], tf.int32), axis=axis)
+        )
 
 
 def test_what_is_made_of_means() -> None:

@@ -92,20 +92,30 @@ def test_refused_as_on_the_cpu(name: str) -> None:
 @pytest.mark.parametrize("grad", [(2, 2, 2, 2), (1, 2, 3, 2), (1, 2, 2, 1)])
 def test_means_of_another_shape(grad: tuple[int, ...]) -> None:
     """TensorFlow's CPU kernel finds some of these by the address only."""
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Expected grad shape to be \[1,2,2,2\]"), tf.device("/XPU:0"):
+    with (
+        pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"Expected grad shape to be \[1,2,2,2\]"
+        ),
+        tf.device("/XPU:0"),
+    ):
         R.AvgPoolGrad(orig_input_shape=[1, 4, 4, 2], grad=_ones(*grad), **POOL)
 
 
 @pytest.mark.parametrize("updates", [ROWS[:, :2], ROWS[:1], ROWS[0]])
 def test_updates_of_another_shape(updates: np.ndarray) -> None:
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Must have updates.shape.*Dimensions"), tf.device("/XPU:0"):
+    with (
+        pytest.raises(tf.errors.InvalidArgumentError, match=r"Must have updates.shape.*Dimensions"),
+        tf.device("/XPU:0"),
+    ):
         R.ScatterNd(indices=[[0], [1]], updates=updates, shape=[4, 3])
 
 
 @pytest.mark.parametrize("padding", ["VALID", "SAME"])
 @pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
 def test_what_fits_is_taken(data_format: str, padding: str) -> None:
-    shape, window = ([2, 5, 7, 3], [1, 3, 2, 1]) if data_format == "NHWC" else ([2, 3, 5, 7], [1, 1, 3, 2])
+    shape, window = (
+        ([2, 5, 7, 3], [1, 3, 2, 1]) if data_format == "NHWC" else ([2, 3, 5, 7], [1, 1, 3, 2])
+    )
     x = tf.constant(np.random.RandomState(0).rand(*shape).astype(np.float32))
     pool = {"ksize": window, "strides": window, "padding": padding, "data_format": data_format}
     with tf.device("/XPU:0"):

@@ -19,7 +19,9 @@ TYPES = [np.float32, np.float64, np.int32, np.int64]
 def test_scatter_nd_non_aliasing_add(dtype: Any) -> None:
     x = X.astype(dtype)
     both.check(lambda: R.ScatterNdNonAliasingAdd(input=x, indices=[[1], [3], [1]], updates=x[:3]))
-    both.check(lambda: R.ScatterNdNonAliasingAdd(input=x, indices=[[0, 2], [3, 1]], updates=x[:2, 0]))
+    both.check(
+        lambda: R.ScatterNdNonAliasingAdd(input=x, indices=[[0, 2], [3, 1]], updates=x[:2, 0])
+    )
 
 
 def test_updates_that_do_not_fit() -> None:
@@ -35,10 +37,16 @@ def test_rows(op: str, dtype: Any) -> None:
         expected = X.astype(dtype)
         for number, row in zip(numbers, rows, strict=True):
             i = number % 4
-            expected[i] = {"InplaceUpdate": row, "InplaceAdd": expected[i] + row, "InplaceSub": expected[i] - row}[op]
+            expected[i] = {
+                "InplaceUpdate": row,
+                "InplaceAdd": expected[i] + row,
+                "InplaceSub": expected[i] - row,
+            }[op]
         for mode in both.MODES:
             x = tf.constant(X.astype(dtype))
-            actual = compare.on("/XPU:0", lambda x=x, n=numbers: getattr(R, op)(x=x, i=n, v=rows), mode)
+            actual = compare.on(
+                "/XPU:0", lambda x=x, n=numbers: getattr(R, op)(x=x, i=n, v=rows), mode
+            )
             np.testing.assert_array_equal(actual, expected)
 
 
@@ -55,7 +63,9 @@ def test_variables(dtype: Any) -> None:
     def run(device: str) -> list[tf.Tensor]:
         with tf.device(device):
             variable = tf.Variable(X.astype(dtype))
-            read = R.ResourceGatherNd(resource=variable.handle, indices=indices, dtype=variable.dtype)
+            read = R.ResourceGatherNd(
+                resource=variable.handle, indices=indices, dtype=variable.dtype
+            )
             R.ResourceScatterNdMax(ref=variable.handle, indices=indices, updates=updates)
             first = variable.read_value()
             R.ResourceScatterNdMin(ref=variable.handle, indices=indices, updates=-updates)
@@ -68,11 +78,16 @@ def test_variables(dtype: Any) -> None:
 def test_amsgrad(dtype: Any) -> None:
     random = np.random.RandomState(0)
     gradients = [random.randn(5, 3).astype(dtype) * s for s in (1, 3, 0.1)]
-    scalars = {name: tf.constant(value, dtype) for name, value in (("lr", 0.1), ("beta1", 0.9), ("beta2", 0.99))}
+    scalars = {
+        name: tf.constant(value, dtype)
+        for name, value in (("lr", 0.1), ("beta1", 0.9), ("beta2", 0.99))
+    }
 
     def run(device: str) -> list[tf.Tensor]:
         with tf.device(device):
-            variable, m, v, greatest = (tf.Variable(tf.fill([5, 3], tf.constant(x, dtype))) for x in (1, 0, 0, 0))
+            variable, m, v, greatest = (
+                tf.Variable(tf.fill([5, 3], tf.constant(x, dtype))) for x in (1, 0, 0, 0)
+            )
             for step, gradient in enumerate(gradients, 1):
                 R.ResourceApplyAdamWithAmsgrad(
                     var=variable.handle,

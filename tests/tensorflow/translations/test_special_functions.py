@@ -38,7 +38,16 @@ FUNCTIONS: dict[str, Function] = {
     "Spence": special.spence,
 }
 # Not below zero.
-POSITIVE = {"BesselK0", "BesselK0e", "BesselK1", "BesselK1e", "BesselY0", "BesselY1", "Expint", "Spence"}
+POSITIVE = {
+    "BesselK0",
+    "BesselK0e",
+    "BesselK1",
+    "BesselK1e",
+    "BesselY0",
+    "BesselY1",
+    "Expint",
+    "Spence",
+}
 # Where a function is small beside what it is a difference of, its error is that of the terms: of the order of one. Rounding
 # errors of the greatest term; measured 9 at most.
 ULPS = 24
@@ -61,8 +70,12 @@ def assert_close(name: str, actual: np.ndarray, x: np.ndarray, ulps: float = ULP
 @covering(mode=both.MODES, dtype=[np.float32, np.float64], name=sorted(FUNCTIONS))
 def test_values(name: str, dtype: type, mode: str) -> None:
     # Both sides of every seam (0.5, 1.5, 1.6, 2, 4, 6, 8), and many orders of magnitude.
-    seams = [np.nextafter(dtype(s), dtype(d)) for s in (0.5, 1.5, 1.6, 2, 4, 6, 8) for d in (-99, 99)]
-    x = np.concatenate([np.linspace(0, 40, 2001)[1:], 10.0 ** np.linspace(-30, 0, 61), seams]).astype(dtype)
+    seams = [
+        np.nextafter(dtype(s), dtype(d)) for s in (0.5, 1.5, 1.6, 2, 4, 6, 8) for d in (-99, 99)
+    ]
+    x = np.concatenate(
+        [np.linspace(0, 40, 2001)[1:], 10.0 ** np.linspace(-30, 0, 61), seams]
+    ).astype(dtype)
     if name not in POSITIVE:
         x = np.concatenate([x, -x])
     assert_close(name, evaluate(name, x, mode), x)
@@ -77,8 +90,14 @@ def test_large_arguments_keep_their_phase(name: str) -> None:
 def test_zeros_of_j_are_sharp() -> None:
     # What is left at the doubles next to the zeros, computed with 30 digits.
     left = {
-        "BesselJ0": {2.404825557695773: -6.10876525973673e-17, 5.520078110286311: -2.75226494326218e-17},
-        "BesselJ1": {3.8317059702075125: -6.14980735699490e-17, 7.015586669815619: 2.82533940947893e-17},
+        "BesselJ0": {
+            2.404825557695773: -6.10876525973673e-17,
+            5.520078110286311: -2.75226494326218e-17,
+        },
+        "BesselJ1": {
+            3.8317059702075125: -6.14980735699490e-17,
+            7.015586669815619: 2.82533940947893e-17,
+        },
     }
     for name, values in left.items():
         actual = evaluate(name, np.array(list(values)))
@@ -91,7 +110,9 @@ def test_half_precision_computes_in_single(name: str, dtype: type) -> None:
     if dtype is np.float16 and name in ("Dawsn", "Expint", "FresnelCos", "FresnelSin", "Spence"):
         x = x[:1]
     single = evaluate(name, x.astype(np.float32))
-    np.testing.assert_array_equal(evaluate(name, x).view(np.uint16), single.astype(dtype).view(np.uint16))
+    np.testing.assert_array_equal(
+        evaluate(name, x).view(np.uint16), single.astype(dtype).view(np.uint16)
+    )
 
 
 @covering(dtype=[np.float32, np.float64], name=sorted(FUNCTIONS))
@@ -108,7 +129,9 @@ def test_the_exponential_integral_is_finite_as_long_as_it_can_be(dtype: type) ->
     x = np.array([89.0 if dtype is np.float32 else 711.0, np.inf], dtype)
     large = np.longdouble(x[0])
     series = sum(math.factorial(k) / large**k for k in range(20))  # asymptotic: it ends below 1e-16
-    np.testing.assert_allclose(evaluate("Expint", x), [np.exp(large) / large * series, np.inf], rtol=1e-5)
+    np.testing.assert_allclose(
+        evaluate("Expint", x), [np.exp(large) / large * series, np.inf], rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("shape", [(0,), (), (3, 0, 2), (2, 3, 4)])
@@ -132,10 +155,14 @@ def test_gradients() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_quantiles_of_the_normal_distribution(dtype: type, mode: str) -> None:
     small = 10.0 ** -np.arange(0.3, 37, 0.7)
-    p = np.concatenate([small, 1 - small[small > 1e-6], [0.0, 1.0, 0.5, 0.1, 0.9, -1e-8, 1.0000002, np.nan]]).astype(dtype)
+    p = np.concatenate(
+        [small, 1 - small[small > 1e-6], [0.0, 1.0, 0.5, 0.1, 0.9, -1e-8, 1.0000002, np.nan]]
+    ).astype(dtype)
     if dtype is np.float64:
         p = np.append(p, [1e-100, 1e-300])
     expected = special.ndtri(p.astype(np.float64))
     actual = compare.on("/XPU:0", lambda: tf.math.ndtri(p), mode).numpy().astype(np.float64)
     # Beside 1/2 the quantile is small, and its error is that of 2p - 1.
-    np.testing.assert_allclose(actual, expected, rtol=16 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        actual, expected, rtol=16 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps
+    )

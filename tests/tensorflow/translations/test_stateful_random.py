@@ -17,7 +17,12 @@ MODES = ("eager", "graph", "jit")
 PHILOX, THREEFRY, AUTO_SELECT = 1, 2, 3
 
 # Low and high word of the counter, the key.
-STATES = {"small": [1, 2, 3], "carries": [-5, 7, -(2**62)], "ends": [-1, -1, 2**40 + 3], "longer": [1, 2, 3, 4, 5]}
+STATES = {
+    "small": [1, 2, 3],
+    "carries": [-5, 7, -(2**62)],
+    "ends": [-1, -1, 2**40 + 3],
+    "longer": [1, 2, 3, 4, 5],
+}
 
 Draw = Callable[[tf.Tensor], tf.Tensor]
 
@@ -43,14 +48,19 @@ def check(draw: Draw, state: list[int], atol: float = 0, rtol: float = 0) -> Non
         for a, e in zip(drawn("/XPU:0", draw, state, mode), expected, strict=True):
             assert (a.shape, a.dtype) == (e.shape, e.dtype)
             if e.dtype.kind in "fV":  # bfloat16 is of kind V
-                np.testing.assert_allclose(a.astype(np.float64), e.astype(np.float64), rtol=rtol, atol=atol)
+                np.testing.assert_allclose(
+                    a.astype(np.float64), e.astype(np.float64), rtol=rtol, atol=atol
+                )
             else:
                 np.testing.assert_array_equal(a, e)
 
 
 def of(op: str, shape: list[int], algorithm: int = PHILOX, **attributes) -> Draw:
     with tf.device("/CPU:0"):  # as functions have their constants
-        where = {"algorithm": tf.constant(algorithm, tf.int64), "shape": tf.constant(shape, tf.int64)}
+        where = {
+            "algorithm": tf.constant(algorithm, tf.int64),
+            "shape": tf.constant(shape, tf.int64),
+        }
     return lambda handle: getattr(R, op)(resource=handle, **where, **attributes)
 
 
@@ -113,14 +123,21 @@ def test_threefry_moves_on(dtype: tf.DType, mode: str) -> None:
     assert abs(np.mean(numbers) - 0.5) < 0.04 and np.min(numbers) >= 0 and np.max(numbers) < 1
     # The stateless op's numbers for the same place.
     with tf.device("/XPU:0"):
-        stream = {"key": tf.constant([77], tf.uint64), "counter": tf.constant([5], tf.uint64), "alg": THREEFRY}
+        stream = {
+            "key": tf.constant([77], tf.uint64),
+            "counter": tf.constant([5], tf.uint64),
+            "alg": THREEFRY,
+        }
         expected = R.StatelessRandomUniformV2(shape=[500], dtype=dtype, **stream).numpy()
     np.testing.assert_array_equal(results[0], expected)
 
 
 def test_threefry_integers_move_on() -> None:
     bounds = {"minval": tf.constant(3), "maxval": tf.constant(11)}
-    for draw in (of("StatefulUniformInt", [400], THREEFRY, **bounds), of("StatefulUniformFullInt", [400], THREEFRY)):
+    for draw in (
+        of("StatefulUniformInt", [400], THREEFRY, **bounds),
+        of("StatefulUniformFullInt", [400], THREEFRY),
+    ):
         first, state, second, *_ = drawn("/XPU:0", draw, [5, 77])
         assert state[0] > 5 and state[1] == 77 and not np.array_equal(first, second)
 
@@ -128,7 +145,9 @@ def test_threefry_integers_move_on() -> None:
 def test_a_state_serves_the_ops_of_today_too() -> None:
     """What RngReadAndSkip leaves out is what these draw: two generators of one variable do not meet."""
     with tf.device("/XPU:0"):
-        drawn_from, skipped = (tf.Variable(tf.constant(STATES["carries"], tf.int64)) for _ in range(2))
+        drawn_from, skipped = (
+            tf.Variable(tf.constant(STATES["carries"], tf.int64)) for _ in range(2)
+        )
         of("StatefulUniform", [63], dtype=tf.float32)(drawn_from.handle)
         R.RngReadAndSkip(resource=skipped.handle, alg=PHILOX, delta=tf.constant(63, tf.uint64))
         np.testing.assert_array_equal(drawn_from.numpy(), skipped.numpy())

@@ -36,7 +36,9 @@ def test_integers(seed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed_type", "seed"), [(tf.int32, SEEDS[0]), (tf.int32, SEEDS[1]), *((tf.int64, seed) for seed in SEEDS)], ids=str
+    ("seed_type", "seed"),
+    [(tf.int32, SEEDS[0]), (tf.int32, SEEDS[1]), *((tf.int64, seed) for seed in SEEDS)],
+    ids=str,
 )
 def test_ops_of_the_first_version(seed_type: tf.DType, seed) -> None:
     seed = tf.constant(seed, seed_type)
@@ -62,7 +64,10 @@ def test_no_integer_is_between_the_bounds(dtype: tf.DType) -> None:
         return R.StatelessRandomUniformIntV2(shape=[3], key=key, counter=counter, alg=1, **bounds)
 
     for mode in ("eager", "jit"):
-        with pytest.raises(tf.errors.InvalidArgumentError, match=f"Need minval < maxval, got {dtype.max} >= {dtype.max}"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=f"Need minval < maxval, got {dtype.max} >= {dtype.max}",
+        ):
             compare.on("/XPU:0", draw, mode)
 
 
@@ -74,7 +79,9 @@ def test_no_elements() -> None:
 def test_any_bounds_where_there_is_nothing_to_draw(algorithm: int) -> None:
     def draw() -> tf.Tensor:
         key, counter = tf.constant([77], tf.uint64), tf.constant([5, 0], tf.uint64)
-        return R.StatelessRandomUniformIntV2(shape=[0, 3], key=key, counter=counter, alg=algorithm, minval=5, maxval=5)
+        return R.StatelessRandomUniformIntV2(
+            shape=[0, 3], key=key, counter=counter, alg=algorithm, minval=5, maxval=5
+        )
 
     for mode in ("eager", "jit"):
         assert compare.on("/XPU:0", draw, mode).shape == (0, 3)

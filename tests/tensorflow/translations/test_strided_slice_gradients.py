@@ -67,7 +67,9 @@ def test_other_shapes_of_the_gradient_are_refused(shape: tuple[int, ...]) -> Non
     )
 
 
-@pytest.mark.parametrize("name", ["[5:2:2]", "[1:2:-3]", "[..., 3:0:2]", "[100:200:7]", "[::-3, -1::-2]"])
+@pytest.mark.parametrize(
+    "name", ["[5:2:2]", "[1:2:-3]", "[..., 3:0:2]", "[100:200:7]", "[::-3, -1::-2]"]
+)
 def test_assignments(name: str) -> None:
     x = tf.reshape(tf.range(27.0), [9, 3])
     begin_end_strides = {

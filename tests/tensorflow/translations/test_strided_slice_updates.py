@@ -39,7 +39,9 @@ def _value(key: Any, dtype: Any) -> np.ndarray:
 def _arguments(key: Any) -> dict[str, Any]:
     """What TensorFlow's ops take in place of a key."""
     begin, end, strides = [], [], []
-    masks = dict.fromkeys(("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0)
+    masks = dict.fromkeys(
+        ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"), 0
+    )
     for i, part in enumerate(key):
         bit, bounds = 1 << i, (0, 0, 1)
         if part is Ellipsis:
@@ -59,7 +61,9 @@ def _arguments(key: Any) -> dict[str, Any]:
 
 
 def _update(x: np.ndarray, key: Any, value: np.ndarray) -> tf.Tensor:
-    return tf.raw_ops.TensorStridedSliceUpdate(input=tf.constant(x), value=tf.constant(value), **_arguments(key))
+    return tf.raw_ops.TensorStridedSliceUpdate(
+        input=tf.constant(x), value=tf.constant(value), **_arguments(key)
+    )
 
 
 @covering(name=SLICES, dtype=TYPES)
@@ -71,7 +75,11 @@ def test_tensors(name: str, dtype: Any) -> None:
 @pytest.mark.parametrize("shape", [(), (1,), (3,), (3, 1), (1, 1, 2), (2, 1, 2), (1, 1, 1, 1, 2)])
 def test_values_are_broadcast(shape: tuple[int, ...]) -> None:
     value = -1 - np.arange(np.prod(shape, dtype=int)).reshape(shape)
-    key = SLICES["strides"] if shape != (3,) and shape != (3, 1) else (_ALL, slice(0, 6, 2), slice(0, 5, 2))
+    key = (
+        SLICES["strides"]
+        if shape != (3,) and shape != (3, 1)
+        else (_ALL, slice(0, 6, 2), slice(0, 5, 2))
+    )
     both.check(lambda: _update(X, key, value), ulps=0)
 
 

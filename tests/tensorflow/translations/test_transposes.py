@@ -29,6 +29,8 @@ def test_scalars_and_nothing(op: Any) -> None:
 
 
 @pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("perm", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, -4], [[0, 1, 2]], [0, 1, -2]])
+@pytest.mark.parametrize(
+    "perm", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, -4], [[0, 1, 2]], [0, 1, -2]]
+)
 def test_refused(op: Any, perm: Any) -> None:
     both.check_refused(lambda: op(x=np.zeros((2, 3, 4), np.float32), perm=perm))

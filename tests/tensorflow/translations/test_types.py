@@ -14,7 +14,9 @@ import tensorflow as tf
 R = tf.raw_ops
 NUMBERS = np.arange(8, dtype=np.float32)
 TWO_PRECISIONS: dict[str, Callable[[], Any]] = {
-    "Signature mismatch: in=complex64 out=double": lambda: R.ComplexAbs(x=NUMBERS * 1j, Tout=tf.float64),
+    "Signature mismatch: in=complex64 out=double": lambda: R.ComplexAbs(
+        x=NUMBERS * 1j, Tout=tf.float64
+    ),
     "Wrong types for forward real FFT: in=float out=complex128": lambda: R.RFFT(
         input=NUMBERS, fft_length=[8], Tcomplex=tf.complex128
     ),
@@ -39,7 +41,9 @@ def test_two_precisions_are_refused_as_on_the_cpu(words: str, mode: str) -> None
 
 @pytest.mark.parametrize("op", ["Range", "SplitV"])
 def test_the_cpu_has_what_xla_does_not_read(op: str) -> None:
-    split = lambda: R.SplitV(value=NUMBERS, size_splits=tf.constant([3, 5], tf.int8), axis=0, num_split=2)  # noqa: E731
+    split = lambda: R.SplitV(
+        value=NUMBERS, size_splits=tf.constant([3, 5], tf.int8), axis=0, num_split=2
+    )  # noqa: E731
     call = split if op == "SplitV" else lambda: tf.range(*map(tf.constant, np.float16([1, 3, 0.5])))
     with tf.device("/CPU:0"):
         expected = call()
@@ -50,7 +54,9 @@ def test_the_cpu_has_what_xla_does_not_read(op: str) -> None:
 
 
 @pytest.mark.parametrize("index_type", [tf.int16, tf.int32, tf.int64])
-@pytest.mark.parametrize("dtype", [tf.bfloat16, tf.float16, tf.float32, tf.int8, tf.uint16, tf.uint64])
+@pytest.mark.parametrize(
+    "dtype", [tf.bfloat16, tf.float16, tf.float32, tf.int8, tf.uint16, tf.uint64]
+)
 def test_top_k_with_places_of_each_type(dtype: tf.DType, index_type: tf.DType) -> None:
     x = tf.constant(np.random.RandomState(0).permutation(60).reshape(3, 20), dtype)
     for mode in compare.MODES:
@@ -63,4 +69,6 @@ def test_places_that_their_type_cannot_hold() -> None:
     words = "Second dimension of flattened input must be <= 32767"
     for device in ("/CPU:0", "/XPU:0"):
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-            compare.on(device, lambda: R.TopKV2(input=tf.zeros([2, 40_000]), k=1, index_type=tf.int16))
+            compare.on(
+                device, lambda: R.TopKV2(input=tf.zeros([2, 40_000]), k=1, index_type=tf.int16)
+            )

@@ -113,9 +113,7 @@ def reduce_several(b: Builder) -> None:
 
 def reduce_by_function(b: Builder) -> None:
     """A reduction, or one over windows, by a reducer that computes."""
-    value = b.pick(
-        REAL_FLOATS, where=lambda one: one.rank > 0 and one.size > 0 and not one.special
-    )
+    value = b.pick(REAL_FLOATS, where=lambda one: one.rank > 0 and one.size > 0 and not one.special)
     reducer, initial = b.choice(
         (("jnp.logaddexp", "-np.inf"), ("lambda a, b: jnp.sqrt(a * a + b * b)", "0"))
     )
