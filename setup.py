@@ -15,10 +15,11 @@ import sys
 from setuptools import Distribution, find_packages, setup
 from setuptools.command.build_py import build_py
 
-ROOT = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
-from tools import bazel, environment, layout, report, shared_libraries  # noqa: E402
+from tools import bazel, environment, layout, report, shared_libraries
+
+ROOT = pathlib.Path(__file__).resolve().parent
 
 
 def _wheels_environment() -> pathlib.Path:

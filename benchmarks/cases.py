@@ -191,7 +191,9 @@ def mlp(_) -> Case:
             value = tf.reduce_mean(
                 tf.nn.sparse_softmax_cross_entropy_with_logits(y, x @ weights[-1])
             )
-        return [w - 0.01 * g for w, g in zip(weights, tape.gradient(value, weights))], value
+        return [
+            w - 0.01 * g for w, g in zip(weights, tape.gradient(value, weights), strict=True)
+        ], value
 
     contenders["TF CPU"] = _tf_cpu(tf_step, [weights, x, y])
     return Case("MLP training step, 784-1024-1024-10, batch 256", contenders)

@@ -32,7 +32,6 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import rich.console
 import rich.table
-
 from measure import alternate, ratio
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # models/

@@ -15,14 +15,16 @@ import pathlib
 import sys
 import time
 
-platform, name, cache = sys.argv[1:]
-os.environ["JAX_PLATFORMS"] = platform
-os.environ["ONEXPU_CACHE_DIR"] = str(pathlib.Path(cache) / "onexpu")
+# Before the import of JAX.
+os.environ["JAX_PLATFORMS"] = sys.argv[1]
+os.environ["ONEXPU_CACHE_DIR"] = str(pathlib.Path(sys.argv[3]) / "onexpu")
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 
-import jax  # noqa: E402
+import jax
 
-import models  # noqa: E402
+import models
+
+_, name, cache = sys.argv[1:]
 
 jax.config.update("jax_compilation_cache_dir", str(pathlib.Path(cache) / "jax"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

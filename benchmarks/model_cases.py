@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
-import models
 from cases import Case, jax_contenders
+
+import models
 
 
 def _case(program: models.Program, _) -> Case:

@@ -31,14 +31,15 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import rich.console
 import rich.table
-
-import onexpu
 from measure import alternate, ratio
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))
+import onexpu
 
-from tools import bazel  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
+
+from tools import bazel
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Limits:

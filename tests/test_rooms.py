@@ -227,7 +227,11 @@ def _folder_circles(graph: dict[str, set[str]]) -> set[tuple[str, ...]]:
         for include in includes:
             parts, other = unit.split("/")[:-1], include.split("/")[:-1]
             common = len(
-                list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(parts, other)))
+                list(
+                    itertools.takewhile(
+                        lambda pair: pair[0] == pair[1], zip(parts, other, strict=False)
+                    )
+                )
             )
             if common and common < min(len(parts), len(other)):
                 folders["/".join(parts[:common])]["/".join(parts[: common + 1])].add(

@@ -20,12 +20,11 @@ import tempfile
 
 import jax
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 # At the end: the tree's onexpu/ must not hide the installed package.
-sys.path.append(str(ROOT))
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 
-import models  # noqa: E402
-from tools import hlo_text  # noqa: E402
+import models
+from tools import hlo_text
 
 _THUNK = re.compile(r"^\s*(\w+)Thunk ([\w.\-]+)", re.MULTILINE)
 _LIBRARY_OPCODES = frozenset({"dot", "convolution", "custom-call", "fft"})

@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from tools import bazel, environment, install, layout, report  # noqa: E402
+from tools import bazel, environment, install, layout, report
 
 
 def _parse() -> argparse.Namespace:

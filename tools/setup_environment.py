@@ -12,7 +12,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from tools import bazel, environment, install, layout, report, system_packages  # noqa: E402
+from tools import bazel, environment, install, layout, report, system_packages
 
 
 def main() -> int:

@@ -30,7 +30,7 @@ def _series(function: Function) -> list[mp.mpf]:
     angles = [mp.pi * (j + mp.mpf(0.5)) / _POINTS for j in range(_POINTS)]
     values = [function(mp.cos(angle)) for angle in angles]
     series = [
-        2 * mp.fsum(v * mp.cos(k * a) for v, a in zip(values, angles)) / _POINTS
+        2 * mp.fsum(v * mp.cos(k * a) for v, a in zip(values, angles, strict=True)) / _POINTS
         for k in range(_POINTS)
     ]
     series[0] /= 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pathlib
 
-import onexpu
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+
+import onexpu
 
 KERNELS = {
     "squared_relu_kernel": "squared_relu",

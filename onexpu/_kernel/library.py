@@ -15,7 +15,6 @@ from onexpu._launch.scalars import NO_SCALAR_OPERANDS, ScalarOperands, ScalarPac
 from onexpu._launch.shapes import Array, Like, Operand
 from onexpu._types import dtype_name
 
-
 # numpy's names; XLA FFI has no other scalars that both frameworks pass on.
 _ATTRIBUTE_TYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

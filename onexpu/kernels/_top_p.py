@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onexpu._launch.shapes import Operand, array
+from onexpu._launch.shapes import array
 from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, tensorflow_of
 
 # Sums of so many weights of up to 2**40 are below 2**64.

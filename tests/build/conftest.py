@@ -7,12 +7,11 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 # At the end: the tree's onexpu/ must not hide the installed package.
-sys.path.append(str(ROOT))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
 sys.path.append(str(pathlib.Path(__file__).parent))
 
-import googletest  # noqa: E402
+import googletest
 
 
 @pytest.fixture(scope="session")

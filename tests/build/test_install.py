@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 
 import pytest
+
 from tools import install, layout, report, shared_libraries
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+
 from tools import report, stamps, system_packages
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

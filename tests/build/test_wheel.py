@@ -10,6 +10,7 @@ import venv
 import zipfile
 
 import pytest
+
 from tools import environment, layout
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -69,7 +69,7 @@ class Header:
         value = -1
         for entry in filter(None, (part.strip() for part in body.split(","))):
             label, _, number = (part.strip() for part in entry.partition("="))
-            value = value + 1 if not number else eval(number.replace("u", ""))  # noqa: S307
+            value = value + 1 if not number else eval(number.replace("u", ""))
             self.constants[label] = value
 
     def _add_struct(self, name: str, body: str) -> None:

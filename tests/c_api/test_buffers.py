@@ -388,7 +388,7 @@ def test_threads_make_read_and_end_buffers_at_once(client: Client) -> None:
                 buffer = client.put(array)
                 np.testing.assert_array_equal(client.get(buffer, array.shape, np.int32), array)
                 client.destroy(buffer)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]

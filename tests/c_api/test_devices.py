@@ -30,7 +30,7 @@ def _named_values(**values: int) -> tuple[ctypes.Array, list[ctypes.Array]]:
     struct = HEADER.structs["PJRT_NamedValue"]
     names = [ctypes.create_string_buffer(name.encode()) for name in values]
     array = (struct * len(values))()
-    for option, name, value in zip(array, names, values.values()):
+    for option, name, value in zip(array, names, values.values(), strict=True):
         option.struct_size = ctypes.sizeof(struct)
         option.name, option.name_size = ctypes.addressof(name), len(name.value)
         option.type, option.value_size = CONSTANTS["PJRT_NamedValue_kInt64"], 1

@@ -75,12 +75,14 @@ def test_a_callback_runs_once_whenever_it_was_registered(api: Api, event: int, f
     def callback(error, user):
         seen.append((str(api.take(error)) if error else "", user))
 
-    register = lambda: api.call(  # noqa: E731
-        "PJRT_Event_OnReady",
-        event=event,
-        callback=ctypes.cast(callback, ctypes.c_void_p).value,
-        user_arg=42,
-    )
+    def register():
+        return api.call(
+            "PJRT_Event_OnReady",
+            event=event,
+            callback=ctypes.cast(callback, ctypes.c_void_p).value,
+            user_arg=42,
+        )
+
     if first == "callback":
         register()
         assert seen == []

@@ -63,7 +63,7 @@ def test_threads_share_an_executable(client: Client, loaded: int) -> None:
         try:
             for _ in range(20):
                 _check_run(client, loaded)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             failures.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(6)]

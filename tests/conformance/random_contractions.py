@@ -106,14 +106,20 @@ def product(draw: random.Random) -> Case:
     batch = draw.choice(["", "", "b", "bc"])
     left, right = draw.choice(["m", "m", "mp", ""]), draw.choice(["n", "n", "nq", ""])
     contracted = draw.choice(["k", "k", "k", "kl"])
-    shuffled = lambda letters: "".join(draw.sample(letters, len(letters)))  # noqa: E731
+
+    def shuffled(letters):
+        return "".join(draw.sample(letters, len(letters)))
+
     lhs, rhs, out = (
         shuffled(batch + left + contracted),
         shuffled(batch + right + contracted),
         shuffled(batch + left + right),
     )
     dtype = draw.choice(_DTYPES)
-    shape = lambda letters: tuple(extents[i] for i in letters)  # noqa: E731
+
+    def shape(letters):
+        return tuple(extents[i] for i in letters)
+
     formula = f"{lhs},{rhs}->{out}"
     if out:
         text, function, more, smooth = _neighbours(

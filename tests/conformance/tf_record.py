@@ -63,7 +63,7 @@ class _Recorder(unittest.TestResult):
         with self._record.open("a") as record:
             record.write(json.dumps(entry) + "\n")
 
-    def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self._write(case_name(test), BEGUN)
         self._outcome = ("passed", "")
@@ -72,7 +72,7 @@ class _Recorder(unittest.TestResult):
         # Ends the process, even where no Python runs any more; the parent sees a case that began.
         faulthandler.dump_traceback_later(self._seconds, exit=True)
 
-    def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def stopTest(self, test: unittest.TestCase) -> None:
         faulthandler.cancel_dump_traceback_later()
         more = {
             "seconds": round(time.monotonic() - self._began, 2),
@@ -86,23 +86,23 @@ class _Recorder(unittest.TestResult):
         if not isinstance(test, unittest.TestCase):  # setting up a class or the module
             self._write(str(test), *self._outcome)
 
-    def addError(self, test: unittest.TestCase, err: Error) -> None:  # noqa: N802
+    def addError(self, test: unittest.TestCase, err: Error) -> None:
         self._failed(test, err)
 
-    def addFailure(self, test: unittest.TestCase, err: Error) -> None:  # noqa: N802
+    def addFailure(self, test: unittest.TestCase, err: Error) -> None:
         self._failed(test, err)
 
-    def addSubTest(  # noqa: N802
+    def addSubTest(
         self, test: unittest.TestCase, subtest: unittest.TestCase, err: Error | None
     ) -> None:
         if err is not None:
             self._failed(test, err)
 
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:  # noqa: N802
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         if self._outcome[0] == "passed":
             self._outcome = ("skipped", reason)
 
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:  # noqa: N802
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self._outcome = ("failed", "succeeded, and was not to")
 
 
@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("flags", nargs=argparse.REMAINDER)
     arguments = parser.parse_args()
 
-    import tensorflow  # noqa: F401
+    import tensorflow  # noqa: F401  (whole, before its parts)
     from absl.testing import absltest
     from tensorflow.python.platform import googletest
 

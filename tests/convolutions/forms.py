@@ -82,7 +82,10 @@ def draw_form(seed: int) -> Form:
         else:
             groups = draw.choice((1, 1, 1, 1, 2, 3, 4))
             channels, features = draw.choice(_CHANNELS), draw.choice(_CHANNELS)
-        every = lambda *values: tuple(draw.choice(values) for _ in range(rank))  # noqa: E731
+
+        def every(*values, count=rank):
+            return tuple(draw.choice(values) for _ in range(count))
+
         kernel, strides = every(1, 1, 2, 3, 3, 4, 5, 6, 7, 8), every(1, 1, 1, 2, 2, 3, 4, 5, 6, 8)
         if draw.random() < 0.1:  # patches
             strides = kernel

@@ -15,7 +15,10 @@ def operands_of(form: Form, seed: int) -> dict[str, np.ndarray]:
     numbers = np.random.default_rng(seed)
     # Sums of float results stay exact, below 2^24.
     limit = 15 if form.float_result else {"int8": 127, "float16": 2}.get(form.dtype, 3)
-    draw = lambda *shape: numbers.integers(-limit, limit + 1, shape).astype(np.float64)  # noqa: E731
+
+    def draw(*shape):
+        return numbers.integers(-limit, limit + 1, shape).astype(np.float64)
+
     result = (form.batch, form.groups, form.features, *form.result)
     return {
         "x": draw(form.batch, form.groups, form.channels, *form.size),

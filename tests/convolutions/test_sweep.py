@@ -77,14 +77,17 @@ def test_an_infinite_element_stays_in_its_windows(xpu, channels, groups, stride)
     x = numbers.standard_normal((2, 12, 12, groups * channels))
     x[0, 5, 5, 0] = np.inf
     w = 1 + numbers.random((3, 3, channels, groups * 8))
-    convolve = lambda x, w: jax.lax.conv_general_dilated(  # noqa: E731
-        x,
-        w,
-        (stride, stride),
-        "VALID",
-        dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        feature_group_count=groups,
-    )
+
+    def convolve(x, w):
+        return jax.lax.conv_general_dilated(
+            x,
+            w,
+            (stride, stride),
+            "VALID",
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            feature_group_count=groups,
+        )
+
     y = np.array(
         jax.jit(convolve)(*jax.device_put([x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)], xpu))
     )

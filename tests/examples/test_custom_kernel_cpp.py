@@ -458,12 +458,12 @@ def test_names(cases, built, tmp_path) -> None:
         "throws",
     }
     with pytest.raises(AttributeError, match="has no kernel 'multiply'; it has add_one"):
-        cases.multiply  # noqa: B018
+        cases.multiply  # noqa: B018  (the access raises)
     with pytest.raises(LookupError, match="registers no kernel 'multiply'; it registers add_one"):
         cases.kernel("multiply", ["x"], {"y": onexpu.like("x")})
     again = onexpu.KernelLibrary(cases.name, cases.path, cases.names)
     with pytest.raises(AttributeError, match="'add_one' of cases has to be described before"):
-        again.add_one  # noqa: B018
+        again.add_one  # noqa: B018  (the access raises)
     shutil.copy(built / "cases.so", tmp_path / "cases.so")
     with pytest.raises(ValueError, match="a library 'cases' is loaded from"):
         onexpu.load_library(tmp_path / "cases.so")

@@ -401,7 +401,7 @@ class Sequence:
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-def _DROP_ERROR(error: int | None, table: int) -> None:  # noqa: N802
+def _DROP_ERROR(error: int | None, table: int) -> None:
     """A callback of PJRT_Event_OnReady, which owns its error."""
     if error:
         args = HEADER.structs["PJRT_Error_Destroy_Args"]()

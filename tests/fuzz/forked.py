@@ -116,7 +116,7 @@ def find(
 
 class _Child:
     def __init__(self, prepare: Callable[[], Work], first: int) -> None:
-        self._log = tempfile.TemporaryFile(mode="a+b")  # noqa: SIM115  (closed by end)
+        self._log = tempfile.TemporaryFile(mode="a+b")  # closed by end
         read, write = os.pipe()
         sys.stdout.flush()
         self._process = os.fork()
@@ -142,7 +142,7 @@ class _Child:
                 line = json.dumps([number, word, message[:600], used]) + "\n"
                 os.write(write, line.encode())
                 number += 1
-        except BaseException as error:  # noqa: BLE001  (nothing of the parent may go on here)
+        except BaseException as error:  # nothing of the parent may go on here
             os.write(2, f"\n{type(error).__name__}: {error}\n".encode())
         finally:
             os._exit(70)

@@ -18,12 +18,12 @@ from typing import Any
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-from jax import lax  # noqa: E402
-from jaxlib import _jax  # noqa: E402
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxlib import _jax
 
-from tests.compiler.stablehlo_modules import lower  # noqa: E402
+from tests.compiler.stablehlo_modules import lower
 
 F32, S32 = jnp.float32, jnp.int32
 

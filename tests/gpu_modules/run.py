@@ -17,12 +17,12 @@ from collections.abc import Callable, Iterator
 
 import jax
 import jaxlib.mlir.ir as ir
-import models
 from jax._src.interpreters import mlir as jax_mlir
 from jax._src.lib import xla_client
 from jax.experimental import topologies
 from jaxlib.mlir.dialects import func
 
+import models
 from tests.gpu_modules import check
 
 # StableHLO's own test data, where it lies beside the repository.

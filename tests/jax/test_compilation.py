@@ -72,7 +72,7 @@ def test_it_loads_in_another_process(xpu, tmp_path: pathlib.Path) -> None:
 def test_a_corrupt_stored_program_is_an_exception(xpu) -> None:
     payload, in_tree, out_tree = serialize_executable.serialize(_compiled(xpu))
     keep = jax.device_put(X, xpu)
-    with pytest.raises(Exception):  # noqa: B017, PT011  JAX's own envelope may be hit, too
+    with pytest.raises(Exception):  # noqa: B017  (JAX's own envelope may be hit, too)
         serialize_executable.deserialize_and_load(
             payload[: len(payload) // 2], in_tree, out_tree, backend="xpu"
         )

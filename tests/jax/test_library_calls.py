@@ -221,7 +221,10 @@ def test_a_clip_behind_a_library_call_keeps_nan(xpu, cpu, convolution) -> None:
         x, w = normal((128, 512)), normal((512, 512)) / 22
         product = jnp.matmul
     x[(1,) * x.ndim] = np.nan
-    clamp = lambda y: lax.clamp(np.float32(0), y, np.float32(6))  # noqa: E731
+
+    def clamp(y):
+        return lax.clamp(np.float32(0), y, np.float32(6))
+
     for clip in (jax.nn.relu6, clamp, lambda y: jnp.clip(y, -1, 1)):
         check(xpu, cpu, jax.jit(lambda x, w, clip=clip: clip(product(x, w))), x, w, ulps=_ULPS)
 
@@ -369,9 +372,12 @@ def test_windows_of_a_thousand_rows(xpu, along) -> None:
     x, w = normal(shape, "float32"), normal((window,), "float32")
     kernel = w.reshape((window, 1, 1, 1) if along == 1 else (1, window, 1, 1))
     strides = (stride, 1) if along == 1 else (1, stride)
-    convolve = lambda x, w: lax.conv_general_dilated(  # noqa: E731
-        x, w, strides, "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
-    )
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(
+            x, w, strides, "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+
     actual = jax.jit(convolve)(jax.device_put(x, xpu), jax.device_put(kernel, xpu))
     lines = np.moveaxis(x[0, :, :, 0], along - 1, 0).astype(np.float64)
     expected = np.stack(

@@ -134,7 +134,10 @@ def test_eager_operations(xpu, cpu, function) -> None:
 def test_a_training_loop_learns(xpu, cpu) -> None:
     def train(w, x):
         y = jnp.sum(x, axis=1, keepdims=True)
-        loss = lambda w: jnp.mean((x @ w - y) ** 2)  # noqa: E731
+
+        def loss(w):
+            return jnp.mean((x @ w - y) ** 2)
+
         step = jax.jit(lambda w: (w - 0.01 * jax.grad(loss)(w), loss(w)))
         losses = []
         for _ in range(50):
@@ -192,7 +195,9 @@ def test_second_derivatives_of_sines_beside_cosines_compile(xpu, cpu, dtype) -> 
         return jnp.sin(c * jnp.cos(jnp.sum(jnp.sin(a[1])) + jnp.sum(jnp.cos(c))))
 
     def twice(c, a):
-        once = lambda c, a: jax.jvp(chain, (c, a), (c, a))  # noqa: E731
+        def once(c, a):
+            return jax.jvp(chain, (c, a), (c, a))
+
         return jax.jvp(once, (c, a), (c, a))
 
     # A chain of some hundred operations.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.level_zero.lab import ADAPTERS, DEVICES, Lab
+from tests.level_zero.lab import DEVICES, Lab
 
 _STEP = """
 import jax, jax.numpy as jnp, numpy as np

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import jax
+
 import models
 
 PROGRAMS = models.programs(models.Size.SMALL)

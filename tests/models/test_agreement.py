@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from models import Size, resnet
 
+from models import Size, resnet
 from tests.exhaustive import exhaustive
 from tests.models.agreement import TOLERANCES, errors
 from tests.models.compiled import PROGRAMS, compiled

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tools import count_kernels, hlo_text
 
 from tests.models.compiled import PROGRAMS, compiled
+from tools import count_kernels, hlo_text
 
 A = np.ones((300, 300), np.float32)  # enough for a library call
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-import models
 import numpy as np
 import pytest
+
+import models
 from models import dpm_solver, flow, gpt, navier_stokes, t5
 
 SMALL = models.Size.SMALL

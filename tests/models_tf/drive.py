@@ -11,9 +11,9 @@ from unittest import mock
 
 import keras
 import numpy as np
-import onexpu
 import tensorflow as tf
 
+import onexpu
 from tests.models_tf import agreement
 from tests.models_tf.catalogue import MODELS
 from tests.models_tf.training import Size, Training

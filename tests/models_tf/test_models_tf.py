@@ -8,9 +8,9 @@ import os
 from typing import Any
 
 import numpy as np
-import onexpu
 import pytest
 
+import onexpu
 from tests.exhaustive import exhaustive
 from tests.models_tf import agreement, host_ops
 from tests.models_tf.catalogue import APPLICATIONS, MODELS, name
@@ -161,8 +161,8 @@ def test_a_model_agrees_with_the_cpu(model: str, mode: str, precision: str) -> N
         )
     tolerance = agreement.TOLERANCES[precision]
     found = agreement.errors(actual, expected)
-    for name in _of("update", found):
-        found[name] /= agreement.UPDATES
+    for update in _of("update", found):
+        found[update] /= agreement.UPDATES
     assert {name: error for name, error in found.items() if not error <= tolerance} == {}
     _check_placement(record, mode)
     _check_transfers(record, mode)

@@ -14,7 +14,6 @@ import pytest
 import tensorflow as tf
 
 from onexpu.kernels import _attention, _teams, attention, reference
-
 from tests.exhaustive import covering, every
 
 

@@ -17,7 +17,6 @@ from jax.experimental.layout import Format, Layout
 
 import onexpu
 from onexpu import _native
-
 from tests.exhaustive import covering
 
 pytestmark = pytest.mark.usefixtures("on_xpu")

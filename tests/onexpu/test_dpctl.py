@@ -16,8 +16,10 @@ from jax._src.dispatch import runtime_tokens
 
 import onexpu
 
-import dpctl  # noqa: E402
-import dpctl.memory as memory  # noqa: E402
+# isort: split
+# After onexpu, which prepares the environment of SYCL.
+import dpctl
+import dpctl.memory as memory
 
 pytestmark = pytest.mark.usefixtures("on_xpu")
 

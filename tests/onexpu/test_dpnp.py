@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import threading
+from typing import Any
 
 import jax
 import ml_dtypes
@@ -16,8 +17,8 @@ import onexpu
 from onexpu._interop.dpctl import has_usm_arrays
 
 onexpu.memory_info()  # the core finds the CPU device's driver
-import dpctl  # noqa: E402
-import dpnp  # noqa: E402
+import dpctl  # noqa: E402  (SYCL starts with that driver)
+import dpnp  # noqa: E402  (the same)
 
 pytestmark = pytest.mark.usefixtures("on_xpu")
 
@@ -141,14 +142,14 @@ def test_each_side_keeps_the_memory(xpu) -> None:
     assert onexpu.memory_info()["bytes_in_use"] == start
 
 
-def ping_pong(rounds: int, start: float, dpnp_turn=contextlib.nullcontext()) -> None:
+def ping_pong(rounds: int, start: float, dpnp_turn: Any = None) -> None:
     """Slow work on one side, then a change on the other."""
     size = 100_000
     x = jax.device_put(np.full(size, start, np.float32), jax.devices("xpu")[0])
     program = jax.jit(lambda v: v + 1.0)
     for i in range(rounds):
         result = program(x)
-        with dpnp_turn:
+        with dpnp_turn or contextlib.nullcontext():
             y = onexpu.to_dpnp(result, queue=IN_ORDER)
             if i % 10 == 0:
                 slow = dpnp.ones((256, 256), dtype="float32", sycl_queue=IN_ORDER)

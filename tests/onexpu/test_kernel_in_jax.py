@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import onexpu
-
 from tests.exhaustive import every
 
 

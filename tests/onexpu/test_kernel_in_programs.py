@@ -16,7 +16,6 @@ import tensorflow as tf
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import onexpu
-
 from tests.exhaustive import covering
 
 pytestmark = pytest.mark.usefixtures("on_xpu")

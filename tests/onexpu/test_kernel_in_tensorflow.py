@@ -60,7 +60,9 @@ def test_shapes_that_are_not_known_beforehand(swish, x, jit_compile) -> None:
 
 @pytest.mark.parametrize("way", ["eager", "function", "jit_compile", "unknown shape"])
 def test_empty_tensors(swish, way: str) -> None:
-    call = lambda x: swish(x, beta=1.0)
+    def call(x):
+        return swish(x, beta=1.0)
+
     if way != "eager":
         shape = [None, 3] if way == "unknown shape" else [0, 3]
         call = tf.function(

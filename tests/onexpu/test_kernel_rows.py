@@ -66,7 +66,9 @@ def keep() -> onexpu.SyclKernel:
 @pytest.mark.parametrize("least", [0.5, -10.0, 10.0])
 @pytest.mark.parametrize("way", ["eager", "function", "unknown shape"])
 def test_rows_in_tensorflow(keep, way: str, least: float) -> None:
-    call = lambda x: keep(x, least=least)
+    def call(x):
+        return keep(x, least=least)
+
     if way != "eager":
         size = None if way == "unknown shape" else X.size
         call = tf.function(call, input_signature=[tf.TensorSpec([size], tf.float32)])

@@ -208,7 +208,7 @@ def test_new_values_keep_no_memory(new_swish, xpu) -> None:
 def test_programs_with_constants_are_bounded(new_swish, xpu) -> None:
     swish = new_swish
     for i in range(KEPT_PROGRAMS + 20):
-        jax.make_jaxpr(lambda x: swish(x, beta=float(i)))(X)
+        jax.make_jaxpr(lambda x, beta=float(i): swish(x, beta=beta))(X)
     assert len(swish._jax_calls._programs) == KEPT_PROGRAMS
 
 
@@ -222,7 +222,9 @@ def test_numbers_that_compare_equal_are_told_apart(xpu) -> None:
     x = jax.device_put(np.ones(1, np.float32), xpu)
     for given, expected in ((0.0, np.inf), (-0.0, -np.inf), (np.nan, np.nan), (np.inf, 0.0)):
         np.testing.assert_array_equal(sign(x, value=given), [expected])
-        np.testing.assert_array_equal(jax.jit(lambda x: sign(x, value=given))(x), [expected])
+        np.testing.assert_array_equal(
+            jax.jit(lambda x, value=given: sign(x, value=value))(x), [expected]
+        )
         np.testing.assert_array_equal(sign(tf.ones(1), value=given), [expected])
     programs = len(sign._jax_calls._programs)
     for _ in range(3):
@@ -401,7 +403,7 @@ def test_the_gradient_gets_numbers_in_eager_calls(xpu) -> None:
         ]
     )
     for n in (1, 3):
-        run = jax.grad(lambda x: square(x, n=n).sum())
+        run = jax.grad(lambda x, n=n: square(x, n=n).sum())
         np.testing.assert_array_equal(run(jax.device_put(X, xpu)), np.full_like(X, n))
         np.testing.assert_array_equal(jax.jit(run)(jax.device_put(X, xpu)), np.full_like(X, n))
 

@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from onexpu import kernels
 from onexpu.kernels import _teams, reference
-
 from tests.exhaustive import covering, every
 
 

@@ -10,7 +10,18 @@ import numpy as np
 from jax import lax
 
 from tests.sizes.cases import (
-    MOVED, MOVED_TOO, ORDERED, SUMMED, SUMMED_TOO, Case, distinct, family, indices, signs, small, wide,
+    MOVED,
+    MOVED_TOO,
+    ORDERED,
+    SUMMED,
+    SUMMED_TOO,
+    Case,
+    distinct,
+    family,
+    indices,
+    signs,
+    small,
+    wide,
 )  # fmt: skip
 
 

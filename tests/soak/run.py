@@ -23,10 +23,10 @@ from collections.abc import Callable
 os.environ.setdefault("JAX_PLATFORMS", "xpu,cpu")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import onexpu  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
-from tests.soak.work import WORK  # noqa: E402
+import onexpu
+from tests.soak.work import WORK
 
 SECONDS_BETWEEN_SAMPLES = 60.0
 MOST_GROWTH = 1.02
@@ -64,7 +64,7 @@ class Workers:
                         self._busy -= 1
                         self._changed.notify_all()
                 self.rounds[name] += 1
-        except Exception:  # noqa: BLE001  (a failure of the soak, reported at its end)
+        except Exception:  # a failure of the soak, reported at its end
             self.failures.append(f"{name}: {traceback.format_exc()}")
 
     def pause(self) -> None:

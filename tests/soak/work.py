@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import keras
 import numpy as np
-import onexpu
 import tensorflow as tf
+
+import onexpu
 
 Round = Callable[[], None]
 # JAX's caches are emptied so often: more shapes occur than they should hold.

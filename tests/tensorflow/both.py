@@ -30,3 +30,8 @@ def check_refused(function: Callable[[], Any]) -> None:
     for device in ("/CPU:0", "/XPU:0"):
         with pytest.raises(tf.errors.InvalidArgumentError), tf.device(device):
             function()
+
+
+def check_call_refused(op: Callable[..., Any], **arguments: Any) -> None:
+    """Asserts that both devices refuse a call of `op` with INVALID_ARGUMENT."""
+    check_refused(lambda: op(**arguments))

@@ -86,7 +86,7 @@ REAL_FLOATS = ("f16", "bf16", "f32", "f64")
 LARGEST_DIVIDEND = {"f16": 2.0**6, "bf16": 2.0**3, "f32": 2.0**14, "f64": 2.0**43}
 
 
-class Rejected(Exception):  # noqa: N818  (an everyday answer)
+class Rejected(Exception):  # an everyday answer
     """An op cannot be formed from the values at hand."""
 
 
@@ -381,7 +381,7 @@ class Builder(abc.ABC):
 
     def _estimate(
         self,
-        result: Any,  # noqa: ARG002  (for builders that know values)
+        result: Any,  # for builders that know values
         operands: Sequence[Value],
         magnitude: float | None,
         special: bool | None,

@@ -127,7 +127,7 @@ def check(framework: Framework, program: Program, known: pathlib.Path | None = N
     try:
         answers = Answers(framework, program, inputs, known)
         want = answers.outputs()
-    except Exception as error:  # noqa: BLE001  (whatever a reference finds wrong with a program)
+    except Exception as error:  # whatever a reference finds wrong with a program
         return dataclasses.replace(outcome, status="invalid", message=_say(error))
     # Before the device under test runs: it may end the process.
     answers.save()
@@ -140,7 +140,7 @@ def check(framework: Framework, program: Program, known: pathlib.Path | None = N
             except Unsupported as error:
                 outcome.unsupported.append(_say(error))
             lap("device")
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         return dataclasses.replace(outcome, status="error", message=f"{way}: {_say(error)}")
     if not results:
         return dataclasses.replace(

@@ -50,7 +50,7 @@ class Worker:
         self._framework = framework
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
-        self._log = tempfile.TemporaryFile(mode="a+b")  # noqa: SIM115  (closed by close)
+        self._log = tempfile.TemporaryFile(mode="a+b")  # closed by close
         self._served = self._megabytes = 0
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:

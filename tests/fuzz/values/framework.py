@@ -18,7 +18,7 @@ from tests.fuzz.values.program import Program
 Runner = Callable[[list[np.ndarray]], list[np.ndarray]]
 
 
-class Unsupported(Exception):  # noqa: N818  (an answer, not a fault)
+class Unsupported(Exception):  # an answer, not a fault
     """The device answers UNIMPLEMENTED."""
 
 

@@ -54,11 +54,11 @@ def define(program: Program, *, noise: bool = False, wide: bool = False) -> Call
     """Returns the program as a function of its inputs; with noise, of a key and its inputs."""
     names = namespace(wide=wide)
     if not noise:
-        exec(render(program), names)  # noqa: S102
+        exec(render(program), names)
         return names["program"]
     noise_of = _Noise()
     names["perturb"] = noise_of
-    exec(render(program, noise=True), names)  # noqa: S102
+    exec(render(program, noise=True), names)
 
     def noisy(key: jax.Array, *inputs: jax.Array) -> Any:
         noise_of.key = key

@@ -13,12 +13,12 @@ from typing import Any
 # oneDNN's kernels give up NaN in places where Eigen's keep it; the tests compare with Eigen's.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import numpy as np
+import tensorflow as tf
 
-from tests.fuzz.values import compare  # noqa: E402
-from tests.fuzz.values.framework import Runner, Unsupported  # noqa: E402
-from tests.fuzz.values.inputs import (  # noqa: E402
+from tests.fuzz.values import compare
+from tests.fuzz.values.framework import Runner, Unsupported
+from tests.fuzz.values.inputs import (
     COMPLEX,
     DTYPES,
     FLOATS,
@@ -26,8 +26,8 @@ from tests.fuzz.values.inputs import (  # noqa: E402
     short_name,
     values_of,
 )
-from tests.fuzz.values.program import Program, render  # noqa: E402
-from tests.fuzz.values.tensorflow_programs import helpers  # noqa: E402
+from tests.fuzz.values.program import Program, render
+from tests.fuzz.values.tensorflow_programs import helpers
 
 # Which device is tested; "/CPU:0" compares the reference with its own compiler, where there is no
 # product.
@@ -70,7 +70,7 @@ def define(
     names = namespace(wide=wide)
     if noise is not None:
         names["perturb"] = noise
-    exec(render(program, noise=noise is not None), names)  # noqa: S102
+    exec(render(program, noise=noise is not None), names)
     return names["program"]
 
 

@@ -63,7 +63,7 @@ def main() -> None:
     for line in sys.stdin:
         try:
             reply = answer(framework, json.loads(line))
-        except Exception as error:  # noqa: BLE001  (a fault of the fuzzer itself)
+        except Exception as error:  # a fault of the fuzzer itself
             reply = {"status": "fuzzer", "message": f"{type(error).__name__}: {error}"}
         replies.write(json.dumps(reply) + "\n")
         replies.flush()

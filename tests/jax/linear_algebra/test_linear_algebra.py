@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import functools
 
 import jax
 import jax.export
@@ -259,14 +260,13 @@ def test_triangular_solve(xpu, dtype, left_side, lower, transpose, batch, n, k) 
     ]
     for unit_diagonal in (False, True):
         solve = jax.jit(
-            lambda a, b: jax.lax.linalg.triangular_solve(  # noqa: B023
-                a,
-                b,
+            functools.partial(
+                jax.lax.linalg.triangular_solve,
                 left_side=left_side,
                 lower=lower,
                 transpose_a=transpose != "none",
                 conjugate_a=transpose == "adjoint",
-                unit_diagonal=unit_diagonal,  # noqa: B023
+                unit_diagonal=unit_diagonal,
             )
         )
         x = np.asarray(solve(jax.device_put(a, xpu), jax.device_put(b, xpu)))
@@ -285,9 +285,11 @@ def test_triangular_solves_of_transposed_arrays(xpu, dtype) -> None:
     solve = jax.scipy.linalg.solve_triangular
     for trans in (0, 1, 2):
         for of_a in (lambda x: x, lambda x: x.T):
-            got = jax.jit(lambda a, b: solve(of_a(a), b.T.T, trans=trans, lower=True).T)(  # noqa: B023
-                jax.device_put(a, xpu), jax.device_put(b, xpu)
-            )
+
+            def transposed(a, b, of_a=of_a, trans=trans):
+                return solve(of_a(a), b.T.T, trans=trans, lower=True).T
+
+            got = jax.jit(transposed)(jax.device_put(a, xpu), jax.device_put(b, xpu))
             lower = np.tril(of_a(a))
             op = {0: lower, 1: lower.T, 2: lower.conj().T}[trans]
             np.testing.assert_allclose(
@@ -346,9 +348,9 @@ def test_factorisations_on_several_threads(xpu) -> None:
         return np.asarray(factor(jax.device_put(a, xpu)))
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for i, (a, l) in enumerate(zip(inputs, pool.map(run, inputs), strict=True)):
-            assert np.isnan(l[1]).any() == (i == 3)
-            np.testing.assert_allclose(l[0] @ l[0].T, 2 * a[0], atol=_tolerance(a))
+        for i, (a, lower) in enumerate(zip(inputs, pool.map(run, inputs), strict=True)):
+            assert np.isnan(lower[1]).any() == (i == 3)
+            np.testing.assert_allclose(lower[0] @ lower[0].T, 2 * a[0], atol=_tolerance(a))
 
 
 @covering(
@@ -415,7 +417,7 @@ def test_solve_inverse_and_determinant(xpu, cpu) -> None:
         function,
         gradient,
         jax.vmap(function),
-        lambda a, b: jax.lax.map(lambda x: function(*x), (a, b)),
+        lambda a, b: jax.lax.map(lambda operands: function(*operands), (a, b)),
     ):
         actual = jax.jit(f)(jax.device_put(a, xpu), jax.device_put(b, xpu))
         expected = jax.jit(f)(jax.device_put(a, cpu), jax.device_put(b, cpu))
@@ -506,7 +508,9 @@ def test_decompositions_of_transposed_arrays_and_in_loops(xpu, cpu) -> None:
         return jnp.abs(jnp.linalg.qr(a.swapaxes(-1, -2))[1])
 
     def power(a):
-        step = lambda x, _: (jnp.linalg.qr(jnp.einsum("bij,bkj->bik", a, a) @ x)[0], None)  # noqa: E731
+        def step(x, _):
+            return (jnp.linalg.qr(jnp.einsum("bij,bkj->bik", a, a) @ x)[0], None)
+
         x = jax.lax.scan(step, a[:, :, :3], length=30)[0]
         return jnp.linalg.eigvalsh(x.swapaxes(-1, -2) @ jnp.einsum("bij,bkj->bik", a, a) @ x)
 
@@ -528,8 +532,8 @@ def test_libraries_take_what_is_large(xpu) -> None:
     a = jax.device_put(_positive((64, 64), "float32"), xpu)
 
     def everything(a):
-        l = jnp.linalg.cholesky(a)  # noqa: E741
-        x = jax.scipy.linalg.solve_triangular(l, a, lower=True)
+        lower = jnp.linalg.cholesky(a)
+        x = jax.scipy.linalg.solve_triangular(lower, a, lower=True)
         return x, jax.lax.linalg.lu(a), jnp.linalg.qr(a), jnp.linalg.eigh(a), jnp.linalg.svd(a)
 
     text = jax.jit(everything).lower(a).compile().as_text()

@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import jax.test_util
 import numpy as np
-import pytest
 from jax.experimental import sparse
 from jax.experimental.sparse.linalg import spsolve
 

@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 from jax.experimental import topologies
 
-from tests.exhaustive import covering, every
+from tests.exhaustive import covering
 
 EPS = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
 # Equal terms are the hard case: each rounding of a running sum errs to the same side.

@@ -10,7 +10,6 @@ import pytest
 import tensorflow as tf
 
 from onexpu.kernels import paged_kv_update, reference
-
 from tests.exhaustive import covering
 
 # Pages, their size, heads, features, tokens. A CPU copies several rows at once, the last one's from within the row on.

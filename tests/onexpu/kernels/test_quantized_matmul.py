@@ -14,7 +14,6 @@ import tensorflow as tf
 
 from onexpu import kernels
 from onexpu.kernels import int4_matmul, int8_matmul, quantize_int4, quantize_int8, reference
-
 from tests.exhaustive import every
 
 
@@ -183,7 +182,7 @@ def test_weights_have_no_gradient(tokens: int, xpu) -> None:
 
 def test_a_gradient_keeps_no_dequantised_weights(xpu) -> None:
     given = [jax.device_put(a, xpu) for a in Case(8, (100,), 32, 16).operands()]
-    _, back = jax.vjp(lambda x: int8_matmul(x, *given[1:]), given[0])
+    _, back = jax.vjp(lambda x, weight=given[1:]: int8_matmul(x, *weight), given[0])
     assert not [a for a in jax.tree.leaves(back) if a.shape == (32, 16) and a.dtype != jnp.int8]
 
 
@@ -234,7 +233,7 @@ def test_what_is_no_number_stays_with_its_token(tokens: int, schedule, xpu) -> N
 def test_nothing_to_do(xpu) -> None:
     for tokens, n in ((0, 8), (3, 0)):
         given = [jax.device_put(a, xpu) for a in Case(8, (tokens,), 4, n).operands()]
-        y, back = jax.vjp(lambda x: int8_matmul(x, *given[1:]), given[0])
+        y, back = jax.vjp(lambda x, weight=given[1:]: int8_matmul(x, *weight), given[0])
         assert y.shape == (tokens, n) and back(y)[0].shape == (tokens, 4)
 
 

@@ -9,7 +9,6 @@ import pytest
 import tensorflow as tf
 
 from onexpu.kernels import reference, top_p_sample
-
 from tests.exhaustive import covering
 
 INFINITY = np.inf

@@ -5,9 +5,10 @@ from __future__ import annotations
 import compare
 import keras
 import numpy as np
-import onexpu
 import pytest
 import tensorflow as tf
+
+import onexpu
 
 X = np.random.RandomState(0).rand(4, 6, 3).astype(np.float32)
 

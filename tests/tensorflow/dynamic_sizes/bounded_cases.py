@@ -10,7 +10,6 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 N, K = 7, 3
@@ -90,7 +89,8 @@ for _name in (
     "sign",
     "erf",
 ):
-    case(_name, lambda v, e, f=getattr(tf.math, _name): f(tf.abs(v) + 0.1))
+    f = getattr(tf.math, _name)
+    case(_name, lambda v, e, f=f: f(tf.abs(v) + 0.1))
 for _name in (
     "add",
     "subtract",
@@ -111,7 +111,8 @@ for _name in (
         lambda v, e, f=f: f(tf.abs(v) + 0.1, tf.reduce_sum(tf.abs(v), 1, keepdims=True) + 0.1),
     )
 for _name in ("equal", "less", "greater_equal", "floormod"):
-    case(f"{_name} of a row", lambda v, e, f=getattr(tf.math, _name): f(v, e.r), gradient=False)
+    f = getattr(tf.math, _name)
+    case(f"{_name} of a row", lambda v, e, f=f: f(v, e.r), gradient=False)
 case("where of three", lambda v, e: tf.where(v > 0, v, v * 2))
 case("where with a row", lambda v, e: tf.where(v > 0, v, e.r))
 case("clip_by_value", lambda v, e: tf.clip_by_value(v, -0.5, 0.5))

@@ -157,11 +157,11 @@ def test_refused() -> None:
         {"means": np.zeros(3, np.float32)},
         {"maxvals": np.ones((1, 4), np.float32)},
     ):
-        both.check_refused(lambda: stateful(**changed))
+        both.check_call_refused(stateful, **changed)
     for changed in (
         {"seed": [1, 2, 3]},
         {"shape": [[2]]},
         {"means": np.zeros(3, np.float32)},
         {"means": np.zeros(2, np.float32), "stddevs": np.ones(3, np.float32)},
     ):
-        both.check_refused(lambda: stateless(**changed))
+        both.check_call_refused(stateless, **changed)

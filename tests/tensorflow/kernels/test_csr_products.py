@@ -94,7 +94,10 @@ def test_matmul_is_the_same_in_every_run() -> None:
 
 def test_matmul_refused() -> None:
     given, batched = sparse((5, 6)), sparse((2, 5, 6))
-    ones = lambda *shape: np.ones(shape, np.float32)  # noqa: E731
+
+    def ones(*shape):
+        return np.ones(shape, np.float32)
+
     both.check_refused(lambda: csr.sparse_matrix_mat_mul(matrix(given), ones(5, 6)))
     both.check_refused(lambda: csr.sparse_matrix_mat_mul(matrix(given), ones(1, 6, 2)))
     both.check_refused(lambda: csr.sparse_matrix_mat_mul(matrix(batched), ones(3, 6, 2)))

@@ -86,8 +86,9 @@ def test_gradient(sizes: tuple[int, int], dtype: Any) -> None:
     taken, count = sizes
     moved_to = RANDOM.permutation(count)[:taken].astype(np.int64)
     slopes = RANDOM.randint(-2, 3, count).astype(dtype)  # whole numbers: sums are exact
-    for op in ("SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"):
-        exactly(lambda: getattr(R, op)(reverse_index_map=moved_to, grad_values=slopes))
+    arguments = {"reverse_index_map": moved_to, "grad_values": slopes}
+    exactly(lambda: R.SparseFillEmptyRowsGrad(**arguments))
+    exactly(lambda: R.RaggedFillEmptyRowsGrad(**arguments))
 
 
 @pytest.mark.parametrize("op", ["SparseFillEmptyRowsGrad", "RaggedFillEmptyRowsGrad"])
@@ -124,7 +125,7 @@ def test_refused() -> None:
         {"default_value": np.float32([1])},
         {"dense_shape": np.int64([0, 2])},
     ):
-        both.check_refused(lambda: R.SparseFillEmptyRows(**(given | changed)))
+        both.check_call_refused(R.SparseFillEmptyRows, **(given | changed))
 
 
 def test_an_embedding_of_lists_some_of_them_empty() -> None:

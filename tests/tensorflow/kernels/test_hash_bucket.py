@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onexpu
 import pytest
 import tensorflow as tf
 from tensorflow.python.eager import context, execute
 
+import onexpu
 from tests.exhaustive import covering
 
 INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64]

@@ -5,6 +5,7 @@ Their frequencies, their seeds, the CPU's samples, and what is never drawn.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import both
@@ -257,14 +258,15 @@ def test_a_compiled_function_draws_anew() -> None:
 def test_nothing() -> None:
     assert draw(np.zeros([0, 3], np.float32), 4).shape == (0, 4)
     assert draw(np.zeros([2, 3], np.float32), 0).shape == (2, 0)
-    for shape, count in (([0, 3], 4), ([2, 3], 0)):
+
+    def check(draw: Callable[..., tf.Tensor], shape: list[int], count: int) -> None:
         for mode in compare.MODES:
-            for function in (
-                tf.random.categorical,
-                lambda *a: tf.random.stateless_categorical(*a, seed=[1, 2]),
-            ):
-                drawn = compare.on("/XPU:0", lambda: function(tf.zeros(shape), count), mode)  # noqa: B023
-                assert drawn.shape == (shape[0], count) and drawn.dtype == tf.int64
+            drawn = compare.on("/XPU:0", lambda: draw(tf.zeros(shape), count), mode)
+            assert drawn.shape == (shape[0], count) and drawn.dtype == tf.int64
+
+    for shape, count in (([0, 3], 4), ([2, 3], 0)):
+        check(tf.random.categorical, shape, count)
+        check(lambda *a: tf.random.stateless_categorical(*a, seed=[1, 2]), shape, count)
 
 
 @pytest.mark.parametrize(

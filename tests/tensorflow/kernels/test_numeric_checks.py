@@ -10,7 +10,6 @@ import pytest
 import tensorflow as tf
 
 import onexpu
-
 from tests.exhaustive import covering, every
 
 R = tf.raw_ops

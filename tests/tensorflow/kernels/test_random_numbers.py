@@ -66,7 +66,10 @@ def test_normal_numbers_differ_in_roundings(op: str, dtype: tf.DType, shape: lis
 )
 def test_integers_are_the_same(dtype: tf.DType, bounds: tuple[int, int]) -> None:
     low, high = (tf.constant(bound, dtype) for bound in bounds)
-    draw = lambda: R.RandomUniformInt(shape=[1001], minval=low, maxval=high, **SEEDS)  # noqa: E731
+
+    def draw():
+        return R.RandomUniformInt(shape=[1001], minval=low, maxval=high, **SEEDS)
+
     for expected, actual in zip(*on_both(draw), strict=True):
         np.testing.assert_array_equal(actual, expected)
 

@@ -7,9 +7,15 @@ import pytest
 import tensorflow as tf
 from compare import MODES, check
 
+
 # Without elements, a constant comes to the device without a buffer, and the result of a program with one.
-FROM_HOST = lambda: tf.constant(np.zeros((0, 3), np.float32))  # noqa: E731
-FROM_DEVICE = lambda: tf.zeros([0, 3]) + 1.0  # noqa: E731
+def from_host() -> tf.Tensor:
+    return tf.constant(np.zeros((0, 3), np.float32))
+
+
+def from_device() -> tf.Tensor:
+    return tf.zeros([0, 3]) + 1.0
+
 
 OPS = {
     "reshape": lambda x: tf.reshape(x, [3, 0, 2]),
@@ -20,7 +26,7 @@ OPS = {
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("source", [FROM_HOST, FROM_DEVICE], ids=["from_host", "from_device"])
+@pytest.mark.parametrize("source", [from_host, from_device], ids=["from_host", "from_device"])
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 def test_nothing_has_any_shape(op, source, mode) -> None:
     check(lambda: op(source()) * 2.0, mode)

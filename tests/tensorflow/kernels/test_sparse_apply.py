@@ -53,7 +53,7 @@ def updated(
     flags = {} if flag_name is None or flag is None else {flag_name: flag}
     for _ in range(2):
         getattr(R, "ResourceSparseApply" + op)(
-            **{name: v.handle for name, v in zip(["var", *slots], variables)},
+            **{name: v.handle for name, v in zip(["var", *slots], variables, strict=True)},
             **{name: np.array(value, dtype) for name, value in (scalars | changed).items()},
             grad=random.uniform(-1, 1, (len(indices), *shape[1:])).astype(dtype),
             indices=indices,

@@ -77,9 +77,7 @@ def test_slice_of_nothing() -> None:
 def test_slice_refused() -> None:
     given = sparse(4, (5, 6))
     for start, size in (([0, 0], [-1, 2]), ([0], [2, 2]), ([0, 0], [2]), ([[0, 0]], [2, 2])):
-        both.check_refused(
-            lambda: R.SparseSlice(**given, start=np.int64(start), size=np.int64(size))
-        )
+        both.check_call_refused(R.SparseSlice, **given, start=np.int64(start), size=np.int64(size))
 
 
 # ---- SparseSliceGrad ----
@@ -162,7 +160,7 @@ def test_slice_gradient_refused() -> None:
         {"input_indices": operands["output_indices"][1:]},
         {"output_indices": operands["output_indices"][:, :1]},
     ):
-        both.check_refused(lambda: R.SparseSliceGrad(**(operands | changed)))
+        both.check_call_refused(R.SparseSliceGrad, **(operands | changed))
 
 
 # ---- SparseSplit ----

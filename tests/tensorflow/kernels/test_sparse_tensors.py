@@ -93,7 +93,7 @@ def test_reorder_refused() -> None:
         {"input_values": [[1.0, 2.0]]},
         {"input_shape": [[2, 3]]},
     ):
-        both.check_refused(lambda: R.SparseReorder(**(given | changed)))
+        both.check_call_refused(R.SparseReorder, **(given | changed))
     with (
         tf.device("/XPU:0"),
         pytest.raises(tf.errors.InvalidArgumentError, match="Number of elements .* do not match"),
@@ -271,4 +271,4 @@ def test_products_refused() -> None:
         {"a_indices": np.int64([[0, 1, 1]])},
         {"a_indices": np.int64([0])},
     ):
-        both.check_refused(lambda: R.SparseTensorDenseMatMul(**(given | changed)))
+        both.check_call_refused(R.SparseTensorDenseMatMul, **(given | changed))

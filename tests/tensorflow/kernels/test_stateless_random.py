@@ -92,13 +92,12 @@ def test_words(dtype: tf.DType, size: int) -> None:
 @pytest.mark.parametrize("dtype", [tf.int32, tf.int64])
 def test_keys_of_seeds(dtype: tf.DType) -> None:
     seed = tf.constant([-12345, 678], dtype)
-    for op in (R.StatelessRandomGetKeyCounter, R.StatelessRandomGetKeyCounterAlg):
-        compare.assert_same(
-            *(compare.on(device, lambda: op(seed=seed)) for device in ("/XPU:0", "/CPU:0"))
-        )
-    compare.assert_same(
-        *(compare.on(device, R.StatelessRandomGetAlg) for device in ("/XPU:0", "/CPU:0"))
-    )
+    for function in (
+        lambda: R.StatelessRandomGetKeyCounter(seed=seed),
+        lambda: R.StatelessRandomGetKeyCounterAlg(seed=seed),
+        R.StatelessRandomGetAlg,
+    ):
+        compare.assert_same(*(compare.on(device, function) for device in ("/XPU:0", "/CPU:0")))
 
 
 @pytest.mark.parametrize("mode", ["eager", "graph"])

@@ -40,7 +40,10 @@ def test_slices_are_told_apart_on_the_host(axis: list[int]) -> None:
         if axis
         else np.array([3, 1, 3], np.int32)
     )
-    draw = lambda: R.UniqueV2(x=values, axis=np.array(axis, np.int64))  # noqa: E731
+
+    def draw():
+        return R.UniqueV2(x=values, axis=np.array(axis, np.int64))
+
     compare.assert_same(compare.on("/XPU:0", draw), compare.on("/CPU:0", draw), ulps=0)
 
 

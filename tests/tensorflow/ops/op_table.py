@@ -8,7 +8,7 @@ import tensorflow as tf
 _RANDOM = np.random.RandomState(0)
 A = _RANDOM.rand(4, 4).astype(np.float32)
 B = _RANDOM.rand(2, 3, 5).astype(np.float32) - 0.5
-I = np.array([3, 1, 2, 0], np.int32)  # noqa: E741
+INDICES = np.array([3, 1, 2, 0], np.int32)
 IMAGE = _RANDOM.rand(2, 8, 8, 3).astype(np.float32)
 FILTER = _RANDOM.rand(3, 3, 3, 4).astype(np.float32)
 SPD = A @ A.T + 4 * np.eye(4, dtype=np.float32)
@@ -44,12 +44,12 @@ OPS = {
         f(T(A)) for f in (tf.exp, tf.math.log, tf.tanh, tf.sin, tf.sqrt, tf.math.erf, tf.sigmoid)
     ],
     "rounding": lambda: [f(T(B) * 7.0) for f in (tf.floor, tf.math.ceil, tf.round, tf.sign)],
-    "gather": lambda: tf.gather(T(A), T(I)),
+    "gather": lambda: tf.gather(T(A), T(INDICES)),
     "gather_axis": lambda: tf.gather(T(B), [1, 0, 2], axis=1),
     "gather_nd": lambda: tf.gather_nd(T(A), [[0, 1], [3, 2]]),
     "scatter_nd": lambda: tf.scatter_nd([[1], [3]], [[1.0, 2.0], [3.0, 4.0]], [5, 2]),
     "tensor_scatter": lambda: tf.tensor_scatter_nd_update(T(A), [[0]], [[1.0, 1.0, 1.0, 1.0]]),
-    "one_hot": lambda: tf.one_hot(T(I), 5),
+    "one_hot": lambda: tf.one_hot(T(INDICES), 5),
     "cumsum": lambda: tf.cumsum(T(A), axis=1, exclusive=True),
     "argsort": lambda: tf.argsort(T(A), axis=1),
     "sort": lambda: tf.sort(T(A), direction="DESCENDING"),
@@ -59,7 +59,7 @@ OPS = {
     "where": lambda: tf.where(T(A) > 0.5),
     "boolean_mask": lambda: tf.boolean_mask(T(A), T(A) > 0.5),
     "unique": lambda: list(tf.unique(T([1, 1, 2]))),
-    "setdiff": lambda: tf.raw_ops.ListDiff(x=T(I), y=T([1])).out,
+    "setdiff": lambda: tf.raw_ops.ListDiff(x=T(INDICES), y=T([1])).out,
     "range": lambda: tf.range(0, 10, 2),
     "range_f32": lambda: tf.range(0.0, 1.0, 0.25),
     "linspace": lambda: tf.linspace(0.0, 1.0, 5),
@@ -67,7 +67,7 @@ OPS = {
     "split": lambda: tf.split(T(A), [1, 3]),
     "stack": lambda: tf.stack([T(A), T(A)], axis=1),
     "unstack": lambda: tf.unstack(T(A)),
-    "stack_i32": lambda: tf.stack([T(I), T(I)]),
+    "stack_i32": lambda: tf.stack([T(INDICES), T(INDICES)]),
     "pad": lambda: tf.pad(T(A), [[1, 1], [0, 2]]),
     "mirror_pad": lambda: tf.pad(T(A), [[1, 1], [1, 1]], mode="REFLECT"),
     "tile": lambda: tf.tile(T(A), [2, 1]),
@@ -79,12 +79,12 @@ OPS = {
     "expand_squeeze": lambda: tf.squeeze(tf.expand_dims(T(B), 1), [1]),
     "broadcast": lambda: tf.broadcast_to(T(A)[0], [3, 4]),
     "cast_i32": lambda: tf.cast(T(A) * 10.0, tf.int32),
-    "cast_i64": lambda: tf.cast(T(I), tf.int64) + 1,
+    "cast_i64": lambda: tf.cast(T(INDICES), tf.int64) + 1,
     "bitcast": lambda: tf.bitcast(T(A), tf.int32),
-    "i32_arithmetic": lambda: T(I) * T(I) - 3,
-    "i32_sum": lambda: tf.reduce_sum(T(I)),
-    "i32_compare": lambda: tf.equal(T(I), [3, 0, 2, 1]),
-    "u8_arithmetic": lambda: tf.cast(T(I), tf.uint8) + tf.constant(250, tf.uint8),
+    "i32_arithmetic": lambda: T(INDICES) * T(INDICES) - 3,
+    "i32_sum": lambda: tf.reduce_sum(T(INDICES)),
+    "i32_compare": lambda: tf.equal(T(INDICES), [3, 0, 2, 1]),
+    "u8_arithmetic": lambda: tf.cast(T(INDICES), tf.uint8) + tf.constant(250, tf.uint8),
     "complex": lambda: tf.complex(T(A), -T(A)) * tf.complex(T(A), T(A)),
     "fft": lambda: tf.signal.fft(tf.cast(T(A), tf.complex64)),
     "fft_of_a_large_prime": lambda: tf.signal.fft(PRIME),
@@ -99,7 +99,7 @@ OPS = {
         0
     ],
     "softmax": lambda: tf.nn.softmax(T(A)),
-    "cross_entropy": lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(T(I), T(A)),
+    "cross_entropy": lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(T(INDICES), T(A)),
     "bias_relu": lambda: tf.nn.relu(tf.nn.bias_add(T(B), [0.1, 0.2, 0.3, 0.4, 0.5])),
     "resize": lambda: tf.image.resize(IMAGE, [4, 5]),
     "crop_and_resize": lambda: tf.image.crop_and_resize(IMAGE, [[0.1, 0.0, 1.0, 0.9]], [1], [4, 4]),
@@ -113,8 +113,8 @@ OPS = {
     "qr": lambda: tf.abs(tf.linalg.qr(T(A))[1]),
     "band_part": lambda: tf.linalg.band_part(T(A), 1, 0),
     "diag": lambda: tf.linalg.diag(T(A)[0]),
-    "segment_sum": lambda: tf.math.unsorted_segment_sum(T(A), T(I), 4),
-    "bincount": lambda: tf.math.bincount(T(I)),
+    "segment_sum": lambda: tf.math.unsorted_segment_sum(T(A), T(INDICES), 4),
+    "bincount": lambda: tf.math.bincount(T(INDICES)),
     "histogram": lambda: tf.histogram_fixed_width(T(A), [0.0, 1.0]),
     "shape": lambda: [tf.shape(T(B)), tf.size(T(B)), tf.rank(T(B))],
     "empty": lambda: T(np.zeros((0, 4), np.float32)) * 2.0,
@@ -123,7 +123,7 @@ OPS = {
     "map_fn": lambda: tf.map_fn(lambda x: x * 2.0, T(A)),
     "tensor_array": _tensor_array,
     "strings": lambda: tf.strings.length(tf.strings.join([T("hello"), T("xpu")])),
-    "to_number": lambda: tf.strings.to_number(tf.strings.as_string(T(I))),
+    "to_number": lambda: tf.strings.to_number(tf.strings.as_string(T(INDICES))),
     "py_function": lambda: tf.numpy_function(lambda x: x * 2, [T(A)], tf.float32),
     "dawsn": lambda: tf.math.special.dawsn(tf.cast(T(A), tf.float64)),
     "betainc": lambda: tf.math.betainc(T(A), T(A), T(A)),

@@ -26,7 +26,7 @@ def run(call: calls.Call, device: str, mode: str, known_shapes: bool = True) -> 
             ]
         specs = [
             tf.TensorSpec(array.shape if known_shapes else None, dtype)
-            for array, dtype in zip(*operands.parameters())
+            for array, dtype in zip(*operands.parameters(), strict=True)
         ]
         function = tf.function(
             lambda *tensors: operands.results(iter(tensors)), autograph=False, jit_compile=mode == "jit" or None,

@@ -199,7 +199,10 @@ def _staged(x: tf.Tensor) -> list[tf.Tensor]:
 
 def _staged_by_key(x: tf.Tensor, ordered: bool) -> list[tf.Tensor]:
     kind = "OrderedMap" if ordered else "Map"
-    op = lambda name: getattr(raw, kind + name)  # noqa: E731
+
+    def op(name):
+        return getattr(raw, kind + name)
+
     area = {"dtypes": [tf.float32], "shared_name": "swept" + kind}
     indices = tf.constant([0])
     for key in (3, 5):

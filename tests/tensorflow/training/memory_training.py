@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import keras
 import numpy as np
-import onexpu
 import tensorflow as tf
+
+import onexpu
 
 WAYS: dict[str, Callable[[Callable], Callable]] = {
     "compiled": lambda step: tf.function(step, autograph=False, jit_compile=True),

@@ -11,11 +11,11 @@ import pathlib
 import re
 from typing import Any
 
-import onexpu
 import process
 import pytest
 import tensorflow as tf
 
+import onexpu
 from tests.tensorflow.training.memory_training import WAYS, Training, batch_sizes, live_bytes
 
 _FULL = os.environ.get("ONEXPU_TF_MODELS") == "all"

@@ -73,7 +73,7 @@ def test_training_steps_on_a_busy_machine(policy):
     first = [variable.numpy() for variable in variables]
 
     def train() -> list[np.ndarray]:
-        for variable, value in zip(variables, first):
+        for variable, value in zip(variables, first, strict=True):
             variable.assign(value)
         losses = [step().numpy() for _ in range(STEPS)]
         return [np.array(losses), *(variable.numpy() for variable in variables)]
@@ -82,5 +82,5 @@ def test_training_steps_on_a_busy_machine(policy):
     assert expected[0][-1] < expected[0][0]
     with _busy_machine():
         for _ in range(ROUNDS):
-            for value, want in zip(train(), expected):
+            for value, want in zip(train(), expected, strict=True):
                 np.testing.assert_array_equal(value, want)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.exhaustive import covering, every
+from tests.exhaustive import covering
 
 R = tf.raw_ops
 X = np.random.RandomState(0).randn(2, 9, 7, 3).astype(np.float32)

@@ -76,4 +76,4 @@ def test_refused() -> None:
         {"axis": 2},
         {"axis": 0, "input_min": [0.0], "input_max": [1.0]},
     ):
-        both.check_refused(lambda: R.QuantizeAndDequantizeV4Grad(**(given | changed)))
+        both.check_call_refused(R.QuantizeAndDequantizeV4Grad, **(given | changed))

@@ -46,14 +46,17 @@ def drawn(
         # A sum: the CPU's kernel writes the state to memory that a variable shares with a constant,
         # and not to the variable's.
         variable = tf.Variable(tf.constant(state, tf.int64) + 0)
-        draw = lambda: R.StatefulRandomBinomial(  # noqa: E731
-            resource=variable.handle,
-            algorithm=algorithm,
-            shape=size,
-            counts=counts,
-            probs=probabilities,
-            dtype=dtype,
-        )
+
+        def draw():
+            return R.StatefulRandomBinomial(
+                resource=variable.handle,
+                algorithm=algorithm,
+                shape=size,
+                counts=counts,
+                probs=probabilities,
+                dtype=dtype,
+            )
+
         if mode != "eager":
             draw = tf.function(draw, autograph=False, jit_compile=mode == "jit" or None)
         results = []

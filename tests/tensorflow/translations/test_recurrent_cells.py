@@ -67,7 +67,8 @@ def test_block_lstm(version: int, length: int, use_peephole: bool) -> None:
         results = op(**inputs, **options)
         # The CPU's kernel leaves all but cs and h undefined after the end.
         return [
-            r if name in ("cs", "h") else r[:length] for name, r in zip(results._fields, results)
+            r if name in ("cs", "h") else r[:length]
+            for name, r in zip(results._fields, results, strict=True)
         ]
 
     both.check(states)

@@ -16,7 +16,7 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
-from tests.exhaustive import covering, every
+from tests.exhaustive import covering
 
 Function = Callable[[np.ndarray], np.ndarray]
 

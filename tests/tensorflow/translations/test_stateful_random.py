@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
-import onexpu
 import pytest
 import tensorflow as tf
+
+import onexpu
 
 R = tf.raw_ops
 FLOATING = [tf.float16, tf.bfloat16, tf.float32, tf.float64]
@@ -31,7 +32,10 @@ def drawn(device: str, draw: Draw, state: list[int], mode: str = "eager") -> lis
     """The numbers of three calls and the states that they leave."""
     with tf.device(device):
         variable = tf.Variable(tf.constant(state, tf.int64))
-        step = lambda: draw(variable.handle)  # noqa: E731
+
+        def step():
+            return draw(variable.handle)
+
         if mode != "eager":
             step = tf.function(step, autograph=False, jit_compile=mode == "jit" or None)
         results = []

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import compare
 import numpy as np
-import onexpu
 import pytest
 import tensorflow as tf
+
+import onexpu
 
 R = tf.raw_ops
 SEEDS = [[1, 2], [-5, 7], np.array([2**40 + 3, -(2**35)])]
@@ -95,7 +96,10 @@ def test_a_generator_goes_on_alike() -> None:
     def draw(device: str, mode: str) -> list[np.ndarray]:
         with tf.device(device):
             numbers = tf.random.Generator.from_seed(3)
-            step = lambda: (numbers.uniform([5]), numbers.uniform([6], 0, 10, tf.int64))  # noqa: E731
+
+            def step():
+                return (numbers.uniform([5]), numbers.uniform([6], 0, 10, tf.int64))
+
             function = step if mode == "eager" else tf.function(step, jit_compile=True)
             return [t.numpy() for _ in range(3) for t in function()]
 

@@ -31,11 +31,11 @@ class Builder(builder.Builder):
         render_body((statement,), lines)
         lines.append(f"    return {statement.name}")
         names = dict(self._names)
-        exec("\n".join(lines), names)  # noqa: S102
+        exec("\n".join(lines), names)
         try:
             result = jax.eval_shape(names["_evaluate"], *(self._types[name] for name in used))
             short_name(result.dtype)
-        except Exception as error:  # noqa: BLE001  (whatever JAX finds wrong with an op)
+        except Exception as error:  # whatever JAX finds wrong with an op
             self.last_error = f"{statement.source}: {type(error).__name__}: {error}"
             raise Rejected from error
         return jax.ShapeDtypeStruct(result.shape, result.dtype)

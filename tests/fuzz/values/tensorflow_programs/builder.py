@@ -62,7 +62,7 @@ class Builder(builder.Builder):
         render_body((statement,), lines)
         lines.append(f"    return {statement.name}")
         names = dict(self._names)
-        exec("\n".join(lines), names)  # noqa: S102
+        exec("\n".join(lines), names)
         try:
             helpers.forget()
             evaluate = helpers.started(names["_evaluate"], "/CPU:0")
@@ -72,7 +72,7 @@ class Builder(builder.Builder):
                 raise TypeError(f"a {type(tensor).__name__}")
             result = _Result(tensor)
             short_name(result.dtype)
-        except Exception as error:  # noqa: BLE001  (whatever TensorFlow finds wrong with an op)
+        except Exception as error:  # whatever TensorFlow finds wrong with an op
             self.last_error = f"{statement.source}: {type(error).__name__}: {error}"
             raise Rejected from error
         return result
@@ -80,9 +80,9 @@ class Builder(builder.Builder):
     def _estimate(
         self,
         result: _Result,
-        operands: Sequence[Value],  # noqa: ARG002
+        operands: Sequence[Value],
         magnitude: float | None,
-        special: bool | None,  # noqa: ARG002
+        special: bool | None,
     ) -> tuple[float, bool]:
         array = result.tensor.numpy()
         if array.size == 0 or short_name(result.dtype) in INTEGERS + ("bool",):
