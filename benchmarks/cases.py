@@ -65,6 +65,7 @@ def _tf_cpu(function, arguments) -> Run:
 
 
 def multiply_add(limits) -> Case:
+    """Three arrays read and one written."""
     n = 64 << 20
     arguments = [np.full(n, value, np.float32) for value in (1.5, 2.0, 3.0)]
     contenders = jax_contenders(lambda a, b, c: a * b + c, arguments)
@@ -76,6 +77,7 @@ def multiply_add(limits) -> Case:
 
 
 def softmax(limits) -> Case:
+    """A softmax over each row of a matrix."""
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
     contenders = jax_contenders(lambda x: jax.nn.softmax(x, axis=-1), [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.nn.softmax(x), [x])
@@ -84,6 +86,7 @@ def softmax(limits) -> Case:
 
 
 def matmul(limits, dtype: str) -> Case:
+    """A product of square matrices in `dtype`, "f32" or "bf16"."""
     n = 2048
     x = (np.random.default_rng(0).standard_normal((n, n), np.float32) / 64).astype(
         jnp.bfloat16 if dtype == "bf16" else np.float32
@@ -96,6 +99,7 @@ def matmul(limits, dtype: str) -> Case:
 
 
 def transpose(limits) -> Case:
+    """A transpose of a matrix."""
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
     contenders = jax_contenders(lambda x: x.T, [x])
     contenders["TF CPU"] = _tf_cpu(tf.transpose, [x])
@@ -104,6 +108,7 @@ def transpose(limits) -> Case:
 
 
 def column_sum(limits) -> Case:
+    """Sums over the columns of a matrix."""
     x = np.random.default_rng(0).standard_normal((4096, 4096), np.float32)
     contenders = jax_contenders(lambda x: x.sum(0), [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.reduce_sum(x, 0), [x])
@@ -112,6 +117,7 @@ def column_sum(limits) -> Case:
 
 
 def sort(_) -> Case:
+    """A sort of one array."""
     x = np.random.default_rng(0).standard_normal(1 << 20, np.float32)
     contenders = jax_contenders(jnp.sort, [x])
     contenders["TF CPU"] = _tf_cpu(tf.sort, [x])
@@ -119,6 +125,7 @@ def sort(_) -> Case:
 
 
 def segment_sum(_) -> Case:
+    """A sum of rows by segment id."""
     rng = np.random.default_rng(0)
     x, segments = rng.standard_normal((1 << 18, 16), np.float32), rng.integers(0, 1024, 1 << 18)
     segments = np.sort(segments).astype(np.int32)
@@ -130,6 +137,7 @@ def segment_sum(_) -> Case:
 
 
 def gelu(limits) -> Case:
+    """An expensive elementwise function."""
     x = np.random.default_rng(0).standard_normal(16 << 20, np.float32)
     contenders = jax_contenders(jax.nn.gelu, [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: tf.nn.gelu(x, approximate=True), [x])
@@ -138,6 +146,7 @@ def gelu(limits) -> Case:
 
 
 def convolution(_) -> Case:
+    """A convolution with bias and activation."""
     rng = np.random.default_rng(0)
     x, k = (
         rng.standard_normal((16, 56, 56, 64), np.float32),
@@ -171,6 +180,7 @@ def _cross_entropy(logits, y):
 
 
 def mlp(_) -> Case:
+    """A training step of a multilayer perceptron."""
     rng = np.random.default_rng(0)
     sizes = [784, 1024, 1024, 10]
     weights = [rng.standard_normal(s, np.float32) * 0.03 for s in itertools.pairwise(sizes)]
@@ -200,6 +210,7 @@ def mlp(_) -> Case:
 
 
 def cnn(_) -> Case:
+    """A training step of a convolutional network."""
     rng = np.random.default_rng(0)
     kernels = [rng.standard_normal(s, np.float32) * 0.1 for s in ((3, 3, 3, 32), (3, 3, 32, 64))]
     head = rng.standard_normal((64, 10), np.float32) * 0.1
@@ -236,6 +247,7 @@ def cnn(_) -> Case:
 
 
 def scan(_) -> Case:
+    """A loop of small products."""
     rng = np.random.default_rng(0)
     state, w = (
         rng.standard_normal((16, 64), np.float32),
@@ -257,6 +269,7 @@ def scan(_) -> Case:
 
 
 def tiny(_) -> Case:
+    """The overhead of one call of a jitted function."""
     x = np.zeros(8, np.float32)
     contenders = jax_contenders(lambda x: x + 1, [x])
     contenders["TF CPU"] = _tf_cpu(lambda x: x + 1, [x])
@@ -264,6 +277,7 @@ def tiny(_) -> Case:
 
 
 def compile_time(_) -> Case:
+    """The first call of a gradient: trace, compile and run, without a cache."""
     # Constants of this run alone: the persistent caches of an earlier one know none of the programs.
     fresh = itertools.count(random.SystemRandom().randrange(1 << 20))
     x = np.ones((64, 64), np.float32)
@@ -291,6 +305,7 @@ def compile_time(_) -> Case:
 
 
 def custom_kernel(_) -> Case:
+    """A custom SYCL kernel in a compiled program, beside the same computation in JAX."""
     import onexpu
 
     scale = onexpu.sycl_kernel(

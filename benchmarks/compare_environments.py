@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares xpu with itself under other environment variables or builds: driver options, schedules, instruction sets.
+r"""Compares xpu with itself under other environment variables or builds: driver options, schedules, instruction sets.
 
 Usage: compare_environments.py [CASE or GROUP ...] [--clock wall|processor] --environment NAME [VARIABLE=VALUE ...] ...
 
@@ -12,7 +12,7 @@ this file's cases. On a busy machine, `--clock processor` compares processor tim
 
 Example, the cost of a pass of the CPU driver:
 
-    compare_environments.py models --environment as_is \\
+    compare_environments.py models --environment as_is \
         --environment without_gvn CL_CONFIG_LLVM_OPTIONS=-opt-disable=gvn
 """
 

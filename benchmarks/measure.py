@@ -28,6 +28,7 @@ class Sample:
 
     @property
     def median(self) -> float:
+        """The median over all rounds, in seconds."""
         return statistics.median(self.seconds)
 
 
@@ -40,6 +41,7 @@ class Ratio:
     high: float
 
     def __str__(self) -> str:
+        """Returns the median and the quartiles as text."""
         return f"{self.median:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
 

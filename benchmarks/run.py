@@ -64,12 +64,14 @@ class Limits:
         return self._ask(request) >= 0
 
     def seconds(self, request: str) -> float:
+        """Returns the seconds that the limit of `request` takes."""
         seconds = self._ask(request)
         if seconds < 0:
             raise ValueError(f"limits: cannot measure {request!r}")
         return seconds
 
     def close(self) -> None:
+        """Ends the child process."""
         self._child.stdin.close()
         self._child.wait(timeout=10)
 
@@ -115,6 +117,7 @@ def _names(groups: dict[str, dict]) -> str:
 
 
 def main() -> None:
+    """Runs the command line."""
     from attention_cases import ATTENTION_CASES
     from cases import CASES
     from compile_cases import COMPILE_CASES

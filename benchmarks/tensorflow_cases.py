@@ -81,17 +81,21 @@ def _training(
 
 
 def resnet50(dtype: str, _) -> Case:
+    """A training step of ResNet50 on small images, in `dtype`."""
     random = np.random.default_rng(0)
     x, y = random.standard_normal((8, 64, 64, 3), np.float32), random.integers(0, 100, 8)
     return _training("ResNet50", _resnet50, x, y, dtype)
 
 
 def transformer(dtype: str, _) -> Case:
+    """A training step of a transformer encoder, in `dtype`."""
     x, y = np.random.default_rng(0).integers(0, 1000, (2, 4, 128))
     return _training("transformer encoder", _transformer, x, y, dtype)
 
 
 def call(_) -> Case:
+    """The overhead of a call of a compiled function."""
+
     def contender(device: str) -> Run:
         with tf.device(device):
             x = tf.constant(np.ones(8, np.float32))
@@ -110,6 +114,8 @@ def call(_) -> Case:
 
 
 def eager(_) -> Case:
+    """The overhead of an op that runs eagerly."""
+
     def contender(device: str) -> Run:
         with tf.device(device):
             a = tf.constant(np.ones((64, 64), np.float32)) * 1.0

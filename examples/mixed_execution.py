@@ -104,9 +104,11 @@ class Swish(keras.layers.Layer):
         self.beta = beta
 
     def call(self, x):
+        """Applies the kernel to a tensor of any shape."""
         return self.kernel(x, beta=self.beta)
 
     def compute_output_shape(self, input_shape):
+        """Returns the shape of the input, which the kernel keeps."""
         return input_shape
 
 
@@ -136,14 +138,17 @@ class DigitsModel(keras.Model):
         self.head = keras.layers.Dense(10)
 
     def features(self, images):
+        """[n, 8, 8, 1] images -> [n, 64] features."""
         x = self.activation(self.convolution_1(images))
         x = self.pool(self.convolution_2(x))
         return self.hidden(self.flatten(x))
 
     def call(self, images):
+        """[n, 8, 8, 1] images -> [n, 10] logits."""
         return self.head(self.features(images))
 
     def make_train_function(self, force: bool = False):
+        """Puts the augmentation before the step that Keras would compile."""
         if self.train_function is not None and not force:
             return
         # A compiled program (jit_compile=True), or a graph of clusters and kernels.
@@ -168,6 +173,7 @@ class ProgressBar(keras.callbacks.Callback):
         self.step_seconds: list[float] = []
 
     def on_train_begin(self, logs=None):
+        """Shows the bar."""
         self._progress = rich.progress.Progress(
             rich.progress.TextColumn("{task.description:<44}"),
             rich.progress.BarColumn(),
@@ -179,18 +185,22 @@ class ProgressBar(keras.callbacks.Callback):
         self._progress.start()
 
     def on_train_batch_begin(self, batch, logs=None):
+        """Starts the clock."""
         self._begin = time.perf_counter()
 
     def on_train_batch_end(self, batch, logs=None):
+        """Stops the clock and advances the bar."""
         loss = float(logs["loss"])  # waits for the step
         self.step_seconds.append(time.perf_counter() - self._begin)
         self._progress.update(self._task, advance=1, loss=loss)
 
     def on_train_end(self, logs=None):
+        """Leaves the bar as it is."""
         self._progress.stop()
 
     @property
     def milliseconds_per_step(self) -> float:
+        """The median over the last three quarters of the steps."""
         return 1e3 * float(np.median(self.step_seconds[len(self.step_seconds) // 4 :]))
 
 
@@ -267,6 +277,7 @@ def addresses(tensor: tf.Tensor, array: jax.Array) -> dict[str, int]:
 
 
 def main() -> None:
+    """Runs the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

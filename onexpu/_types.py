@@ -56,8 +56,9 @@ _PYTHON_TYPES = {float: "float32", int: "int64", bool: "bool"}
 
 
 def numpy_name_of_cpp(text: str) -> str | None:
-    """Returns numpy's name of a C++ type, None for one that numpy does not have (a struct, a "
-    "template parameter)."""
+    """Returns numpy's name of a C++ type, None for one that numpy does not have (a struct, a
+    template parameter).
+    """
     qualifiers = ("const", "volatile", "__restrict__")
     name = " ".join(word for word in text.split() if word not in qualifiers)
     for prefix in ("::", "std::", "sycl::", "onexpu::"):
@@ -73,8 +74,9 @@ def numpy_dtype(name: str) -> np.dtype:
 
 
 def dtype_name(dtype: Any) -> str:
-    """Returns numpy's name of a dtype of numpy, JAX or TensorFlow, or of ``float``, ``int`` and "
-    "``bool`` in C++."""
+    """Returns numpy's name of a dtype of numpy, JAX or TensorFlow, or of ``float``, ``int`` and
+    ``bool`` in C++.
+    """
     if isinstance(dtype, type) and dtype in _PYTHON_TYPES:
         return _PYTHON_TYPES[dtype]
     name = getattr(dtype, "name", None)

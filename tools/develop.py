@@ -1,4 +1,6 @@
-"""Installs this tree into its .venv for development: `make develop`, or
+"""Installs this tree into its .venv for development.
+
+`make develop` runs it, or:
 
     python tools/develop.py [--build] [--output-base PATH] [--only PART,...]
 

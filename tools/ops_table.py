@@ -47,6 +47,8 @@ _MISSING = {
 
 @dataclasses.dataclass(frozen=True)
 class Route:
+    """How an op runs on XPU: the title of its section, and what that means."""
+
     title: str
     meaning: str
 
@@ -155,6 +157,7 @@ def table() -> str:
 
 
 def main() -> int:
+    """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -111,7 +111,7 @@ def _ei_near(t: mp.mpf) -> mp.mpf:
 
 
 def _ei_far(t: mp.mpf) -> mp.mpf:
-    """x e^-x Ei(x) beyond 6, by t = 12 / x - 1."""
+    """The product x e^-x Ei(x) beyond 6, by t = 12 / x - 1."""
     x = 12 / (t + 1)
     return x * mp.exp(-x) * mp.ei(x)
 
@@ -133,7 +133,7 @@ def _fresnel(is_sine: bool) -> Function:
 
 
 def _fresnel_auxiliary(is_g: bool) -> Function:
-    """pi x f(x) or pi^2 x^3 g(x) beyond 1.6 (7.5), by t = 2 (1.6 / x)^4 - 1."""
+    """The product pi x f(x) or pi^2 x^3 g(x) beyond 1.6 (7.5), by t = 2 (1.6 / x)^4 - 1."""
 
     def value(t: mp.mpf) -> mp.mpf:
         x = mp.mpf("1.6") / ((t + 1) / 2) ** mp.mpf(0.25)

@@ -40,8 +40,10 @@ def get_compiler_ir(
 ) -> bytes:
     """Returns the text or the bytes of `stage`; asks `original` where the device is not XPU.
 
-    Raises:
-        ValueError: the function cannot be compiled, as TensorFlow's own raises it.
+    Raises
+    ------
+    ValueError
+        The function cannot be compiled, as TensorFlow's own raises it.
     """
     device = device_name if platform_name is None else f"/device:{platform_name}:0"
     if stage not in _STAGES or tf.DeviceSpec.from_string(device).device_type != "XPU":

@@ -269,8 +269,9 @@ class Definition(OperandsDefinition):
     def _template_types(
         self, operands: Sequence[Operand], results: Sequence[Result]
     ) -> tuple[str, ...]:
-        """Checks element types against the parameters; returns what the template parameters "
-        "stand for."""
+        """Checks element types against the parameters; returns what the template parameters
+        stand for.
+        """
         buffers = self._buffer_types(operands, results)
         types: dict[str, tuple[str, str]] = {}
         for parameter, (name, dtype) in zip(self._signature.pointers, buffers, strict=True):

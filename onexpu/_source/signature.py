@@ -55,8 +55,7 @@ class Parameter:
 
     @property
     def dtype(self) -> str | None:
-        """numpy's name of the element type; None for a template parameter or a type of the "
-        "source's own."""
+        """The element type's name in numpy; None for template parameters and the source's types."""
         return numpy_name_of_cpp(self.element)
 
 
@@ -125,7 +124,7 @@ class Signature:
 
     @property
     def where(self) -> str:
-        """ " (line 3)", for messages; empty without a source."""
+        """The text " (line 3)" for messages; empty without a source."""
         return line_text(self.line)
 
 
@@ -248,7 +247,8 @@ def _template_parameter(text: str, line: int) -> str | Constant:
 
 def _template_before(code: str, start: int) -> tuple[int, str]:
     """Returns the offset and the text between the angle brackets of the template that `start` is
-    the declaration of; no text without one."""
+    the declaration of; no text without one.
+    """
     # Attributes may stand between both.
     head = without_attributes(code[max(0, code.rfind(";", 0, start)) : start])
     end = start - len(head) + len(head.rstrip()) - 1
@@ -362,7 +362,8 @@ class _Declaration:
 
 def find_kernels(source: str) -> tuple[list[Signature], list[RejectedKernel]]:
     """Returns the kernels of a source in the order of their definitions, and those of forms that
-    are not supported."""
+    are not supported.
+    """
     code = code_of(source)
     kernels: list[Signature] = []
     rejected: list[RejectedKernel] = []

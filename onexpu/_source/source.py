@@ -132,7 +132,8 @@ class Source:
 
     def find(self, name: str | None) -> tuple[str, Signature]:
         """Returns the name and the signature of a kernel, by its name, namespaces and all; of the
-        only one without a name."""
+        only one without a name.
+        """
         kernels: list[Signature | RejectedKernel] = [*self.kernels, *self._rejected]
         found = ", ".join(kernel.name for kernel in kernels)
         if name is None and len(kernels) > 1:
@@ -154,7 +155,8 @@ class Source:
         self, name: str, allowed: Mapping[str, Sequence[str]], constants: Mapping[str, int]
     ) -> None:
         """Has a kernel compiled along with others, for the types allowed for its templates and for
-        its constants."""
+        its constants.
+        """
         signature = self.find(name)[1]
         with self._lock:
             self._wanted[name] = _Wanted(signature.template_order, allowed, constants)

@@ -69,7 +69,8 @@ def check_source(
 
 def _check_items(code: str, kernel: Signature, file: str) -> None:
     """Raises ValueError if a kernel asks for its work-item in other dimensions than it has: the
-    others are lost without a word."""
+    others are lost without a word.
+    """
     assert kernel.dimensions is not None
     for match in _ITEM.finditer(code, *kernel.body):
         written = match["item"] or match["nd_item"] or "1"

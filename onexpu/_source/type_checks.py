@@ -64,7 +64,8 @@ inline constexpr bool is_like =
 
 def type_checks(kernel: str, assumed: Sequence[AssumedType]) -> str:
     """Returns code behind the source that compiles if the parameters of a kernel, spelled with its
-    template arguments, have these types."""
+    template arguments, have these types.
+    """
     if not assumed:
         return ""
     parameters = f"onexpu_type_checks::parameters<decltype({kernel})>"

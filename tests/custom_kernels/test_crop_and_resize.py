@@ -22,8 +22,8 @@ IMAGE_TYPES = [
 
 
 def make_case(dtype: str = "float32", seed: int = 0):
-    """Returns image, boxes (some reach out of the image, one is flipped, one is a point) and "
-    "their indices."""
+    """Returns image, boxes (some reach out of the image, one is flipped, one is a point) and
+    their indices."""
     random = np.random.default_rng(seed)
     image = (random.uniform(0, 100, (3, 17, 23, 5))).astype(dtype)
     boxes = random.uniform(-0.2, 1.2, (12, 4)).astype(np.float32)
