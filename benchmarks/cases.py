@@ -278,7 +278,8 @@ def tiny(_) -> Case:
 
 def compile_time(_) -> Case:
     """The first call of a gradient: trace, compile and run, without a cache."""
-    # Constants of this run alone: the persistent caches of an earlier one know none of the programs.
+    # Constants of this run alone: the persistent caches of an earlier one know none of the
+    # programs.
     fresh = itertools.count(random.SystemRandom().randrange(1 << 20))
     x = np.ones((64, 64), np.float32)
 

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 # Of alternate: more rounds that are not counted, while they take no longer than this.
 WARM_ROUNDS = 20
 WARM_SECONDS = 0.3
-# A neighbour on the machine slows memory down for about as long: a case of short runs has to outlast it.
+# A neighbour on the machine slows memory down for about as long: a case of short runs has to
+# outlast it.
 LEAST_SECONDS = 2.0
 
 

@@ -40,9 +40,9 @@ class Config:
 
 
 CONFIGS = {
-    # The gradient jumps where an activation crosses the kink of the ReLU. This seed, the best of 150,
-    # keeps all of them 2e-5 away from it; with most seeds a rounding error pushes some across, and
-    # gradients of two exact programs differ by whole percents.
+    # The gradient jumps where an activation crosses the kink of the ReLU. This seed, the best of
+    # 150, keeps all of them 2e-5 away from it; with most seeds a rounding error pushes some across,
+    # and gradients of two exact programs differ by whole percents.
     Size.SMALL: Config(width=4, image=64, classes=10, batch=4, seed=128),
     Size.MEDIUM: Config(width=32, image=64, classes=100, batch=8),
 }

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pkgutil
 
-# A Python that starts in the root of the source tree finds these sources there; what is built is installed elsewhere.
+# A Python that starts in the root of the source tree finds these sources there; what is built is
+# installed elsewhere.
 __path__ = pkgutil.extend_path(__path__, __name__)
 
 from onexpu import kernels

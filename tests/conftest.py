@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 # Before any import of JAX or TensorFlow, and inherited by every child process of the tests.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-# What TensorFlow's ops are compared with are Eigen's kernels, and their checks of arguments: oneDNN's, which TensorFlow takes on
-# processors with AVX-512, end the process where those refuse, and transposing a scalar.
+# What TensorFlow's ops are compared with are Eigen's kernels, and their checks of arguments:
+# oneDNN's, which TensorFlow takes on processors with AVX-512, end the process where those refuse,
+# and transposing a scalar.
 os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 # Every module that the tests make goes through spirv-val.
 os.environ["ONEXPU_VERIFY_SPIRV"] = "1"
-# A cache of our own: a test that needs a warm one warms it, and nothing from the user's cache hides a compile error.
+# A cache of our own: a test that needs a warm one warms it, and nothing from the user's cache hides
+# a compile error.
 if "ONEXPU_CACHE_DIR" not in os.environ:
     os.environ["ONEXPU_CACHE_DIR"] = tempfile.mkdtemp(prefix="onexpu-test-cache-")
     # By the process that made it: those that inherit the variable end earlier.

@@ -40,7 +40,8 @@ def covering(**parameters: Iterable[Any]) -> pytest.MarkDecorator:
         [i for i, value in enumerate(each) if not isinstance(value, of_every)] for each in values
     ]
     chosen = {
-        # Another partner each time round, so that parameters of equal lengths are not in step for ever.
+        # Another partner each time round, so that parameters of equal lengths are not in step for
+        # ever.
         tuple(each[(i + i // len(each)) % len(each)] for each in kept)
         for i in range(max(map(len, kept)))
     }

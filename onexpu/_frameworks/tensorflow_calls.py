@@ -158,7 +158,8 @@ class TensorFlowCalls:
             # Outside of what `tf.custom_gradient` watches: variables are read here.
             values = {name: tf.convert_to_tensor(attributes[name]) for name in plan.operands.single}
             attributes = {**attributes, **values}
-        # Without a tape there is nobody to ask for the gradient; a graph may be differentiated later.
+        # Without a tape there is nobody to ask for the gradient; a graph may be differentiated
+        # later.
         if not self._kernel.has_gradient or (
             tf.executing_eagerly() and not record.could_possibly_record()
         ):

@@ -93,7 +93,8 @@ def _to_hessenberg(a: jax.Array) -> tuple[jax.Array, jax.Array]:
 
     count = max(n - 1, 0)
     reduced, packed, taus = _loop(count, step, (a, a, jnp.zeros(count, a.dtype)))
-    # The last column has no reflection of its own; those before were changed by later ones above the diagonal.
+    # The last column has no reflection of its own; those before were changed by later ones above
+    # the diagonal.
     below = jnp.tril(packed, -1) if n > 1 else jnp.zeros_like(a)
     return jnp.triu(reduced) + below, taus
 
@@ -104,7 +105,8 @@ def _hessenberg(a: jax.Array) -> list[jax.Array]:
 
 def _pivoted_qr(a: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
     m, n = a.shape
-    # Columns with a number are factored first, in their order; the others when their norm is the largest.
+    # Columns with a number are factored first, in their order; the others when their norm is the
+    # largest.
     order = jnp.argsort(pivots == 0, stable=True)
     fixed = jnp.sum(pivots != 0)
     columns = jnp.arange(n)
@@ -133,7 +135,8 @@ def _geqp3(a: jax.Array, pivots: jax.Array, *, use_magma: bool | None) -> list[j
 
 def _to_tridiagonal(a: jax.Array, *, lower: bool) -> tuple[jax.Array, ...]:
     if not lower:
-        # From the last column upwards, which is the same from the first downwards with both dimensions reversed.
+        # From the last column upwards, which is the same from the first downwards with both
+        # dimensions reversed.
         flipped = _to_tridiagonal(a[::-1, ::-1], lower=True)
         packed, diagonal, off_diagonal, taus = flipped
         return packed[::-1, ::-1], diagonal[::-1], off_diagonal[::-1], taus[::-1]

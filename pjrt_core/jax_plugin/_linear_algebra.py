@@ -74,7 +74,8 @@ def _eigh(
         "Eigh",
         result_types=[_compat.aval_to_ir_type(ctx, out) for out in ctx.avals_out],
         operands=[operand],
-        # XLA's form: which triangle, whether to sort, and what its own iteration needs for small matrices.
+        # XLA's form: which triangle, whether to sort, and what its own iteration needs for small
+        # matrices.
         backend_config=f"{int(lower)},{int(sort_eigenvalues)},{_MAX_SWEEPS},{_TOLERANCE:g}",
         result_shapes=_result_shapes(ctx),
         api_version=1,

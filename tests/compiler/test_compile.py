@@ -152,7 +152,8 @@ def test_products_of_small_matrices_do_not_nest(compile_module, n, kernels) -> N
 
 
 def test_branches_of_many_dots_are_launched(compile_module) -> None:
-    # The code of a dot has several rows at a time: as one kernel, this took the device's compiler minutes.
+    # The code of a dot has several rows at a time: as one kernel, this took the device's compiler
+    # minutes.
     def choose(*counts):
         return lambda x, number: lax.switch(number, [powers(count) for count in counts], x)
 

@@ -62,8 +62,8 @@ _WITHOUT_XLA_DEVICE = {
     "xla_call_module_test",
     "xla_custom_call_ops_test",
 }
-# Those look for one of XLA's devices among all that there are, whatever the flag says, or skip what no device of XLA's has
-# (special_math_test: double precision).
+# Those look for one of XLA's devices among all that there are, whatever the flag says, or skip what
+# no device of XLA's has (special_math_test: double precision).
 _LOOK_FOR_XLA_DEVICE = {
     "special_math_test",
     "stateful_random_ops_test",

@@ -144,7 +144,8 @@ def draw_form(seed: int) -> Form:
 
 
 def _form(dtype: str, channels: int, features: int, *dimensions: tuple, **more) -> Form:
-    # A dimension: size, kernel, stride, padding (low, high), and the kernel's dilation if it has one.
+    # A dimension: size, kernel, stride, padding (low, high), and the kernel's dilation if it has
+    # one.
     dimensions = [(*d, 1)[:5] for d in dimensions]
     size, kernel, strides, padding, dilation = (
         tuple(part) for part in zip(*dimensions, strict=True)

@@ -68,7 +68,8 @@ def test_reference_is_a_plain_sum(seed) -> None:
     )
 
 
-# oneDNN multiplies bf16 channels in pairs. The last of an odd number must not be paired with the next pixel.
+# oneDNN multiplies bf16 channels in pairs. The last of an odd number must not be paired with the
+# next pixel.
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("channels", [1, 3, 4, 20])
 @pytest.mark.parametrize("stride", [1, 2])

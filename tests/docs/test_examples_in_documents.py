@@ -23,7 +23,8 @@ def _blocks(language: str):
 
 @pytest.mark.parametrize("source", list(_blocks("python")))
 def test_python_example(source):
-    # The interpreter's own source attribute (inspect) must not matter: run it as a user would paste it.
+    # The interpreter's own source attribute (inspect) must not matter: run it as a user would paste
+    # it.
     process = subprocess.run(
         [sys.executable, "-c", source], capture_output=True, text=True, timeout=300
     )

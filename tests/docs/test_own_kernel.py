@@ -12,7 +12,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SECTION = re.compile(r"^## A kernel of your own\n(.*?)^## ", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
-# What the user changes on the page: another computation with another attribute, name and gradient. Nothing else.
+# What the user changes on the page: another computation with another attribute, name and gradient.
+# Nothing else.
 OWN = [
     ("y[i] = T(a * x[i])", "y[i] = T(a * x[i] * x[i])"),
     ("[scale(cotangents[0], a=a)]", "[2 * a * inputs[0] * cotangents[0]]"),

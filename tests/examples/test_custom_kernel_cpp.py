@@ -393,7 +393,8 @@ def test_onednn(cases, matrix, xpu) -> None:
     )
     other = np.random.default_rng(1).standard_normal((17, 23)).astype(np.float32)
     exact = np.maximum(np.float64(matrix) @ other, 0)
-    # Among programs, each of which has its memory from the one before: what runs late reads others'.
+    # Among programs, each of which has its memory from the one before: what runs late reads
+    # others'.
     for z in _in_both(lambda x, y: product(x * 2.0, y) * 0.5, matrix, other):
         np.testing.assert_allclose(z, exact, **TOLERANCE)
 
@@ -408,7 +409,8 @@ def test_onednn(cases, matrix, xpu) -> None:
 
     with concurrent.futures.ThreadPoolExecutor() as threads:
         assert list(threads.map(in_jax, range(3))) == [0, 0, 0]
-    # What oneDNN refuses, as the error of the call: it has no product of a matrix and three numbers.
+    # What oneDNN refuses, as the error of the call: it has no product of a matrix and three
+    # numbers.
     with pytest.raises(jax.errors.JaxRuntimeError, match="primitive.*cases.relu_of_product"):
         jax.block_until_ready(jax.jit(product)(matrix, other[:3]))
 

@@ -180,7 +180,8 @@ def test_fourier_transforms_of_any_length(xpu, length) -> None:
             eps = np.finfo(given.dtype).eps
             result = getattr(jnp.fft, name)(jax.device_put(given, xpu), **options)
             expected = getattr(np.fft, name)(given.astype(argument.dtype), **options)
-            # Rounding errors of `length` terms of size one, of random sign; a chirp has three transforms.
+            # Rounding errors of `length` terms of size one, of random sign; a chirp has three
+            # transforms.
             np.testing.assert_allclose(result, expected, rtol=0, atol=40 * eps * length**0.5 * atol)
 
 

@@ -58,7 +58,8 @@ def is_one_kernel(function, *arguments) -> bool:
     return "attention_fusion" in text and "onednn" not in text
 
 
-# Whole blocks of keys, parts of one, of a vector of queries and of features; one query's worth of keys and more.
+# Whole blocks of keys, parts of one, of a vector of queries and of features; one query's worth of
+# keys and more.
 SHAPES = [
     (2, 256, 192, 4, 16),
     (1, 512, 512, 1, 64),
@@ -102,7 +103,8 @@ def test_masks_of_positions(xpu) -> None:
         at = jnp.arange(330)
         return attention(query, key, value, jnp.where(at[:, None] >= at, 0.0, -jnp.inf))
 
-    # The last block of the first queries' keys, and all but one of the first query's, weigh nothing.
+    # The last block of the first queries' keys, and all but one of the first query's, weigh
+    # nothing.
     mask = np.where(np.arange(330)[:, None] >= np.arange(330), 0.0, -np.inf)
     assert is_one_kernel(causal, *jax.device_put(arrays, xpu)) == IS_KERNEL
     assert_attention(jax.jit(causal)(*jax.device_put(arrays, xpu)), arrays, mask)
@@ -285,5 +287,6 @@ def test_in_a_loop(xpu) -> None:
     wide = query.astype(np.float64)
     for _ in range(3):
         wide, _ = expected(wide, key, value)
-    # Means of 300 values, of about one, as the next step's queries: the bound of one step three times over.
+    # Means of 300 values, of about one, as the next step's queries: the bound of one step three
+    # times over.
     np.testing.assert_allclose(actual, wide, rtol=0, atol=3 * 64 * 2**-23)

@@ -14,8 +14,9 @@ from jax import lax
 from tests.exhaustive import covering, every
 from tests.jax.compare import assert_sums_of_products, check, normal
 
-# A sum of up to 300 products of either sign, in an order of the library's choice: the roundings add up like a random
-# walk, to some 17 units of the largest partial sum, which is a few times the largest result.
+# A sum of up to 300 products of either sign, in an order of the library's choice: the roundings add
+# up like a random walk, to some 17 units of the largest partial sum, which is a few times the
+# largest result.
 _ULPS = 64
 
 
@@ -135,7 +136,8 @@ def test_attention_moves_nothing_beside_its_products(xpu, cpu) -> None:
     w = normal((256, 256)) / 16
 
     def attention(q, k, v, w):
-        # Weights that are a result too: else a CPU has one kernel for all of it (test_attention.py).
+        # Weights that are a result too: else a CPU has one kernel for all of it
+        # (test_attention.py).
         weights = jax.nn.softmax(jnp.einsum("bqhd,bkhd->bhqk", q, k) / 8)
         return jnp.einsum("bhqk,bkhd->bqhd", weights, v).reshape(2, 256, 256) @ w, weights
 
@@ -253,8 +255,8 @@ def test_activations_join_the_call(xpu, cpu, convolution, name, dtype) -> None:
     if convolution:
         shapes, product = ((2, 9, 11, 16), (3, 3, 16, 16)), _convolve
     else:
-        # Smaller products of f32, which those of narrower types are where the processor has none, are called without
-        # an epilogue on a CPU.
+        # Smaller products of f32, which those of narrower types are where the processor has none,
+        # are called without an epilogue on a CPU.
         shapes, product = ((1024, 512), (512, 512)), jnp.matmul
     w = (normal(shapes[1], dtype) / np.sqrt(np.prod(shapes[1][:-1]))).astype(dtype)
     layer = jax.jit(lambda x, w, bias: function(product(x, w) + bias))

@@ -36,7 +36,8 @@ def test_an_optimisers_step_is_one_kernel(xpu, shape, dtype, donate) -> None:
     if 0 not in shape:
         assert len(_kernels(compiled)) == 1
     expected = _ftrl(np, *(a.astype(np.float64) for a in arrays))
-    # The roots may be rounded before they are subtracted; their difference is a quarter of one of them.
+    # The roots may be rounded before they are subtracted; their difference is a quarter of one of
+    # them.
     tolerance = 16 * float(jnp.finfo(dtype).eps)
     for actual, reference in zip(compiled(*on_device), expected, strict=True):
         assert actual.dtype == jnp.dtype(dtype)

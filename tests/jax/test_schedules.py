@@ -20,7 +20,8 @@ def _array(shape, dtype) -> np.ndarray:
     return np.array(jnp.asarray(values).astype(dtype))
 
 
-# Around the sizes at which a schedule cuts rows, packs several into a work-group, or has too few for a vector.
+# Around the sizes at which a schedule cuts rows, packs several into a work-group, or has too few
+# for a vector.
 LENGTHS = (1, 2, 15, 16, 17, 31, 64, 100, 256, 1000, 2048, 8191, 20000)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -38,7 +39,8 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
     check(xpu, cpu, jax.jit(reduce), _array((rows, length), "float32"), ulps=4 * length**0.5 + 64)
 
 
-# On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and of seven.
+# On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and
+# of seven.
 @covering(
     shape=every(
         2,
@@ -79,8 +81,8 @@ def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
     x = _array(shape, dtype)
     check(xpu, cpu, jax.jit(lambda x: (x * x).sum(axes)), x, ulps=4 * count**0.5 + 64)
     if dtype == "float32":
-        # Of rows that lie otherwise, of several values at once, and of what is not a number, which JAX's
-        # CPU backend loses here.
+        # Of rows that lie otherwise, of several values at once, and of what is not a number, which
+        # JAX's CPU backend loses here.
         check(
             xpu, cpu, jax.jit(lambda x: jnp.swapaxes(x, 0, -1).sum(-1)), x, ulps=4 * count**0.5 + 64
         )
@@ -177,8 +179,8 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
         line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
     ]
     length = int(np.prod([shape[axis] for axis in np.atleast_1d(axes)]))
-    # Beyond 16 KB of a row nothing is kept: what is dear is computed once, by a kernel before. Rows of
-    # 40000 leave the caches, and are none.
+    # Beyond 16 KB of a row nothing is kept: what is dear is computed once, by a kernel before. Rows
+    # of 40000 leave the caches, and are none.
     is_kept = length * max(4, np.dtype(x.dtype).itemsize) <= 16384
     assert len(fusions) == 1 or length > 32768 or (function is jax.nn.softmax and not is_kept)
     actual = np.asarray(compiled(jax.device_put(x, xpu))).astype(np.float64)
@@ -190,7 +192,8 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
         expected = wide - wide.max(axes, keepdims=True)
         expected = expected - np.log(np.exp(expected).sum(axes, keepdims=True))
         expected = np.exp(expected) if function is jax.nn.softmax else expected
-    # Sums of n terms lose some root of n units of the terms, which are near one, and results are rounded to their type.
+    # Sums of n terms lose some root of n units of the terms, which are near one, and results are
+    # rounded to their type.
     unit = float(jnp.finfo(dtype).eps)
     of_sums = float(np.finfo(np.float64 if dtype == "float64" else np.float32).eps) * (
         8 + length**0.5
@@ -233,7 +236,8 @@ def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
             jnp.exp(x),
         )
 
-    # Sums over 1024 rows that nearly vanish divide: units of terms that are some hundred times as large.
+    # Sums over 1024 rows that nearly vanish divide: units of terms that are some hundred times as
+    # large.
     check(xpu, cpu, jax.jit(several), x, ulps=512)
 
 
@@ -282,7 +286,8 @@ def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
     looped = jax.jit(
         lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x)
     )
-    # Five softmaxes, each of three times the one before: what a sum of 128 terms loses grows by that.
+    # Five softmaxes, each of three times the one before: what a sum of 128 terms loses grows by
+    # that.
     check(xpu, cpu, looped, x, ulps=256)
     donated = jax.jit(lambda x: jax.nn.softmax(x, -1), donate_argnums=0)(jax.device_put(x, xpu))
     np.testing.assert_allclose(
@@ -324,7 +329,8 @@ def test_transposes(xpu, cpu, dtype, shape) -> None:
     check(xpu, cpu, jax.jit(transposed), _array(shape, dtype))
 
 
-# Squares in registers where tiles are whole, of 2, 4 and 8 bytes; the last tiles of 33, 100 and 90 begin earlier.
+# Squares in registers where tiles are whole, of 2, 4 and 8 bytes; the last tiles of 33, 100 and 90
+# begin earlier.
 @pytest.mark.parametrize(
     "dtype", ["float16", "bfloat16", "int32", "float64", "complex64", "int8", "complex128"]
 )

@@ -89,9 +89,9 @@ print(slope.shape, slope.device)
 )
 def test_keras_trains(lab: Lab, device: str, jit_compile: bool) -> None:
     code = _KERAS.replace("JIT_COMPILE", f"jit_compile={jit_compile}")
-    # Adam fails in the lab on devices of the first adapter ("Dimensions must be equal, but are 8 and
-    # 0"). The cause is not known; sizes that are read from memory which no kernel writes here are
-    # likely.
+    # Adam fails in the lab on devices of the first adapter ("Dimensions must be equal, but are 8
+    # and 0"). The cause is not known; sizes that are read from memory which no kernel writes here
+    # are likely.
     code = code.replace("OPTIMIZER", "adam" if ADAPTERS[device] == 2 else "sgd")
     run = lab.run(device, code, env={"ONEXPU_SHIM_COPIES": "1"}).check()
     assert "(32, 10)" in run.stdout

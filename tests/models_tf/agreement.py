@@ -6,22 +6,24 @@ import collections
 
 import numpy as np
 
-# Of the largest magnitude of each array: a sum of terms of both signs is as exact as its terms, not as its result, so
-# an element's own magnitude says nothing about its rounding error. bfloat16 has 8 bits (a rounding error of 4e-3) and
-# float16 has 11 where float32 has 24.
+# Of the largest magnitude of each array: a sum of terms of both signs is as exact as its terms, not
+# as its result, so an element's own magnitude says nothing about its rounding error. bfloat16 has 8
+# bits (a rounding error of 4e-3) and float16 has 11 where float32 has 24.
 TOLERANCES = {"float32": 1e-4, "mixed_bfloat16": 2e-2, "mixed_float16": 2e-2}
-# Times the tolerance: a gradient has gone through the roundings of the way there and of the way back, and where a program
-# does not keep them in float32, of what lies between its ops. What a step adds to a weight is, of most optimisers, a
-# gradient's quotient with its size. The largest errors are chance: of eight initial values of the detector, in bfloat16 as
-# a graph, XPU's were 1.3e-2 to 4.6e-2 and the CPU's 1.3e-2 to 8.4e-2; of the transformer, 3.0e-2 to 4.6e-2 and 3.2e-2 to
-# 5.9e-2. The first value, which is tested, has 5.9e-2 where the CPU has 3.1e-2, and 5.0e-2 where it has 3.9e-2.
+# Times the tolerance: a gradient has gone through the roundings of the way there and of the way
+# back, and where a program does not keep them in float32, of what lies between its ops. What a step
+# adds to a weight is, of most optimisers, a gradient's quotient with its size. The largest errors
+# are chance: of eight initial values of the detector, in bfloat16 as a graph, XPU's were 1.3e-2 to
+# 4.6e-2 and the CPU's 1.3e-2 to 8.4e-2; of the transformer, 3.0e-2 to 4.6e-2 and 3.2e-2 to 5.9e-2.
+# The first value, which is tested, has 5.9e-2 where the CPU has 3.1e-2, and 5.0e-2 where it has
+# 3.9e-2.
 GRADIENTS = {"jit": 2, "graph": 3, "eager": 3}
 UPDATES = 3
 
 
-# What is zero in exact arithmetic, such as the gradient of a bias before a batch normalisation or of an attention's
-# bias of keys, is rounding errors of terms as large as other arrays of its kind. It is measured by a hundredth of the
-# largest of these.
+# What is zero in exact arithmetic, such as the gradient of a bias before a batch normalisation or
+# of an attention's bias of keys, is rounding errors of terms as large as other arrays of its kind.
+# It is measured by a hundredth of the largest of these.
 _SHARE = 1e-2
 _KINDS = ("weight", "update", "slot", "scaling")
 _MARGIN = ", margin"
@@ -90,8 +92,9 @@ def errors(
     return found
 
 
-# How many times the CPU's error the device's may be where the CPU's is above the tolerance, which roundings a compiler
-# makes being chance: as the median over arrays, and as the largest, which is that of one array, or one number.
+# How many times the CPU's error the device's may be where the CPU's is above the tolerance, which
+# roundings a compiler makes being chance: as the median over arrays, and as the largest, which is
+# that of one array, or one number.
 _CHANCE = 2.0
 _CHANCE_OF_ONE = 4.0
 

@@ -81,8 +81,9 @@ def _model() -> keras.Model:
             ]
         )
 
-    # A hundredth of the anchors are objects, to begin with, and boxes are their anchors (section 4.1): their sizes are
-    # exponentials. Scores differ from the beginning, so that roundings do not decide which is the best.
+    # A hundredth of the anchors are objects, to begin with, and boxes are their anchors (section
+    # 4.1): their sizes are exponentials. Scores differ from the beginning, so that roundings do not
+    # decide which is the best.
     small = functools.partial(keras.initializers.RandomNormal, stddev=0.01)
     classify = head(_CLASSES, float(-np.log(99.0)), keras.initializers.GlorotUniform)
     locate = head(4, 0.0, small)
@@ -207,7 +208,8 @@ def build(size: Size) -> Training:
         kept = tf.image.non_max_suppression(boxes, scores, _KEPT, iou_threshold=0.4)
         found = tf.gather(boxes, kept)
         pictures_of = tf.zeros_like(kept)
-        # Not to the border: a rounding error decides whether what lies on it is still in the picture.
+        # Not to the border: a rounding error decides whether what lies on it is still in the
+        # picture.
         inside = tf.minimum(found / _SIZE, 0.99)
         crops = tf.image.crop_and_resize(pictures[:1], inside, pictures_of, [6, 6])
         return {"boxes": found, "scores": tf.gather(scores, kept), "crops": crops}

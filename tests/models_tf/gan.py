@@ -35,7 +35,8 @@ def _generator() -> keras.Model:
 
 def _discriminator() -> keras.Model:
     def convolution(filters: int) -> keras.Layer:
-        # It replaces the kernel by a normalised one, which in half precision would be rounded in each step.
+        # It replaces the kernel by a normalised one, which in half precision would be rounded in
+        # each step.
         return keras.layers.SpectralNormalization(
             keras.layers.Conv2D(filters, 4, strides=2, padding="same"), dtype=keras.config.floatx()
         )

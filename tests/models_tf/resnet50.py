@@ -27,7 +27,8 @@ def build(size: Size) -> Training:
         model = keras.applications.ResNet50(**arguments)
     else:
         model = resnet.ResNet(_shallow, preact=False, use_bias=True, **arguments)
-    # At full depth gradients are so large that the CPU's float32 loses all that float64 gives after three steps at 1e-6.
+    # At full depth gradients are so large that the CPU's float32 loses all that float64 gives after
+    # three steps at 1e-6.
     rate = 1e-7 if size is Size.FULL else 1e-4
     optimizer = keras.optimizers.SGD(rate, momentum=0.9, weight_decay=1e-4)
     return image_classifier.training(

@@ -24,7 +24,8 @@ _OF_GRADIENTS = ("slot", "update")
 # The image classifiers that take longest; ResNet50 stands for them.
 _LONG = ("convnext", "densenet", "efficientnet_v2", "mobilenet_v3")
 _QUICK_AS_GRAPHS = ("dqn", "sparse_embeddings", "vae", "gan", "ragged_text", "recurrent")
-# Op by op and in half precision, what others have too: dense layers and convolutions, recurrences of ctc_speech.
+# Op by op and in half precision, what others have too: dense layers and convolutions, recurrences
+# of ctc_speech.
 _ALIKE = {
     ("dqn", "graph", "float32"),
     ("gan", "graph", "float32"),
@@ -98,7 +99,8 @@ def _check_that_all_is_trained(numbers: dict[str, np.ndarray]) -> None:
     updates = [
         a.any() for n, a in _of("update", numbers).items() if not n.endswith(agreement.ROUNDINGS)
     ]
-    # Where a rate is small, some steps are less than a rounding of 1, which scales of normalisations are.
+    # Where a rate is small, some steps are less than a rounding of 1, which scales of
+    # normalisations are.
     assert np.mean(updates) > 0.9
 
 

@@ -44,7 +44,8 @@ class PositionalEmbedding(keras.layers.Layer):
         embedded = self.tokens(tokens) + self.positions(
             keras.ops.arange(tokens.shape[1], dtype="int64")
         )
-        # By the root of the width, as in section 3.4. Layers would add more than there is otherwise, and their roundings.
+        # By the root of the width, as in section 3.4. Layers would add more than there is
+        # otherwise, and their roundings.
         return embedded * _WIDTH**0.5
 
     def compute_mask(self, tokens, mask=None):

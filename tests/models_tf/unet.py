@@ -40,7 +40,8 @@ def _model() -> keras.Model:
     # One step up of each kind that is in use.
     up = keras.layers.Conv2DTranspose(16, 2, strides=2)(coarse)
     x = _block(keras.layers.Concatenate()([up, middle]), 16)
-    # In single precision: TensorFlow's translation of the gradient to XLA gives float32 for bfloat16.
+    # In single precision: TensorFlow's translation of the gradient to XLA gives float32 for
+    # bfloat16.
     up = keras.layers.UpSampling2D(interpolation="bilinear", dtype=keras.config.floatx())(x)
     x = _block(keras.layers.Concatenate()([up, fine]), 8)
     return keras.Model(pictures, keras.layers.Conv2D(1, 1, dtype=keras.config.floatx())(x))

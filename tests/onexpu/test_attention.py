@@ -38,8 +38,8 @@ class Sizes(NamedTuple):
         ]
 
 
-# Around the 16 lanes, the 64 positions of a work-item, blocks of 96, 48 and 24 rows, sums of 6. Each
-# number of features is a kernel of its own, which takes seconds to compile: tests share 16.
+# Around the 16 lanes, the 64 positions of a work-item, blocks of 96, 48 and 24 rows, sums of 6.
+# Each number of features is a kernel of its own, which takes seconds to compile: tests share 16.
 SIZES = [
     Sizes((), 1, 1, 1, 1, 16),
     Sizes((2,), 7, 5, 1, 1, 16),

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.usefixtures("on_xpu")
 dpnp.ones(2) + 1
 dpnp.ones((2, 2)) @ dpnp.ones((2, 2))
 
-# Where many waits follow each other. dpnp's own queue is not in order, and waits for such a queue deadlock
-# in the CPU device's driver, if seldom (docs/buffers.md).
+# Where many waits follow each other. dpnp's own queue is not in order, and waits for such a queue
+# deadlock in the CPU device's driver, if seldom (docs/buffers.md).
 IN_ORDER = dpctl.SyclQueue(onexpu.dpctl_queue().sycl_device, property="in_order")
 
 

@@ -15,15 +15,16 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-# A sweep has every extent up to this one. It exceeds four vectors of 16 work-items, two tiles of a transposition
-# and the shortest row that a work-group reduces. 71 is prime: see `pairs`.
+# A sweep has every extent up to this one. It exceeds four vectors of 16 work-items, two tiles of a
+# transposition and the shortest row that a work-group reduces. 71 is prime: see `pairs`.
 LARGEST = 70
 
-# Extents around the sizes of vectors (8, 16), of tiles (32) and of the shortest row that a work-group reduces (64).
+# Extents around the sizes of vectors (8, 16), of tiles (32) and of the shortest row that a
+# work-group reduces (64).
 BOUNDARIES = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65)
 
-# Dtypes of each width. A family is swept in two dtypes of its list and the next family with the same list in the next two, so
-# that pads, slices, reductions and so on each have all of them.
+# Dtypes of each width. A family is swept in two dtypes of its list and the next family with the
+# same list in the next two, so that pads, slices, reductions and so on each have all of them.
 MOVED = ("int8", "bfloat16", "float32", "float64", "complex64")
 MOVED_TOO = ("bool", "float16", "int32", "int64")
 SUMMED = ("int8", "bfloat16", "float32", "float64")

@@ -363,7 +363,8 @@ def _(m, n, dtype):
 
 @family("reshape of a slice", MOVED_TOO)
 def _(m, n, dtype):
-    # Not a bitcast in any layout, so the kernel delinearizes by some extents and linearizes by others.
+    # Not a bitcast in any layout, so the kernel delinearizes by some extents and linearizes by
+    # others.
     return _same(lambda x: x[:, 1:].reshape(2, n, m), distinct((m, 2 * n + 1), dtype))
 
 
@@ -430,7 +431,8 @@ for _name, _dtypes in (
 
 @family("inline constant table", SUMMED)
 def _(m, n, dtype):
-    # Constants of up to kMaxInlineConstant = 64 elements (elemental_data_movement.cc) are part of the kernel.
+    # Constants of up to kMaxInlineConstant = 64 elements (elemental_data_movement.cc) are part of
+    # the kernel.
     table = small(n, dtype, 1)
     return Case(lambda x: x + table, (small((m, n), dtype),), lambda x: wide(x) + wide(table))
 

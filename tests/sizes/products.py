@@ -37,8 +37,8 @@ def product(lhs: np.ndarray, rhs: np.ndarray, dimensions, preferred: str | None 
     )
 
 
-# Up to kMaxElementLoopProducts = 32 K multiply-adds (dot_queries.h) each element is a loop, beyond that the kernel computes blocks:
-# contracted extents of 3 and 70 cover both.
+# Up to kMaxElementLoopProducts = 32 K multiply-adds (dot_queries.h) each element is a loop, beyond
+# that the kernel computes blocks: contracted extents of 3 and 70 cover both.
 for _contracted, _types in ((3, TYPES), (70, TYPES_TOO)):
 
     @family(f"matrix product of {_contracted}", _types)
@@ -91,7 +91,8 @@ def _(m, n, dtype):
 
 @family("one row times many columns", ("float32", "bfloat16"))
 def _(m, n, dtype):
-    # 1 to 9 rows; columns that are and are not multiples of 64 and 128 (ColumnsTogether, schedules/dot.cc).
+    # 1 to 9 rows; columns that are and are not multiples of 64 and 128 (ColumnsTogether,
+    # schedules/dot.cc).
     return product(
         small((1 + m % 9, 70), dtype), signs((70, 448 + n), dtype), (((1,), (0,)), ((), ()))
     )

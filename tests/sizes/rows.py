@@ -20,7 +20,8 @@ from tests.sizes.cases import (
     wide,
 )
 
-# A work-group computes a row if rows have at least 64 elements and there are enough of them (ShouldUseRowSchedule).
+# A work-group computes a row if rows have at least 64 elements and there are enough of them
+# (ShouldUseRowSchedule).
 _MORE_ROWS, _MORE_COLUMNS = 8, 40
 
 
@@ -35,7 +36,8 @@ def _(m, n, dtype):
         weights = np.exp(wide(x) - wide(x).max(1, keepdims=True))
         return weights / weights.sum(1, keepdims=True)
 
-    # An exponential, a quotient and three roundings to the type; in wide ones the rounding of a sum of 110 terms, too.
+    # An exponential, a quotient and three roundings to the type; in wide ones the rounding of a sum
+    # of 110 terms, too.
     x = _quarters((m + _MORE_ROWS, n + _MORE_COLUMNS), dtype)
     return Case(
         lambda x: jax.nn.softmax(x, 1), (x,), reference, ulps=16 if dtype in WIDE_FLOATS else 4
@@ -57,7 +59,8 @@ def _(m, n, dtype):
         centred = x - x.mean(1, keepdims=True)
         return centred / where.sqrt((centred * centred).mean(1, keepdims=True) + 0.25)
 
-    # Two sums of 110 terms, whose errors are relative to the terms and not to the mean, which nearly vanishes.
+    # Two sums of 110 terms, whose errors are relative to the terms and not to the mean, which
+    # nearly vanishes.
     return Case(
         lambda x: norm(x, jnp),
         (_quarters((m + _MORE_ROWS, n + _MORE_COLUMNS), dtype),),

@@ -47,7 +47,8 @@ def _(units):
         x = small(n, "int32")
         yield Case(lambda x: x * x - 3, (x,), lambda x: wide(x) ** 2 - 3)
         yield Case(lambda x: x[::-1], (x,), lambda x: x[::-1])
-    # kMinWorkItemsPerGroup: rows of a work-group. Its columns are the largest divisor that is a multiple of 16, otherwise all columns.
+    # kMinWorkItemsPerGroup: rows of a work-group. Its columns are the largest divisor that is a
+    # multiple of 16, otherwise all columns.
     for m, n in itertools.product(
         (1, 7, 8, 9, 127, 128, 129), (*around(16, 128, 1024), 1040, 1536)
     ):
@@ -136,7 +137,8 @@ def _(units):
 
 @_threshold("reductions of columns: all remainders of 8 rows and of 16 columns")
 def _(units):
-    # kFullUnroll = 8 elements are combined between a load and a store, and the last vector of columns is partial.
+    # kFullUnroll = 8 elements are combined between a load and a store, and the last vector of
+    # columns is partial.
     for columns in (*range(16, 67), 79, 80, 81):
         for rows in (
             16 + columns % 8,
@@ -294,7 +296,8 @@ def _(units):
         yield spectrum("fft", small((lines, length), "complex64"))
         yield spectrum("rfft", small((lines, length), "float32"))
     for length in (128, 243, 251, 255, 256, 257, 512, 1000, 2047, 2048, 2049, 2053):
-        # Some lengths are products with a DFT matrix, whose rounding errors grow with the root of the length.
+        # Some lengths are products with a DFT matrix, whose rounding errors grow with the root of
+        # the length.
         yield spectrum("fft", small((16, length), "complex64"))
         yield spectrum(
             "irfft", np.abs(small((17, length // 2 + 1), "complex64")).astype("complex64"), length

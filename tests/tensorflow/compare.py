@@ -9,8 +9,9 @@ import ml_dtypes
 import numpy as np
 import tensorflow as tf
 
-# Relative to the largest element, in rounding errors of the type: sums are added in another order and elementary functions
-# are other polynomials, which differ by some units; chains of operations by some dozen.
+# Relative to the largest element, in rounding errors of the type: sums are added in another order
+# and elementary functions are other polynomials, which differ by some units; chains of operations
+# by some dozen.
 ULPS = 64
 
 MODES = ("eager", "graph", "jit")

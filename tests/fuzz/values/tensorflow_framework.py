@@ -36,7 +36,8 @@ _CPU = "/CPU:0"
 # How a program runs on the device under test; "all" is each of them.
 WAYS = ("eager", "function", "jit")
 MODES = ("all", *WAYS)
-# Sizes of these results depend on values. In a compiled program they become dimensions with a bound.
+# Sizes of these results depend on values. In a compiled program they become dimensions with a
+# bound.
 DYNAMIC_OPS = frozenset(
     {"where", "boolean_mask", "unique", "dynamic_partition", "ragged", "sparse"}
 )

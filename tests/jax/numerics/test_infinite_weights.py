@@ -63,7 +63,8 @@ def _check(
     rank = len(strides)
     lhs_dilation, rhs_dilation = lhs_dilation or (1,) * rank, rhs_dilation or (1,) * rank
     random = np.random.default_rng(sum(x_shape) + sum(w_shape))
-    # Small integers above zero: sums are exact in every type, and no product is NaN but of a padding zero.
+    # Small integers above zero: sums are exact in every type, and no product is NaN but of a
+    # padding zero.
     x = random.integers(1, 3, x_shape).astype(np.float64)
     letters = "DHW"[3 - rank :]
     numbers = (f"N{letters}C", f"{letters}IO", f"N{letters}C")

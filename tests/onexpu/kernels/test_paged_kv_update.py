@@ -12,7 +12,8 @@ import tensorflow as tf
 from onexpu.kernels import paged_kv_update, reference
 from tests.exhaustive import covering
 
-# Pages, their size, heads, features, tokens. A CPU copies several rows at once, the last one's from within the row on.
+# Pages, their size, heads, features, tokens. A CPU copies several rows at once, the last one's from
+# within the row on.
 SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1), (3, 5, 3, 111, 13)]
 
 
@@ -118,7 +119,8 @@ def test_one_array_as_both_caches(xpu) -> None:
 def test_gradients_are_those_of_finite_differences(sizes, schedule, xpu) -> None:
     with jax.enable_x64(True):
         *floats, slots = [jax.device_put(a, xpu) for a in operands(sizes, "float64", "int64")]
-        # The function is linear: differences are exact but for the rounding of numbers of about 100.
+        # The function is linear: differences are exact but for the rounding of numbers of about
+        # 100.
         jax.test_util.check_grads(
             lambda *given: paged_kv_update(*given, slots),
             floats,

@@ -118,7 +118,8 @@ def _name(case: Case) -> str:
 # Narrow types round results, and the weights of many tokens, to their epsilon.
 @pytest.mark.parametrize(
     ("case", "dtype", "scale_type", "tolerance"),
-    # Nine shapes of each width: with a step of seven the widths have different ones, and the last has zeros.
+    # Nine shapes of each width: with a step of seven the widths have different ones, and the last
+    # has zeros.
     every(7, [(case, "float32", None, 1e-6) for case in CASES], unpack=True)
     + every(
         5,

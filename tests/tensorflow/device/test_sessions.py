@@ -10,8 +10,8 @@ v1 = tf.compat.v1
 
 
 def test_a_tensor_may_outlive_its_session() -> None:
-    # What a session sends to the host may be released when the session is gone. Without devices that
-    # last, one of these sessions in about a hundred ended the process.
+    # What a session sends to the host may be released when the session is gone. Without devices
+    # that last, one of these sessions in about a hundred ended the process.
     output = output_of(
         """
         import numpy as np, tensorflow as tf

@@ -17,8 +17,8 @@ from tests.tensorflow.dynamic_sizes.bounded_cases import CASES, REJECTED, VALUES
 
 # Cases of one program: compiling one for each case takes several times as long.
 GROUP = 12
-# Beside cases that make the mask a compile-time constant, TensorFlow cannot translate a loop over no
-# rows, with XLA:CPU's JIT either.
+# Beside cases that make the mask a compile-time constant, TensorFlow cannot translate a loop over
+# no rows, with XLA:CPU's JIT either.
 LOOPS = ["map_fn", "vectorized_map", "scan", "foldl"]
 TOGETHER = [name for name in CASES if name not in LOOPS]
 COUNT = -(-len(TOGETHER) // GROUP)

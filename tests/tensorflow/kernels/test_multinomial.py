@@ -110,8 +110,8 @@ def test_seeds() -> None:
     assert not np.array_equal(one[0], two[0])
 
 
-# [rows, classes] and samples for which TensorFlow's CPU kernel takes one thread, whatever the machine has: one row, or few
-# samples.
+# [rows, classes] and samples for which TensorFlow's CPU kernel takes one thread, whatever the
+# machine has: one row, or few samples.
 SMALL = [(1, 7, 1000), (1, 5000, 1000), (1, 1, 3), (3, 7, 5), (5, 16, 1), (3, 17, 5)]
 
 
@@ -190,7 +190,8 @@ def test_rows_of_few_finite_logits(mode: str) -> None:
     assert_nearly_all_same([compare.on("/XPU:0", draws, mode)], [compare.on("/CPU:0", draws)])
 
 
-# What a compiled function gives has sizes that are known; so the samples are added up, or their classes counted.
+# What a compiled function gives has sizes that are known; so the samples are added up, or their
+# classes counted.
 ROWS = tf.constant([True, False, True, True])
 CLASSES = tf.constant([True, True, False, True, False, True, True, True, False])
 

@@ -57,7 +57,8 @@ def test_mean() -> None:
         numbers = tf.random.stateless_gamma(
             [100_000, 2], seed=[1, 2], alpha=[0.5, 4.0], beta=2.0
         ).numpy()
-    # The means are alpha / beta, the variances alpha / beta^2: five standard deviations of the mean.
+    # The means are alpha / beta, the variances alpha / beta^2: five standard deviations of the
+    # mean.
     np.testing.assert_allclose(numbers.mean(0), [0.25, 2.0], atol=5 * 1.0 / np.sqrt(100_000))
 
 

@@ -8,7 +8,8 @@ import tensorflow as tf
 from compare import MODES, check
 
 
-# Without elements, a constant comes to the device without a buffer, and the result of a program with one.
+# Without elements, a constant comes to the device without a buffer, and the result of a program
+# with one.
 def from_host() -> tf.Tensor:
     return tf.constant(np.zeros((0, 3), np.float32))
 

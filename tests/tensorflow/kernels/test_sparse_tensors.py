@@ -105,7 +105,8 @@ def test_reorder_refused() -> None:
     "shape", [(1 << 40, 1 << 40), (4096,) * 6, (2, (1 << 63) - 1, 3), (1 << 62, 5, 1 << 62, 7)]
 )
 def test_reorder_shapes_of_more_places_than_numbers(shape: tuple[int, ...]) -> None:
-    # Few different ones, so that every dimension decides somewhere. TensorFlow's CPU kernel refuses some such shapes.
+    # Few different ones, so that every dimension decides somewhere. TensorFlow's CPU kernel refuses
+    # some such shapes.
     indices = np.stack([RANDOM.choice([0, 1, size - 1], 500) for size in shape], 1)
     with tf.device("/XPU:0"):
         ordered, values = R.SparseReorder(

@@ -133,7 +133,8 @@ OPS = {
     "strided_assign": _strided_assign,
 }
 
-# What cannot be one compiled program: results of data-dependent size, strings, Python, no translation in XLA.
+# What cannot be one compiled program: results of data-dependent size, strings, Python, no
+# translation in XLA.
 NOT_IN_PROGRAMS = {
     "where", "boolean_mask", "unique", "setdiff", "crop_and_resize", "non_max_suppression", "strings", "to_number",
     "py_function", "ragged", "sparse", "bincount", "histogram", "strided_assign",
@@ -141,7 +142,8 @@ NOT_IN_PROGRAMS = {
 # Variables are made once, outside of functions.
 EAGER_ONLY = {"strided_assign"}
 
-# Ops whose results are of long chains of operations, in units of compare.ULPS: decompositions in single precision.
+# Ops whose results are of long chains of operations, in units of compare.ULPS: decompositions in
+# single precision.
 ULPS = {
     "inverse": 512,
     "singular_values": 512,

@@ -32,7 +32,8 @@ def _attempt(
     try:
         return run_call.run(call, device, mode, known_shapes)
     except (tf.errors.OpError, ValueError, TypeError) as error:
-        # A graph's builder refuses with Python's exceptions what a kernel refuses with an invalid argument.
+        # A graph's builder refuses with Python's exceptions what a kernel refuses with an invalid
+        # argument.
         kind = (
             type(error).__name__ if isinstance(error, tf.errors.OpError) else "InvalidArgumentError"
         )

@@ -14,8 +14,9 @@ from tensorflow.python.framework import kernels, op_def_registry
 # What a kernel is registered for: the device itself, or every device that has none of its own.
 DEVICES = ("XPU", "DEFAULT")
 
-# The types of tensors that a test can make numbers of, those first that an op is best shown with. Quantised types are
-# the integers of their size with another name: no op computes with them alone, and numpy has none.
+# The types of tensors that a test can make numbers of, those first that an op is best shown with.
+# Quantised types are the integers of their size with another name: no op computes with them alone,
+# and numpy has none.
 TYPES = (
     tf.float32, tf.int64, tf.complex64, tf.bool, tf.int32, tf.float64, tf.float16, tf.bfloat16, tf.complex128,
     tf.uint64, tf.uint32, tf.uint8, tf.int8, tf.int16, tf.uint16, tf.string,

@@ -89,7 +89,8 @@ class _Operands:
 
 def _initial(variable: calls.Variable, call: calls.Call) -> tf.Tensor:
     value = tf.constant(variable.value, variable.type)
-    # The CPU's kernel writes the state to memory that a variable shares with a constant, and not to the variable's.
+    # The CPU's kernel writes the state to memory that a variable shares with a constant, and not to
+    # the variable's.
     return value + 0 if call.op == "StatefulRandomBinomial" else value
 
 

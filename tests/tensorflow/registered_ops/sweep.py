@@ -27,11 +27,13 @@ from tests.fuzz import forked
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 # A child's first answer takes the import of TensorFlow and the list of all calls, too.
 SECONDS_OF_A_HANG = 180
-# Where TensorFlow ends the process whatever the device: its graph optimiser divides by a stride of zero.
+# Where TensorFlow ends the process whatever the device: its graph optimiser divides by a stride of
+# zero.
 _ELSEWHERE = ("tensorflow::grappler::",)
 # How a call may go.
 FINE = ("same", "alone", "uncompilable", "missing")
-# In the full form, of types that an op's definition allows: what both devices refuse with the same kind of error.
+# In the full form, of types that an op's definition allows: what both devices refuse with the same
+# kind of error.
 FINE_FOR_OTHER_TYPES = (*FINE, "refused")
 FINE_FOR_WRONG = (*FINE_FOR_OTHER_TYPES, "accepts", "fails", "ended elsewhere")
 
@@ -76,7 +78,8 @@ def items(options: argparse.Namespace) -> Iterator[Item]:
 
 
 def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
-    # The reference is Eigen's numbers, and its checks of arguments: oneDNN's kernels end the process where those refuse.
+    # The reference is Eigen's numbers, and its checks of arguments: oneDNN's kernels end the
+    # process where those refuse.
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     from tests.tensorflow.registered_ops import judge
 

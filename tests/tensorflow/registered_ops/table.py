@@ -57,13 +57,15 @@ _UNSWEPT = {
 }
 UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 
-# Numbers that differ from call to call, or come from another generator than the CPU's: shapes and types are compared.
+# Numbers that differ from call to call, or come from another generator than the CPU's: shapes and
+# types are compared.
 RANDOM = {
     "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
     "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
 }  # fmt: skip
 
-# Programs of TensorFlow's choose another generator, on every device, and their lists keep all of their places.
+# Programs of TensorFlow's choose another generator, on every device, and their lists keep all of
+# their places.
 OTHER_IN_PROGRAMS = {
     "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "TensorListPopBack",
 }  # fmt: skip
@@ -71,11 +73,12 @@ OTHER_IN_PROGRAMS = {
 _ALL = frozenset(registry.TYPES)
 _UNSIGNED = {tf.uint8, tf.uint16, tf.uint32, tf.uint64}
 
-# The same of ops that are programs on XPU when they run alone, too, by type: halves are rounded otherwise; the CPU's
-# kernel of Tile, which is registered for all types, refuses this one.
+# The same of ops that are programs on XPU when they run alone, too, by type: halves are rounded
+# otherwise; the CPU's kernel of Tile, which is registered for all types, refuses this one.
 AS_PROGRAMS = {"Tile": {tf.uint16}, "UniformQuantizedDot": _ALL, "UniformRequantize": _ALL}
 
-# What the CPU can run in no way, by type: XPU's graphs and programs are compared with XPU's ops that run alone.
+# What the CPU can run in no way, by type: XPU's graphs and programs are compared with XPU's ops
+# that run alone.
 WITHOUT_REFERENCE = {
     **dict.fromkeys(
         (
@@ -92,8 +95,9 @@ WITHOUT_REFERENCE = {
 # What TensorFlow's graph optimiser makes something else of, on every device: zeros of ones, here.
 AS_GRAPHS = {"OnesLike": {tf.uint32, tf.uint64}}
 
-# Numbers that are as exact as another type than theirs, and in how many of its rounding errors: the CPU's kernel has its
-# statistics in the second type, and factors of interpolation in single precision.
+# Numbers that are as exact as another type than theirs, and in how many of its rounding errors: the
+# CPU's kernel has its statistics in the second type, and factors of interpolation in single
+# precision.
 AS_EXACT_AS = {
     ("FusedBatchNormV3", tf.float32, tf.bfloat16): (tf.bfloat16, 8),
     ("ResizeBilinearGrad", tf.float64): (tf.float32, 16),
@@ -113,12 +117,13 @@ UP_TO_SIGNS = {"Qr", "SelfAdjointEigV2", "Svd", "XlaSelfAdjointEig", "XlaSvd"}
 # Rounding errors, where compare.ULPS is too few.
 ULPS: dict[str, float] = {}
 
-# Types that the full form leaves out: complex numbers have no order, or one that each library chooses, also of pivots;
-# oneMKL factorises no halves, and TensorFlow's translations of LRN mix types. XLA's own iterations for eigenvalues and
-# singular values, which the CPU has to run the two ops that are named after it, are wrong for complex numbers, give
-# zeros for halves (also of Svd, which the CPU's kernel does not take) and stop at 1e-6 for doubles. The CPU subtracts
-# truth values as if they were numbers, or ends the process over them, and rounds integers to zero (tf.round leaves them
-# alone).
+# Types that the full form leaves out: complex numbers have no order, or one that each library
+# chooses, also of pivots; oneMKL factorises no halves, and TensorFlow's translations of LRN mix
+# types. XLA's own iterations for eigenvalues and singular values, which the CPU has to run the two
+# ops that are named after it, are wrong for complex numbers, give zeros for halves (also of Svd,
+# which the CPU's kernel does not take) and stop at 1e-6 for doubles. The CPU subtracts truth values
+# as if they were numbers, or ends the process over them, and rounds integers to zero (tf.round
+# leaves them alone).
 _COMPLEX = {tf.complex64, tf.complex128}
 _HALVES = {tf.float16, tf.bfloat16}
 ODD_TYPES = {

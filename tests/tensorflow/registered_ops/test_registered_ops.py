@@ -19,7 +19,8 @@ from tests.exhaustive import every
 from tests.tensorflow.registered_ops import registry, run_call, sweep, table
 
 OPS = registry.ops()
-# What the tables say something of, and what is no tensor's value: their neighbours cannot stand for them.
+# What the tables say something of, and what is no tensor's value: their neighbours cannot stand for
+# them.
 _APART = {
     *table.RANDOM, *table.OTHER_IN_PROGRAMS, *table.AS_PROGRAMS, *table.WITHOUT_REFERENCE, *table.RESULTS, *table.UP_TO_SIGNS,
     *table.AS_GRAPHS, *(op for op, *_ in table.AS_EXACT_AS), *(op for op, _ in table.GAPS),

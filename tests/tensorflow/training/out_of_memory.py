@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 from memory_training import WAYS, Training, live_bytes
 
-# Fails on its way forward. Where the way back fails, TensorFlow 2.21's eager tape never lets go of the gradients that
-# it has by then, on the CPU device as on this one.
+# Fails on its way forward. Where the way back fails, TensorFlow 2.21's eager tape never lets go of
+# the gradients that it has by then, on the CPU device as on this one.
 _TOO_LARGE = 4096
 _ATTEMPTS = 8
 
@@ -30,7 +30,8 @@ def _error(attempt: Callable[[], Any]) -> dict[str, str]:
 def _case(too_much: Callable[[], Any], fits: Callable[[], Any]) -> dict[str, Any]:
     _error(too_much)
     fits()
-    # A graph runs in no fixed order: which of its constants have come before it fails is chance. They stay.
+    # A graph runs in no fixed order: which of its constants have come before it fails is chance.
+    # They stay.
     live = [live_bytes()]
     for _ in range(_ATTEMPTS):
         record: dict[str, Any] = _error(too_much)
@@ -53,7 +54,8 @@ def _training(way: str) -> dict[str, Any]:
     record["changed"] = [
         v.name for v, kept in zip(training.variables, same, strict=True) if not kept
     ]
-    # A graph runs what does not depend on the operation that failed: Adam counts the step, on the CPU, too.
+    # A graph runs what does not depend on the operation that failed: Adam counts the step, on the
+    # CPU, too.
     twin.optimizer.iterations.assign(training.optimizer.iterations.numpy())
     losses = []
     for _ in range(2):

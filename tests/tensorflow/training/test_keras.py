@@ -49,8 +49,8 @@ OPTIMIZERS = [
 def test_fit_is_the_cpus(optimizer, jit_compile: bool) -> None:
     loss, weights = _fit("/XPU:0", optimizer, jit_compile)
     expected_loss, expected_weights = _fit("/CPU:0", optimizer, False)
-    # Nine steps in single precision; gradients differ by some rounding errors, and optimisers that divide by a gradient's
-    # size make those errors relative to the step, not to the gradient.
+    # Nine steps in single precision; gradients differ by some rounding errors, and optimisers that
+    # divide by a gradient's size make those errors relative to the step, not to the gradient.
     np.testing.assert_allclose(loss, expected_loss, rtol=1e-4)
     for w, e in zip(weights, expected_weights, strict=True):
         np.testing.assert_allclose(w, e, rtol=0, atol=1e-4)
@@ -90,7 +90,8 @@ def test_recurrent_layers(layer, jit_compile: bool) -> None:
             return [t.numpy() for t in step(tf.constant(x))]
 
     for xpu, cpu in zip(gradients("/XPU:0"), gradients("/CPU:0"), strict=True):
-        # Six steps of saturating functions and their gradients: some dozen rounding errors of the largest element.
+        # Six steps of saturating functions and their gradients: some dozen rounding errors of the
+        # largest element.
         np.testing.assert_allclose(xpu, cpu, rtol=0, atol=2e-5 * max(1.0, np.abs(cpu).max()))
 
 
@@ -147,8 +148,9 @@ def test_cnn_on_digits_is_the_cpus(jit_compile: bool) -> None:
     """Convolutions, batch normalisation, pooling and their gradients; the last batch is a smaller one."""
     loss, accuracy, _ = _train_on_digits("/XPU:0", jit_compile)
     expected_loss, expected_accuracy, _ = _train_on_digits("/CPU:0", False)
-    # 115 steps of Adam in single precision, whose updates do not shrink with the gradient, so that rounding errors of
-    # gradients near zero become steps: losses agreed to 5e-6 absolute when this was written. One of 360 images is 0.0028.
+    # 115 steps of Adam in single precision, whose updates do not shrink with the gradient, so that
+    # rounding errors of gradients near zero become steps: losses agreed to 5e-6 absolute when this
+    # was written. One of 360 images is 0.0028.
     np.testing.assert_allclose(loss, expected_loss, rtol=0, atol=1e-3)
     assert abs(accuracy - expected_accuracy) <= 0.005
     assert loss[-1] < 0.1 * loss[0]

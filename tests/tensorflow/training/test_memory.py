@@ -109,7 +109,8 @@ def test_training_goes_on_after_a_step_that_did_not_fit(exhausted, way: str) -> 
     assert set(record["changed"]) <= ({"iteration"} if way == "graph" else set())
     for actual, expected in record["losses"]:
         assert actual == pytest.approx(expected, rel=1e-5)
-    # Three steps of Adam, 1e-3 each; rounding errors are relative to a step where a gradient is small.
+    # Three steps of Adam, 1e-3 each; rounding errors are relative to a step where a gradient is
+    # small.
     assert max(record["errors"]) < 1e-5
 
 

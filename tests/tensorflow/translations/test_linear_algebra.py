@@ -92,7 +92,8 @@ def test_solutions_and_inverses(dtype: Any, shape: tuple[int, ...], adjoint: boo
             R.MatrixSolve(matrix=x, rhs=y, adjoint=adjoint),
             R.MatrixInverse(input=x, adjoint=adjoint),
         )
-    # Elimination is backward stable: the error is some roundings per row, times the condition number.
+    # Elimination is backward stable: the error is some roundings per row, times the condition
+    # number.
     condition = np.linalg.cond(wide)[..., None, None] if x.size else 1
     bound = 4 * max(shape[-1], 1) * np.finfo(dtype).eps * condition
     for actual, expected in zip(
@@ -195,7 +196,8 @@ def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int
     rows, columns = shape[-2:]
     count = min(rows, columns)
     wide = np.complex128 if np.iscomplexobj(x) else np.float64
-    # LAPACK: some dozen rounding errors of the greatest value; half precision is rounded at the end.
+    # LAPACK: some dozen rounding errors of the greatest value; half precision is rounded at the
+    # end.
     tolerance = 64 * np.finfo(dtype).eps * (np.linalg.norm(x.astype(wide)) + 1)
     for mode in compare.MODES:
         values, left, right = compare.on(

@@ -72,7 +72,8 @@ def test_what_is_made_of_means() -> None:
 def test_euclidean_norms_of_integers(dtype: Any, bound: int | None) -> None:
     random = np.random.default_rng(1)
     limits = np.iinfo(dtype)
-    # Of negative sums, which overflow makes, and of more than float64's digits there is no root to compare.
+    # Of negative sums, which overflow makes, and of more than float64's digits there is no root to
+    # compare.
     top = min(bound or limits.max, limits.max) if limits.bits < 64 else bound or 1 << 20
     low = 0 if limits.min == 0 else -top
     x = random.integers(low, top, (9, 12), dtype, endpoint=True)

@@ -48,8 +48,8 @@ POSITIVE = {
     "Expint",
     "Spence",
 }
-# Where a function is small beside what it is a difference of, its error is that of the terms: of the order of one. Rounding
-# errors of the greatest term; measured 9 at most.
+# Where a function is small beside what it is a difference of, its error is that of the terms: of
+# the order of one. Rounding errors of the greatest term; measured 9 at most.
 ULPS = 24
 
 

@@ -172,7 +172,8 @@ def variable(b: Builder) -> None:
 
 
 # Not Ftrl: it subtracts roots of neighbouring sums and divides by the learning rate, so its own
-# rounding errors are some hundred units in the last place, and noise outside of it does not show them.
+# rounding errors are some hundred units in the last place, and noise outside of it does not show
+# them.
 _OPTIMIZERS = (
     ("SGD", {"learning_rate": 0.1}),
     ("SGD", {"learning_rate": 0.1, "momentum": 0.9, "nesterov": True}),

@@ -10,8 +10,9 @@ import tensorflow as tf
 
 __all__ = ["assigned", "gradient", "looped", "mapped", "minimized", "narrow", "per_step", "resized"]
 
-# What programs on a device hold, in the order in which a program makes it. A function is traced more
-# than once and may make variables only the first time, so each run finds those of the runs before.
+# What programs on a device hold, in the order in which a program makes it. A function is traced
+# more than once and may make variables only the first time, so each run finds those of the runs
+# before.
 _KEPT = {}
 _RUN = ["", 0]
 
