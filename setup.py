@@ -1,8 +1,8 @@
 """Builds the wheel: the Python packages, and the libraries that Bazel builds.
 
-The build takes SYCL, oneDNN, oneMKL and TensorFlow from a Python environment that holds the wheels of
-requirements.txt: the one that ONEXPU_VENV names, else .venv (see `make setup`), else the one that
-runs pip.
+The build takes SYCL, oneDNN, oneMKL and TensorFlow from a Python environment that holds the wheels
+of requirements.txt: the one that ONEXPU_VENV names, else .venv (see `make setup`), else the one
+that runs pip.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`onexpu.kernels.attention` on xpu, against what XLA:CPU and our own compiler make of plain attention."""
+"""`onexpu.kernels.attention` on xpu, against what XLA:CPU and our own compiler make of plain
+attention.
+"""
 
 from __future__ import annotations
 

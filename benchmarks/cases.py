@@ -1,7 +1,7 @@
 """What is measured. Each case gives its contenders, compiled and warmed, on the same inputs.
 
-Contender names: ``xpu`` (JAX or TensorFlow on our device), ``XLA:CPU`` (JAX's CPU backend), ``TF CPU`` (TensorFlow's CPU
-device), ``limit`` (what the device can do at best, see limits.cc).
+Contender names: ``xpu`` (JAX or TensorFlow on our device), ``XLA:CPU`` (JAX's CPU backend),
+``TF CPU`` (TensorFlow's CPU device), ``limit`` (what the device can do at best, see limits.cc).
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-r"""Compares xpu with itself under other environment variables or builds: driver options, schedules, instruction sets.
+r"""Compares xpu with itself under other environment variables or builds: driver options, schedules,
+instruction sets.
 
-Usage: compare_environments.py [CASE or GROUP ...] [--clock wall|processor] --environment NAME [VARIABLE=VALUE ...] ...
+Usage: compare_environments.py [CASE or GROUP ...] [--clock wall|processor]
+                               --environment NAME [VARIABLE=VALUE ...] ...
 
-The first environment is the baseline. Each environment is one child process, and the children run a case in turn, so drift
-of the machine reaches all of them alike. A ratio above 1 means that the environment is faster than the baseline. The last
-line is the geometric mean over cases.
+The first environment is the baseline. Each environment is one child process, and the children run a
+case in turn, so drift of the machine reaches all of them alike. A ratio above 1 means that the
+environment is faster than the baseline. The last line is the geometric mean over cases.
 
-The variable PYTHON is the interpreter of an environment, so that another build can be the baseline. All environments run
-this file's cases. On a busy machine, `--clock processor` compares processor time of all threads instead of wall time.
+The variable PYTHON is the interpreter of an environment, so that another build can be the baseline.
+All environments run this file's cases. On a busy machine, `--clock processor` compares processor
+time of all threads instead of wall time.
 
 Example, the cost of a pass of the CPU driver:
 
@@ -67,7 +70,9 @@ class _NoLimits:
 
 
 def _serve(clock: str, with_kernels: bool) -> None:
-    """Answers requests on stdin, one a line: the name of a case prepares it, an empty line runs it; "names" lists cases."""
+    """Answers requests on stdin, one a line: the name of a case prepares it, an empty line runs it;
+    "names" lists cases.
+    """
     now = _CLOCKS[clock]
     import jax
 

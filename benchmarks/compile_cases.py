@@ -1,4 +1,5 @@
-"""Compile times of models, each compile in a process of its own: cold, and out of the caches of an earlier process.
+"""Compile times of models, each compile in a process of its own: cold, and out of the caches of an
+earlier process.
 
 Both are compared with a cold compile of XLA:CPU.
 """

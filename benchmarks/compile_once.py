@@ -3,9 +3,10 @@
 
 Usage: compile_once.py PLATFORM MODEL CACHE
 
-From the lowered program to its first results: XLA's passes, code generation, the device's compiler, the load, one run.
-Tracing, JAX's start, and the arguments' way to the device are not in it. CACHE is a directory that JAX's persistent
-compilation cache and onexpu's kernel cache use: an empty one makes a cold start.
+From the lowered program to its first results: XLA's passes, code generation, the device's compiler,
+the load, one run. Tracing, JAX's start, and the arguments' way to the device are not in it. CACHE
+is a directory that JAX's persistent compilation cache and onexpu's kernel cache use: an empty one
+makes a cold start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The kernels of `onexpu.kernels` for serving and training steps, against XLA's versions of their references."""
+"""The kernels of `onexpu.kernels` for serving and training steps, against XLA's versions of their
+references.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ def _calls(name: str, operands: Sequence[object], **options: float) -> dict[str,
 def _updates(
     name: str, state: Sequence[object], operands: Sequence[object], step: Callable[..., object]
 ) -> dict[str, Run]:
-    """Each run changes, in place, what the one before has left: ``step(function, state, *operands)``."""
+    """Each run changes, in place, what the one before has left:
+    ``step(function, state, *operands)``.
+    """
 
     def contender(platform: str, function: Callable[..., object]) -> Run:
         device = jax.devices(platform)[0]

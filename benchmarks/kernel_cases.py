@@ -1,6 +1,8 @@
-"""The most used ops that XLA has no form for: SYCL kernels on xpu, TensorFlow's own kernels on its CPU device.
+"""The most used ops that XLA has no form for: SYCL kernels on xpu, TensorFlow's own kernels on its
+CPU device.
 
-Inputs have a million elements and are on their device before the clock starts; it stops when the results are there.
+Inputs have a million elements and are on their device before the clock starts; it stops when the
+results are there.
 """
 
 from __future__ import annotations

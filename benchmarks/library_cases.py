@@ -1,4 +1,6 @@
-"""The kernels of `onexpu.kernels` on xpu, against what XLA:CPU and our own compiler make of their references."""
+"""The kernels of `onexpu.kernels` on xpu, against what XLA:CPU and our own compiler make of their
+references.
+"""
 
 from __future__ import annotations
 

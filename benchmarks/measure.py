@@ -1,7 +1,8 @@
 """Alternating measurement: the only kind that benchmarks/ reports.
 
-Machines drift: clocks, caches, neighbours. So every figure is the ratio of the medians of runs that took turns in one
-process tree, with its spread. A timing that stands alone says nothing and is printed only to give the scale.
+Machines drift: clocks, caches, neighbours. So every figure is the ratio of the medians of runs that
+took turns in one process tree, with its spread. A timing that stands alone says nothing and is
+printed only to give the scale.
 """
 
 from __future__ import annotations
@@ -58,15 +59,16 @@ def alternate(
     Parameters
     ----------
     contenders
-        Name -> a function that runs once and waits for the result. A function that returns a number gives its own
-        time in seconds (a child process that measured itself); otherwise the call is timed.
+        Name -> a function that runs once and waits for the result. A function that returns a number
+        gives its own time in seconds (a child process that measured itself); otherwise the call is
+        timed.
     seconds
         Stop after this long, but not before 5 rounds.
     rounds
         Stop after so many rounds, if they took `LEAST_SECONDS`.
     warmup
-        Rounds that are not counted (compilation, first touch of pages); of short runs some more, until what learns
-        from them (which core, which of two ways) has learnt.
+        Rounds that are not counted (compilation, first touch of pages); of short runs some more,
+        until what learns from them (which core, which of two ways) has learnt.
 
     Returns
     -------

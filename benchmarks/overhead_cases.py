@@ -1,7 +1,9 @@
-"""What a call of a kernel costs, against a program of XLA's that does nothing with the same operand.
+"""What a call of a kernel costs, against a program of XLA's that does nothing with the same
+operand.
 
-Figures are seconds of one call. Inside of a program: of what a program takes longer for more calls. Wanted: at most 5 us
-above an XLA-compiled no-op inside of a program, at most 25 us above a jitted no-op eagerly.
+Figures are seconds of one call. Inside of a program: of what a program takes longer for more calls.
+Wanted: at most 5 us above an XLA-compiled no-op inside of a program, at most 25 us above a jitted
+no-op eagerly.
 """
 
 from __future__ import annotations

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Measures xpu, XLA:CPU in JAX and TensorFlow's CPU device in turn; prints ratios and writes a picture.
+"""Measures xpu, XLA:CPU in JAX and TensorFlow's CPU device in turn; prints ratios and writes a
+picture.
 
 Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
-Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py), "kernels"
-(kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py), "kernel_call_overhead"
-(overhead_cases.py) and "compilation" (compile_cases.py); without a name, all cases run.
+Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py),
+"kernels" (kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py),
+"kernel_call_overhead" (overhead_cases.py) and "compilation" (compile_cases.py); without a name, all
+cases run.
 
-A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of limit" is the share of
-what the same device reaches in a plain copy or in raw oneDNN (limits.cc), where that is the bound.
+A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of
+limit" is the share of what the same device reaches in a plain copy or in raw oneDNN (limits.cc),
+where that is the bound.
 """
 
 from __future__ import annotations
@@ -60,7 +63,9 @@ class Limits:
         return float(self._child.stdout.readline())
 
     def has(self, request: str) -> bool:
-        """Whether this machine's libraries can do it: raw oneDNN has no bf16 product on every processor."""
+        """Whether this machine's libraries can do it: raw oneDNN has no bf16 product on every
+        processor.
+        """
         return self._ask(request) >= 0
 
     def seconds(self, request: str) -> float:

@@ -1,4 +1,6 @@
-"""Training steps and calls of TensorFlow: on xpu and on TensorFlow's CPU device, both compiled by XLA."""
+"""Training steps and calls of TensorFlow: on xpu and on TensorFlow's CPU device, both compiled by
+XLA.
+"""
 
 from __future__ import annotations
 

@@ -4,8 +4,10 @@
 Trains a small CNN on scikit-learn's handwritten digits in mixed execution on ``/XPU:0``:
 
 1. ``tf.data`` brings batches to the device (``prefetch_to_device``);
-2. ``tf.image.crop_and_resize`` augments them: XLA cannot compile it, so it runs as a built-in SYCL kernel;
-3. Keras trains, once with ``jit_compile=True`` and once without (auto-clustering and on-demand kernels);
+2. ``tf.image.crop_and_resize`` augments them: XLA cannot compile it, so it runs as a built-in
+   SYCL kernel;
+3. Keras trains, once with ``jit_compile=True`` and once without (auto-clustering and on-demand
+   kernels);
 4. the activation is a SYCL kernel that this file registers from source, with its gradient;
 5. the features go to JAX without a copy, where a jitted head trains with the same kernel;
 6. a report says what ran where, what was copied and how long a step took.
@@ -113,7 +115,9 @@ class Swish(keras.layers.Layer):
 
 
 def random_boxes(number: tf.Tensor) -> tf.Tensor:
-    """[BATCH, 4] f32 crops of at least 88 % of an image a side; the same for the same batch number on every device."""
+    """[BATCH, 4] f32 crops of at least 88 % of an image a side; the same for the same batch number
+    on every device.
+    """
     corner = tf.random.stateless_uniform([BATCH, 2], [number, 0], 0.0, 0.12)
     extent = tf.random.stateless_uniform([BATCH, 2], [number, 1], 0.88, 1.0)
     return tf.concat([corner, tf.minimum(corner + extent, 1.0)], axis=1)
@@ -241,7 +245,9 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
 def train_jax_head(
     train_features: jax.Array, train_labels, test_features: jax.Array, test_labels
 ) -> float:
-    """A head of one hidden layer with the same kernel, trained by ``jax.jit``; returns its test accuracy."""
+    """A head of one hidden layer with the same kernel, trained by ``jax.jit``; returns its test
+    accuracy.
+    """
     keys = jax.random.split(jax.random.key(0), 2)
     width = train_features.shape[1]
     parameters = {

@@ -36,7 +36,8 @@ _MODELS = (
 
 
 def programs(size: Size) -> dict[str, Program]:
-    """Returns every model's programs by name. Their arguments are not made before they are asked for.
+    """Returns every model's programs by name. Their arguments are not made before they are asked
+    for.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """DPM-Solver++ (2M): a multistep sampler of diffusion models.
 
 Lu et al. 2022, "DPM-Solver++: Fast Solver for Guided Sampling of Diffusion Probabilistic Models"
-(arXiv:2211.01095), algorithm 2, in the data-prediction form. The noise schedule is the scaled-linear
-one of Rombach et al. 2022 (arXiv:2112.10752).
+(arXiv:2211.01095), algorithm 2, in the data-prediction form. The noise schedule is the
+scaled-linear one of Rombach et al. 2022 (arXiv:2112.10752).
 """
 
 from __future__ import annotations

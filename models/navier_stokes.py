@@ -1,11 +1,11 @@
 """The two-dimensional Navier-Stokes equations on a torus by a pseudo-spectral method.
 
-Vorticity form: w_t + u . grad w = viscosity * laplace w, where the velocity u is the rotated gradient
-of the stream function, the solution of a Poisson equation. Products are taken in space, derivatives
-in Fourier space without the highest third of the wave numbers (Orszag 1971, "On the elimination of
-aliasing in finite-difference schemes by filtering high-wavenumber components"). The viscosity is
-integrated exactly, the rest by the classical Runge-Kutta method (Canuto et al. 2006, "Spectral
-Methods", appendix D.3).
+Vorticity form: w_t + u . grad w = viscosity * laplace w, where the velocity u is the rotated
+gradient of the stream function, the solution of a Poisson equation. Products are taken in space,
+derivatives in Fourier space without the highest third of the wave numbers (Orszag 1971, "On the
+elimination of aliasing in finite-difference schemes by filtering high-wavenumber components"). The
+viscosity is integrated exactly, the rest by the classical Runge-Kutta method (Canuto et al. 2006,
+"Spectral Methods", appendix D.3).
 """
 
 from __future__ import annotations

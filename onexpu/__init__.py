@@ -1,7 +1,8 @@
 """onexpu: one PJRT core for Intel GPUs, serving JAX and TensorFlow.
 
 JAX and TensorFlow find the device by themselves; nothing has to be imported for that. This package
-is for what neither of them offers: kernels of one's own, buffers that go from one framework to the other, and reports.
+is for what neither of them offers: kernels of one's own, buffers that go from one framework to the
+other, and reports.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""``python -m onexpu``: the doctor's report; ``--report``; ``cache``; and what builds kernels in C++."""
+"""``python -m onexpu``: the doctor's report; ``--report``; ``cache``; and what builds kernels in
+C++.
+"""
 
 from __future__ import annotations
 

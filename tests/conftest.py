@@ -1,5 +1,6 @@
-"""What holds for every test: quiet frameworks, caches of the session's own, validated SPIR-V, JAX's devices, and GoogleTest's
-counts in the report."""
+"""What holds for every test: quiet frameworks, caches of the session's own, validated SPIR-V, JAX's
+devices, and GoogleTest's counts in the report.
+"""
 
 from __future__ import annotations
 

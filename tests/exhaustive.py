@@ -1,7 +1,7 @@
 """Cases that `make test-all` adds to those of `make test`.
 
-A change is tested in minutes, by cases that differ in kind. What more sizes, types and modes have to say is asked before an
-issue is resolved.
+A change is tested in minutes, by cases that differ in kind. What more sizes, types and modes have
+to say is asked before an issue is resolved.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def every(step: int, cases: Iterable[Any], *, unpack: bool = False) -> list[Any]
 def covering(**parameters: Iterable[Any]) -> pytest.MarkDecorator:
     """Parametrises a test with all combinations of values, of which most are exhaustive.
 
-    Each value of each parameter stays in at least one combination. What `every` marked stays exhaustive.
+    Each value of each parameter stays in at least one combination. What `every` marked stays
+    exhaustive.
     """
     of_every = type(pytest.param())
     values = [list(each) for each in parameters.values()]

@@ -3,9 +3,9 @@
 
 Usage: count_kernels.py [PROGRAM ...] [--size small|medium] [--moves] [--hlo DIR]
 
-A program is one of models/, with its arguments donated. The body of a loop counts once. For xpu the launches are those of the
-Program (a small loop is one kernel, a sort several); for XLA:CPU every instruction of the optimised
-module that is not free is one.
+A program is one of models/, with its arguments donated. The body of a loop counts once. For xpu the
+launches are those of the Program (a small loop is one kernel, a sort several); for XLA:CPU every
+instruction of the optimised module that is not free is one.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ class Counts:
     kernels : int
         Of our own; for XLA:CPU, fusions and what stands outside of them.
     library_calls : int
-        Products of matrices, convolutions, transforms and factorisations, and what XLA:CPU hands to its library besides.
+        Products of matrices, convolutions, transforms and factorisations, and what XLA:CPU hands to
+        its library besides.
     copies : int
         Memory to memory, such as of a donated argument that is read after it is replaced.
     peak_bytes : int

@@ -1,8 +1,8 @@
 """Lays the built product into an environment's site-packages, for development.
 
 Built files are copied, because their search paths start at $ORIGIN. Sources are symbolic links,
-one per file, so that an edit shows at once. Every file is replaced atomically: a process that starts
-meanwhile sees the old file or the new one.
+one per file, so that an edit shows at once. Every file is replaced atomically: a process that
+starts meanwhile sees the old file or the new one.
 """
 
 from __future__ import annotations

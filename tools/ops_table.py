@@ -1,7 +1,8 @@
 """Writes docs/ops.md: which GPU ops of TensorFlow's CUDA build XPU supports, and how.
 
 Reads the kernel registry of the TensorFlow that is installed, with the plugin, and the list of
-built-in kernels. `tools/cuda_build_ops.txt` has the names of the CUDA build's ops (TensorFlow 2.21).
+built-in kernels. `tools/cuda_build_ops.txt` has the names of the CUDA build's ops (TensorFlow
+2.21).
 
     .venv/bin/python -m tools.ops_table            # writes docs/ops.md
     .venv/bin/python -m tools.ops_table --check    # exits with 1 if docs/ops.md is out of date

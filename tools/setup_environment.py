@@ -1,7 +1,7 @@
 """Brings a fresh Debian 12 to a working onexpu: `make setup`.
 
-System packages, .venv with the pinned wheels, Bazel build, install into .venv. Every step looks first
-whether it has anything to do, so a second run takes seconds.
+System packages, .venv with the pinned wheels, Bazel build, install into .venv. Every step looks
+first whether it has anything to do, so a second run takes seconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds the system libraries that an install has to carry along.
 
-What the wheels we depend on bring (oneAPI, TensorFlow) and what every Linux has (glibc, libstdc++) is
-left out. The rest, Debian's Abseil first of all, is laid beside our own libraries, where their
+What the wheels we depend on bring (oneAPI, TensorFlow) and what every Linux has (glibc, libstdc++)
+is left out. The rest, Debian's Abseil first of all, is laid beside our own libraries, where their
 $ORIGIN finds it.
 """
 

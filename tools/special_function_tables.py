@@ -1,14 +1,15 @@
 """Writes the Chebyshev series of special functions that TensorFlow has and XLA has not.
 
 Each series stands for a smooth part of a function on the interval that its variable t maps to
-[-1, 1]; `tf_plugin/translations/elementwise/special_functions.cc` puts the parts together. Coefficients come from
-values of 30 digits by interpolation at Chebyshev's points (NIST Digital Library of Mathematical
-Functions, 3.11(ii)); the sections below are its, too.
+[-1, 1]; `tf_plugin/translations/elementwise/special_functions.cc` puts the parts together.
+Coefficients come from values of 30 digits by interpolation at Chebyshev's points (NIST Digital
+Library of Mathematical Functions, 3.11(ii)); the sections below are its, too.
 
 Needs mpmath, which nothing else here does:
 
     pip install mpmath
-    python tools/special_function_tables.py > tf_plugin/translations/elementwise/special_function_tables.h
+    cd tf_plugin/translations/elementwise
+    python ../../../tools/special_function_tables.py > special_function_tables.h
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ _NEGLIGIBLE = mp.mpf(2) ** -54
 
 
 def _series(function: Function) -> list[mp.mpf]:
-    """Coefficients of a function of t in [-1, 1], the first one whole, without the last negligible ones."""
+    """Coefficients of a function of t in [-1, 1], the first one whole, without the last negligible
+    ones.
+    """
     angles = [mp.pi * (j + mp.mpf(0.5)) / _POINTS for j in range(_POINTS)]
     values = [function(mp.cos(angle)) for angle in angles]
     series = [
@@ -68,7 +71,9 @@ def _without_zeros(order: int) -> Function:
 
 
 def _y_smooth(order: int) -> Function:
-    """Y up to 8 without what its logarithm and its pole are in (10.8), over x^order, by t = x^2 / 32 - 1."""
+    """Y up to 8 without what its logarithm and its pole are in (10.8), over x^order,
+    by t = x^2 / 32 - 1.
+    """
 
     def value(t: mp.mpf) -> mp.mpf:
         x = mp.sqrt(32 * (t + 1))

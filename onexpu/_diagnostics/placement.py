@@ -116,8 +116,8 @@ def placement_report(
     """Returns which op of TensorFlow ran where, and why.
 
     Without arguments: since `reset_statistics`, but for ops that eager code ran on the host. With
-    a function or model: what one call of it runs, eager ops on the host included, and how many bytes
-    it copies between host and device. To make an op on the host an error, set
+    a function or model: what one call of it runs, eager ops on the host included, and how many
+    bytes it copies between host and device. To make an op on the host an error, set
     ``ONEXPU_PLACEMENT=strict`` before TensorFlow is imported.
 
     Parameters

@@ -270,7 +270,9 @@ class JaxCalls:
         return jax.jit(run, inline=True)
 
     def _counting(self, numbers: Mapping[str, Any], operands: ScalarOperands) -> _Call:
-        """Returns the function of arrays, not of traced values, that waits for the rows to be counted."""
+        """Returns the function of arrays, not of traced values, that waits for the rows to be
+        counted.
+        """
         launches: list[Launch] = []  # what is the same in all
 
         @jax.jit

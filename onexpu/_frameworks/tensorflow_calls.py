@@ -137,8 +137,8 @@ class _Plan:
 class TensorFlowCalls:
     """Calls of one kernel with TensorFlow tensors.
 
-    TensorFlow keeps an eager operation for each set of an op's attributes. So numbers are packed into
-    one operand there; in graphs they are constants.
+    TensorFlow keeps an eager operation for each set of an op's attributes. So numbers are packed
+    into one operand there; in graphs they are constants.
     """
 
     def __init__(self, kernel: KernelRules, definition: KernelDefinition) -> None:

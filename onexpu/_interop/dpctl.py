@@ -233,7 +233,9 @@ def _read_only(kind: type) -> type:
 
 
 def _memory(buffer: Any, queue: Any, writable: bool) -> Any:
-    """Returns memory of dpctl that keeps the buffer. What `queue` is given later comes after the contents."""
+    """Returns memory of dpctl that keeps the buffer. What `queue` is given later comes after the
+    contents.
+    """
     from dpctl import memory
 
     buffer.order_queue(queue_address(queue))

@@ -210,7 +210,8 @@ class SyclKernel:
     def spirv(self, *dtypes: Any, **constants: int) -> bytes:
         """Returns the SPIR-V module for the types of the template parameters, in their order.
 
-        Constants that follow from the inputs (``constants={"N": lambda x: ...}``) are given by name.
+        Constants that follow from the inputs (``constants={"N": lambda x: ...}``) are given by
+        name.
 
         The kernel is known to this process then: a program that was made with it elsewhere can be
         loaded (``jax.export``).
@@ -340,7 +341,9 @@ def sycl_module(source: str, *, options: Sequence[str] = ()) -> SyclModule:
     ...   y[onexpu::global_id()] = -x[onexpu::global_id()];
     ... }
     ... ''')
-    >>> twice, negate = (module.kernel(name, ["x"], {"y": onexpu.like("x")}) for name in module.names)
+    >>> twice, negate = (
+    ...     module.kernel(name, ["x"], {"y": onexpu.like("x")}) for name in module.names
+    ... )
     >>> negate(twice(jnp.arange(3.0)))
     Array([-0., -2., -4.], dtype=float32)
     """
@@ -395,10 +398,8 @@ def sycl_kernel(
         From template parameters to the element types that they may stand for; any when it is
         missing.
     range : int, sequence of up to 3 int, or callable, optional
-        Work-items, slowest dimension first, in as many dimensions as the source declares. A callable
-        gets the inputs as `Operand`. By default one
-        for each
-        element of the first output.
+        Work-items, slowest dimension first, in as many dimensions as the source declares. A
+        callable gets the inputs as `Operand`. By default one for each element of the first output.
     scratch : mapping, optional
         From names to shapes and types, as `outputs`: device memory for the time of the launch, with
         pointers after those of the outputs. What it holds in the beginning is not defined.

@@ -16,7 +16,9 @@ KnownCall = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 
 class KernelDefinition(Protocol):
-    """What can be called in both frameworks: kernels from source and from SPIR-V, and handlers in C++."""
+    """What can be called in both frameworks: kernels from source and from SPIR-V, and handlers in
+    C++.
+    """
 
     @property
     def name(self) -> str:

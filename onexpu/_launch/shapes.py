@@ -113,8 +113,8 @@ def array(shape: Shape, dtype: Any, *, zeroed: bool = False, rows: str | None = 
     dtype : dtype
         The element type.
     zeroed : bool, optional
-        Whether the memory is zeros before the kernel runs, as atomic sums want it. Without, it holds
-        anything.
+        Whether the memory is zeros before the kernel runs, as atomic sums want it. Without, it
+        holds anything.
     rows : str, optional
         Of an output whose size the kernel finds out: the name of another output, or of scratch
         memory, of one integer that is zeros at first, and in which the kernel counts how many

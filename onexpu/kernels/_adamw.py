@@ -1,4 +1,6 @@
-"""Adam with decoupled weight decay (Loshchilov, Hutter: Decoupled Weight Decay Regularization, 2019)."""
+"""Adam with decoupled weight decay (Loshchilov, Hutter: Decoupled Weight Decay Regularization,
+2019).
+"""
 
 from __future__ import annotations
 
@@ -87,8 +89,9 @@ def adamw(
     """Takes a step of AdamW, in place where the operands are donated.
 
     ``m = b1 m + (1 - b1) g``, ``v = b2 v + (1 - b2) g**2``, and of the parameter is taken away
-    ``learning_rate (m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + epsilon) + weight_decay parameter)``:
-    epsilon is added to the root of the corrected `v`, as in the paper, PyTorch and optax.
+    ``learning_rate (step + weight_decay parameter)``, where ``step`` is
+    ``m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + epsilon)``: epsilon is added to the root of the
+    corrected `v`, as in the paper, PyTorch and optax.
 
     Parameters
     ----------

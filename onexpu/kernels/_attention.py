@@ -1,4 +1,6 @@
-"""Attention without its matrix of scores (Dao et al.: FlashAttention, 2022; Dao: FlashAttention-2, 2023)."""
+"""Attention without its matrix of scores (Dao et al.: FlashAttention, 2022; Dao: FlashAttention-2,
+2023).
+"""
 
 from __future__ import annotations
 

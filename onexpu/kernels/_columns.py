@@ -1,4 +1,6 @@
-"""Gradients of what the rows of a matrix share: sums over rows, by teams first, then over the teams."""
+"""Gradients of what the rows of a matrix share: sums over rows, by teams first, then over the
+teams.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,9 @@ _column_sums = sycl_kernel(
 
 
 def column_sums(partial: Any, shared: Any) -> Any:
-    """Sums `partial` [rows, columns] over its rows, to the shape and the type of `shared` [columns]."""
+    """Sums `partial` [rows, columns] over its rows, to the shape and the type of `shared`
+    [columns].
+    """
     return _column_sums(partial, shared)
 
 

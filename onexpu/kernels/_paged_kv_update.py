@@ -207,8 +207,8 @@ def paged_kv_update(
 
     Parameters
     ----------
-    key_pages, value_pages : arrays or tensors of one shape and type [pages, page_size, heads, features]
-        The cache. Any type but complex ones.
+    key_pages, value_pages : arrays or tensors [pages, page_size, heads, features]
+        The cache. Both have one shape and type, which may be any but complex ones.
     keys, values : arrays or tensors of the same type [tokens, heads, features]
     slots : array or tensor, integer of 32 or 64 bits [tokens]
         ``page * page_size + offset``. A token with a slot below 0 or beyond the last page is left

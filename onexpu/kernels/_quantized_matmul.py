@@ -1,4 +1,6 @@
-"""Products with weights of 8 or 4 bits (Dettmers et al.: LLM.int8(), 2022; Frantar et al.: GPTQ, 2023)."""
+"""Products with weights of 8 or 4 bits (Dettmers et al.: LLM.int8(), 2022; Frantar et al.: GPTQ,
+2023).
+"""
 
 from __future__ import annotations
 
@@ -422,8 +424,8 @@ def int4_matmul(x: Any, packed: Any, scales: Any, zero_points: Any = None) -> An
     ----------
     x : array or tensor, float of 16, 32 or 64 bits [..., k]
     packed : array or tensor, uint8 [k / 2 rounded up, n]
-        Numbers of 0 to 15: row ``2 i`` in the lower halves of row ``i``, the next in the upper ones.
-        Of `quantize_int4`, for instance.
+        Numbers of 0 to 15: row ``2 i`` in the lower halves of row ``i``, the next in the upper
+        ones. Of `quantize_int4`, for instance.
     scales : array or tensor, float of 16, 32 or 64 bits [n] or [groups, n]
         Of the columns, or of groups of ``k / groups`` rows of them.
     zero_points : array or tensor, uint8, like `scales`, optional

@@ -1,4 +1,6 @@
-"""Root mean square layer normalisation (Zhang, Sennrich: Root Mean Square Layer Normalization, 2019)."""
+"""Root mean square layer normalisation (Zhang, Sennrich: Root Mean Square Layer Normalization,
+2019).
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,8 @@ def _gradient(inputs: list[Any], outputs: list[Any], cotangents: list[Any], epsi
 
 
 def rms_norm(x: Any, weight: Any, *, epsilon: float = 1e-6) -> Any:
-    """Normalises rows by the root of their mean square: ``x / sqrt(mean(x**2) + epsilon) * weight``.
+    """Normalises rows by the root of their mean square:
+    ``x / sqrt(mean(x**2) + epsilon) * weight``.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""The gated unit of transformers' feed-forward layers (Shazeer: GLU Variants Improve Transformer, 2020)."""
+"""The gated unit of transformers' feed-forward layers (Shazeer: GLU Variants Improve Transformer,
+2020).
+"""
 
 from __future__ import annotations
 

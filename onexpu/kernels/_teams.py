@@ -1,4 +1,5 @@
-"""Kernels in which a team of work-items shares a row: one work-item on a CPU, a work-group on a GPU.
+"""Kernels in which a team of work-items shares a row: one work-item on a CPU, a work-group on a
+GPU.
 
 A source has two entry points, ``NAME_alone`` and ``NAME_together``, which say so with a template
 parameter of what both call. `TEAM` is the C++ to write that with:

@@ -1,4 +1,6 @@
-"""Top-p, or nucleus, sampling (Holtzman et al.: The Curious Case of Neural Text Degeneration, 2020)."""
+"""Top-p, or nucleus, sampling (Holtzman et al.: The Curious Case of Neural Text Degeneration,
+2020).
+"""
 
 from __future__ import annotations
 

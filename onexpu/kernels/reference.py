@@ -1,4 +1,6 @@
-"""What the kernels of `onexpu.kernels` compute, in plain jnp: to test against, and to compare speed with."""
+"""What the kernels of `onexpu.kernels` compute, in plain jnp: to test against, and to compare speed
+with.
+"""
 
 from __future__ import annotations
 

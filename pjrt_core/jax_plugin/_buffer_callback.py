@@ -1,7 +1,8 @@
 """``jax.experimental.buffer_callback``: a Python function that fills its results in place.
 
-It runs like the other callbacks, on copies of the operands in host memory: what it is given takes numpy's and DLPack's
-protocols, and there is no stream. (`onexpu.sycl_kernel` runs code of one's own on the device's memory.)
+It runs like the other callbacks, on copies of the operands in host memory: what it is given takes
+numpy's and DLPack's protocols, and there is no stream. (`onexpu.sycl_kernel` runs code of one's own
+on the device's memory.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Non-symmetric eigenproblems: ``eig`` and ``schur`` on the host, through LAPACK, as JAX does on other accelerators.
+"""Non-symmetric eigenproblems: ``eig`` and ``schur`` on the host, through LAPACK, as JAX does on
+other accelerators.
 
-Both are sequential at heart (shifted QR iteration on a Hessenberg matrix), and no device library has them. What LAPACK
-does not solve (it did not converge, or the matrix holds NaN or infinity) is NaN in the result.
+Both are sequential at heart (shifted QR iteration on a Hessenberg matrix), and no device library
+has them. What LAPACK does not solve (it did not converge, or the matrix holds NaN or infinity) is
+NaN in the result.
 """
 
 from __future__ import annotations

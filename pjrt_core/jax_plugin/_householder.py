@@ -1,8 +1,9 @@
-"""Reductions by Householder reflections that JAX has for LAPACK alone: ``hessenberg``, ``geqp3``, ``tridiagonal``.
+"""Reductions by Householder reflections that JAX has for LAPACK alone: ``hessenberg``, ``geqp3``,
+``tridiagonal``.
 
-As loops of ordinary operations, so they run on the device. Results are laid out as LAPACK's ``gehrd``, ``geqp3``,
-``sytrd`` and ``hetrd`` do (LAPACK Users' Guide, 3rd edition, section 5.4): a reflection is ``I - tau v v^H``, its ``v``
-starts with a 1 that is not stored.
+As loops of ordinary operations, so they run on the device. Results are laid out as LAPACK's
+``gehrd``, ``geqp3``, ``sytrd`` and ``hetrd`` do (LAPACK Users' Guide, 3rd edition, section 5.4): a
+reflection is ``I - tau v v^H``, its ``v`` starts with a 1 that is not stored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Lowering rules of linear algebra where JAX has none for a platform that it does not know.
 
-``cholesky``, ``triangular_solve``, ``qr`` and ``householder_product`` have default rules, in terms of StableHLO
-and of custom calls that the compiler knows (``Qr``). ``eigh`` has none; those of ``lu`` and ``svd`` are loops over
-other primitives.
+``cholesky``, ``triangular_solve``, ``qr`` and ``householder_product`` have default rules, in terms
+of StableHLO and of custom calls that the compiler knows (``Qr``). ``eigh`` has none; those of
+``lu`` and ``svd`` are loops over other primitives.
 """
 
 from __future__ import annotations
@@ -141,7 +141,8 @@ def _lu(ctx: mlir.LoweringRuleContext, operand: Any) -> Sequence[Any]:
 def _pivots_to_permutation(pivots: jax.Array, *, permutation_size: int) -> jax.Array:
     """The row exchanges of an LU factorisation, done one after the other.
 
-    JAX's own rule scatters, which makes every step a launch or two. Selects let the loop become one kernel.
+    JAX's own rule scatters, which makes every step a launch or two. Selects let the loop become one
+    kernel.
 
     Parameters
     ----------

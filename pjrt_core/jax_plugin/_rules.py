@@ -14,7 +14,8 @@ def from_function(
 ) -> Callable[..., Any]:
     """Returns the lowering rule that traces ``function``.
 
-    The function mixes real and complex numbers at ease: the user's ``jax_numpy_dtype_promotion`` is for the user's code.
+    The function mixes real and complex numbers at ease: the user's ``jax_numpy_dtype_promotion`` is
+    for the user's code.
     """
 
     def with_promotion(*args: Any, **parameters: Any) -> Any:

@@ -1,7 +1,8 @@
 """``lax.linalg.tridiagonal_solve`` by Gaussian elimination with partial pivoting, on the device.
 
-The algorithm of LAPACK's ``gtsv``; with ``perturb_singular``, tiny pivots are replaced as in ``lagts`` (LAPACK Users'
-Guide, 3rd edition, section 5.4). JAX's rule for platforms that it does not know does not pivot.
+The algorithm of LAPACK's ``gtsv``; with ``perturb_singular``, tiny pivots are replaced as in
+``lagts`` (LAPACK Users' Guide, 3rd edition, section 5.4). JAX's rule for platforms that it does not
+know does not pivot.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ class Compiled:
     Attributes
     ----------
     status : int
-        0: compiled; 3: not implemented yet; 1: an error; negative: the signal that ended the process.
+        0: compiled; 3: not implemented yet; 1: an error; negative: the signal that ended the
+        process.
     message : str
         Standard output and standard error.
     dumps : pathlib.Path
@@ -47,7 +48,9 @@ class Compiled:
 
 @pytest.fixture
 def compile_module(tmp_path):
-    """Returns a function that compiles bytes: compile_module(code, *options, **environment) -> Compiled."""
+    """Returns a function that compiles bytes: compile_module(code, *options, **environment) ->
+    Compiled.
+    """
 
     def run(code: bytes, *options: str, **environment: str) -> Compiled:
         source, output, dumps = tmp_path / "module", tmp_path / "program", tmp_path / "dumps"

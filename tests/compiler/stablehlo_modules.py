@@ -32,8 +32,8 @@ def lower(function: Callable[..., Any], *arguments: Any) -> bytes:
 def of_test_file(path: pathlib.Path) -> bytes:
     """Returns a file of StableHLO's test data as a module whose results are the checked pairs.
 
-    The file computes its results and gives each, with what is expected, to a `check` call; a compiler that
-    runs programs wants both as results instead.
+    The file computes its results and gives each, with what is expected, to a `check` call; a
+    compiler that runs programs wants both as results instead.
     """
     with jax_mlir.make_ir_context() as context, ir.Location.unknown():
         context.allow_unregistered_dialects = True

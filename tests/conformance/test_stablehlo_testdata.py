@@ -1,7 +1,9 @@
-"""The StableHLO project's own test data, judged by the runner beside the repository, on the files that pass already.
+"""The StableHLO project's own test data, judged by the runner beside the repository, on the files
+that pass already.
 
-`stablehlo_testdata.txt` lists them, one name a line. A file on the list that fails is a regression; `update.py` rewrites the
-list after the core has learnt more. The data and the runner are not part of this repository.
+`stablehlo_testdata.txt` lists them, one name a line. A file on the list that fails is a regression;
+`update.py` rewrites the list after the core has learnt more. The data and the runner are not part
+of this repository.
 """
 
 from __future__ import annotations

@@ -66,7 +66,9 @@ def _local_devices(session_config: Any = None) -> list[device_attributes_pb2.Dev
 
 
 def install_as_xla_device() -> None:
-    """Lets tests find XPU that look for one of XLA's devices by its type, or compare with its name. Call it as `install`."""
+    """Lets tests find XPU that look for one of XLA's devices by its type, or compare with its name.
+    Call it as `install`.
+    """
     # Not in the wheel.
     from tensorflow.compiler.tests import xla_test
 

@@ -13,9 +13,9 @@ the wheel; only what it lacks comes from DIR. portpicker and zstandard must be i
   that has not loaded the plugin.
 
 Without `--platform`, the CPU is asked about the cases that do not pass on XPU, and about no other:
-what passes on XPU is taken to pass there. A case that XPU skips because it is a GPU, and the CPU does not,
-runs again on XPU where there is no GPU; if it skips again, it fails.
-Records of a former run are taken up where it ended.
+what passes on XPU is taken to pass there. A case that XPU skips because it is a GPU, and the CPU
+does not, runs again on XPU where there is no GPU; if it skips again, it fails. Records of a former
+run are taken up where it ended.
 """
 
 from __future__ import annotations
@@ -231,7 +231,9 @@ def _asked(records: pathlib.Path, test: str) -> list[str] | None:
 
 
 def _skipped(records: pathlib.Path, test: str) -> list[str]:
-    """Returns the cases that skip because there is a GPU. What names no device is placed on XPU anyway."""
+    """Returns the cases that skip because there is a GPU. What names no device is placed on XPU
+    anyway.
+    """
     if test.startswith(COMPILER):
         return []
     xpu, cpu = (read(_record(records, test, platform)) for platform in PLATFORMS)

@@ -1,16 +1,17 @@
 """Convolutions of every form, and both of their gradients, against a reference in float64.
 
-Usage: python -m tests.convolutions.sweep [--forms N] [--first-seed N] [--isa ISA]... [--schedules auto|gpu]...
+Usage: python -m tests.convolutions.sweep [--forms N] [--first-seed N] [--isa ISA]...
+                                           [--schedules auto|gpu]...
 
 Every form is drawn from its seed: one to three spatial dimensions, strides, groups, kernel and base
-dilations, padding that is negative or all that a window sees, outputs of one element, epilogues, and
-operands of f32, bf16, f16 and s8. The operands are small integers, so that sums are exact in every
-type and only the rounding of a result is tolerated.
+dilations, padding that is negative or all that a window sees, outputs of one element, epilogues,
+and operands of f32, bf16, f16 and s8. The operands are small integers, so that sums are exact in
+every type and only the rounding of a result is tolerated.
 
-oneDNN picks another implementation for each instruction set (`--isa`: `ALL` is the processor's own).
-The programs run in child processes, because a fault of a library may end one; each program holds
-many forms. The sweep prints the implementations that it reached, and every form that is wrong, raises
-or ends its process. It exits with 1 if there is one.
+oneDNN picks another implementation for each instruction set (`--isa`: `ALL` is the processor's
+own). The programs run in child processes, because a fault of a library may end one; each program
+holds many forms. The sweep prints the implementations that it reached, and every form that is
+wrong, raises or ends its process. It exits with 1 if there is one.
 """
 
 from __future__ import annotations

@@ -80,7 +80,9 @@ def test_gradient_by_image(dtype: str, tolerance: float, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
 def test_many_rows(method: str) -> None:
-    """More than one work-item of a CPU takes, of a depth that is no power of two; samples on pixels and between."""
+    """More than one work-item of a CPU takes, of a depth that is no power of two; samples on pixels
+    and between.
+    """
     random = np.random.default_rng(3)
     image = random.normal(size=(2, 61, 40, 21)).astype(np.float32)
     corners = random.uniform(0, 0.5, (30, 2))

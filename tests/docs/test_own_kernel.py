@@ -1,4 +1,6 @@
-"""A new user's path: from the README's section on kernels to one's own, with only what the page says."""
+"""A new user's path: from the README's section on kernels to one's own, with only what the page
+says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whether SPIR-V is what a GPU's own compiler takes: spirv-val, then ocloc, then the kernels by name.
+"""Whether SPIR-V is what a GPU's own compiler takes: spirv-val, then ocloc, then the kernels by
+name.
 
 ocloc accepts a module that was cut off, and then has fewer kernels (measured), so both its exit
 status and the names in its output count.
@@ -37,7 +38,8 @@ def find_missing_kernels(module: pathlib.Path, target: str, kernels: list[str]) 
 
 
 def find_fault(module: pathlib.Path, target: str) -> str | None:
-    """Checks a module, `NAME.spv` beside its disassembly `NAME.spvasm`, for `target` (dg2, pvc, ...).
+    """Checks a module, `NAME.spv` beside its disassembly `NAME.spvasm`, for `target` (dg2, pvc,
+    ...).
 
     Returns what is wrong with it, None when nothing is.
     """

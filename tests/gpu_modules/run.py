@@ -1,4 +1,5 @@
-"""Compiles the models and StableHLO's test data for absent GPUs, and checks every module: `make check-gpus`.
+"""Compiles the models and StableHLO's test data for absent GPUs, and checks every module:
+`make check-gpus`.
 
     python -m tests.gpu_modules.run [--targets dg2 pvc] [--data DIRECTORY]
 

@@ -60,7 +60,8 @@ def assert_sums_of_products(
     """Compares an array of sums of products with float64 `expected`; `terms` is the largest sum of
     the products' magnitudes.
 
-    A sum of k products rounds with every one of them: at most k units of `terms`, a few in practice.
+    A sum of k products rounds with every one of them: at most k units of `terms`, a few in
+    practice.
     """
     tolerance = 4 * float(jax.numpy.finfo(actual.dtype).eps) * terms
     np.testing.assert_allclose(

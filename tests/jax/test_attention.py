@@ -1,4 +1,6 @@
-"""Attention that the compiler finds in a program: one kernel on a CPU, without the matrix of scores."""
+"""Attention that the compiler finds in a program: one kernel on a CPU, without the matrix of
+scores.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ def expected(query, key, value, bias=0.0):
 
 
 def assert_attention(actual, arrays, bias=0.0) -> None:
-    """An error of a score is a relative error of its weight: a few units of the greatest scores, which are below
-    16, and the rounding of weights and results to their type.
+    """An error of a score is a relative error of its weight: a few units of the greatest scores,
+    which are below 16, and the rounding of weights and results to their type.
     """
     result, terms = expected(*arrays, bias)
     narrow = float(jnp.finfo(arrays[0].dtype).eps)

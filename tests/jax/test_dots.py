@@ -1,4 +1,6 @@
-"""Products that kernels compute in blocks of rows: sizes around the blocks, types, neighbours, loops."""
+"""Products that kernels compute in blocks of rows: sizes around the blocks, types, neighbours,
+loops.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ def test_weights_of_a_loop_both_ways(xpu, cpu, rows) -> None:
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_attention_in_bfloat16(xpu, batch) -> None:
-    """Sums in float32, weights rounded to bfloat16: maximum, exponential, sum and quotient are one kernel."""
+    """Sums in float32, weights rounded to bfloat16: maximum, exponential, sum and quotient are one
+    kernel.
+    """
     q, k, v = (normal((batch, 256, 4, 16), "bfloat16") for _ in range(3))
 
     def attention(q, k, v):

@@ -1,7 +1,8 @@
-"""Programs that a pass of the CPU driver's compiler miscompiled (docs/developer/cpu_driver_passes.md).
+"""Programs that a pass of the CPU driver's compiler miscompiled
+(docs/developer/cpu_driver_passes.md).
 
-Each test computes wrong values if the pass that it names is enabled. Programs are small on purpose: packed into one program, some
-become one kernel, which the driver compiles correctly.
+Each test computes wrong values if the pass that it names is enabled. Programs are small on purpose:
+packed into one program, some become one kernel, which the driver compiles correctly.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Fourier transforms against numpy's, in the sizes that the library has and in those that kernels have."""
+"""Fourier transforms against numpy's, in the sizes that the library has and in those that kernels
+have.
+"""
 
 from __future__ import annotations
 

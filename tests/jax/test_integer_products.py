@@ -1,4 +1,6 @@
-"""Products and convolutions of 8-bit integers: exact, and modulo 2^32, in the library and in kernels."""
+"""Products and convolutions of 8-bit integers: exact, and modulo 2^32, in the library and in
+kernels.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,9 @@ def test_products_that_lie_by_columns(xpu, cpu, dtype, batch, shape) -> None:
 
 @pytest.mark.parametrize("columns", [1024, 2048, 1040])
 def test_transposed_rows_that_are_pages_apart(xpu, columns) -> None:
-    """Products that one of oneDNN's two implementations takes by the distance of rows, with a scale and an addend."""
+    """Products that one of oneDNN's two implementations takes by the distance of rows, with a scale
+    and an addend.
+    """
     x, y, z = normal((130, columns)), normal((130, 70)), normal((columns, 70))
     actual = jax.jit(lambda x, y, z: 2 * (x.T @ y) + z)(*jax.device_put((x, y, z), xpu))
     expected = 2 * (x.T.astype(np.float64) @ y) + z
@@ -186,7 +188,9 @@ def test_plain_products_of_not_numbers(xpu) -> None:
 
 
 def test_library_calls_of_every_kind_keep_the_order_of_a_program(xpu, cpu) -> None:
-    """Kernels, calls of BLAS, and primitives, which are host tasks on a CPU: each reads the one before."""
+    """Kernels, calls of BLAS, and primitives, which are host tasks on a CPU: each reads the one
+    before.
+    """
     x, w, k = normal((4, 16, 16, 64)), normal((512, 512)) / 23, normal((3, 3, 64, 64)) / 24
 
     def step(_, x):
@@ -367,7 +371,9 @@ def test_kept_weights_under_several_threads(xpu) -> None:
 
 @pytest.mark.parametrize("along", [1, 2])
 def test_windows_of_a_thousand_rows(xpu, along) -> None:
-    """As in gradients of resized images. The library's first implementation on AVX-512 wants terabytes for some."""
+    """As in gradients of resized images. The library's first implementation on AVX-512 wants
+    terabytes for some.
+    """
     window, stride, count, others = 909, 455, 72, 456
     rows = (count - 1) * stride + window
     shape = (1, rows, others, 1) if along == 1 else (1, others, rows, 1)
@@ -410,7 +416,9 @@ def test_windows_that_reach_further_than_the_library_counts(xpu, reach) -> None:
 
 
 def test_weights_stay_packed_in_programs_that_wait_for_the_launcher(xpu) -> None:
-    """From the second run on their memory is the program's own, and none of what the run itself works in."""
+    """From the second run on their memory is the program's own, and none of what the run itself
+    works in.
+    """
     layers = 70
     x = normal((4, 16, 16, 64), "float32")
     kernels = [normal((3, 3, 64, 64), "float32") for _ in range(layers)]

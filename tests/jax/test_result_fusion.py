@@ -17,7 +17,9 @@ def _kernels(compiled) -> list[str]:
 
 
 def _ftrl(library, x, gradient, squares, linear):
-    """A step of FTRL (McMahan et al. 2013): the root is dear and read twice, all states are results."""
+    """A step of FTRL (McMahan et al. 2013): the root is dear and read twice, all states are
+    results.
+    """
     new_squares = squares + gradient * gradient
     root = library.power(new_squares, 0.7)
     linear = linear + gradient - (root - library.power(squares, 0.7)) / 3 * x

@@ -1,4 +1,6 @@
-"""Every schedule of the code generator against JAX's CPU backend, as the CPU device and as a GPU would run it."""
+"""Every schedule of the code generator against JAX's CPU backend, as the CPU device and as a GPU
+would run it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a GPU would run gives the same on the CPU device, and the other way round when this run is under a GPU's schedules.
+"""What a GPU would run gives the same on the CPU device, and the other way round when this run is
+under a GPU's schedules.
 
 No exhaustive cases of them: `make check-schedules` runs all tests under a GPU's schedules.
 """

@@ -1,4 +1,5 @@
-"""Launches every op that has a kernel for XPU, with the inputs of the op sweep, on a software device.
+"""Launches every op that has a kernel for XPU, with the inputs of the op sweep, on a software
+device.
 
 Prints a line before each call, so that a call that aborts the process is known, and a line for each
 error.

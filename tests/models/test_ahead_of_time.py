@@ -1,4 +1,6 @@
-"""Every model compiles for GPUs that are not there. `make check-gpus` asks their compiler about each module."""
+"""Every model compiles for GPUs that are not there. `make check-gpus` asks their compiler about
+each module.
+"""
 
 from __future__ import annotations
 

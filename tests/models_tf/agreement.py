@@ -31,7 +31,9 @@ ROUNDINGS = ", roundings"
 
 
 def _kind(name: str) -> str:
-    """What stands before the first comma; of a result its name, for what one is says nothing of another's magnitude."""
+    """What stands before the first comma; of a result its name, for what one is says nothing of
+    another's magnitude.
+    """
     return name.partition(",")[0] if name.startswith(_KINDS) else name
 
 
@@ -54,11 +56,12 @@ def errors(
 ) -> dict[str, float]:
     """Returns the largest difference in each array of floats, over the array's largest magnitude.
 
-    Names of variables, and of what is kept or computed for each, begin with the kind of the array, up to a comma. Whole
-    numbers NAME that are the best of some scores come with an array "NAME, margin" of how much better than the second
-    best they are: a rounding error decides between equal scores. Their error is the largest margin where they differ,
-    over the largest of all; the margins are no result. Floats NAME that come with "NAME, roundings" may be as far from
-    what they are in exact arithmetic, on either device: so far is no difference.
+    Names of variables, and of what is kept or computed for each, begin with the kind of the array,
+    up to a comma. Whole numbers NAME that are the best of some scores come with an array "NAME,
+    margin" of how much better than the second best they are: a rounding error decides between equal
+    scores. Their error is the largest margin where they differ, over the largest of all; the
+    margins are no result. Floats NAME that come with "NAME, roundings" may be as far from what they
+    are in exact arithmetic, on either device: so far is no difference.
 
     Raises
     ------
@@ -112,17 +115,20 @@ def less_exact(
     exact: dict[str, np.ndarray],
     tolerance: float,
 ) -> dict[str, tuple[float, float]]:
-    """Returns the kinds, or the arrays, in which the device is less exact than the CPU, and both errors.
+    """Returns the kinds, or the arrays, in which the device is less exact than the CPU, and both
+    errors.
 
-    For numbers that no device keeps within the tolerance of the same training in a more exact precision, `exact`. Each
-    batch normalisation of a network that has just been initialised makes a gradient larger (Yang et al. 2019,
-    arXiv:1902.08129), and its roundings with it: at full depth the CPU's float32 is percents away from its float64
-    after three steps, and half precision's gradients are tens of percents away at any.
+    For numbers that no device keeps within the tolerance of the same training in a more exact
+    precision, `exact`. Each batch normalisation of a network that has just been initialised makes a
+    gradient larger (Yang et al. 2019, arXiv:1902.08129), and its roundings with it: at full depth
+    the CPU's float32 is percents away from its float64 after three steps, and half precision's
+    gradients are tens of percents away at any.
 
-    Of a kind in which all of the CPU's arrays are within the tolerance, all of the device's have to be, and the errors
-    are the largest. Of another kind the median over arrays may be no more than twice the CPU's, nor the largest four times.
-    Those are errors of single numbers, which are large where a rounding decides on which side of a kink one is. As a whole,
-    each array is to be nearer to the exact one than halfway from the CPU's to zeros, in the Euclidean norm.
+    Of a kind in which all of the CPU's arrays are within the tolerance, all of the device's have to
+    be, and the errors are the largest. Of another kind the median over arrays may be no more than
+    twice the CPU's, nor the largest four times. Those are errors of single numbers, which are large
+    where a rounding decides on which side of a kink one is. As a whole, each array is to be nearer
+    to the exact one than halfway from the CPU's to zeros, in the Euclidean norm.
     """
     floors = _floors(exact)
     of_kind: dict[str, list[tuple[float, float]]] = collections.defaultdict(list)

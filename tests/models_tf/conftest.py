@@ -13,7 +13,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2]))
 
 @pytest.fixture(scope="session", autouse=True)
 def _device() -> None:
-    """Nothing here means anything without the device: fail, rather than compare the CPU with itself."""
+    """Nothing here means anything without the device: fail, rather than compare the CPU with
+    itself.
+    """
     import tensorflow as tf
 
     assert tf.config.list_physical_devices("XPU"), "TensorFlow lists no XPU device"

@@ -1,4 +1,6 @@
-"""ConvNeXt (Liu et al. 2022, arXiv:2201.03545), from keras.applications: layer normalisation, GELU, layer scale."""
+"""ConvNeXt (Liu et al. 2022, arXiv:2201.03545), from keras.applications: layer normalisation, GELU,
+layer scale.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ _SYMBOLS, _LONGEST = 6, 4  # symbol 0 is the blank
 
 
 def _utterances(count: int) -> tuple[np.ndarray, ...]:
-    """Waves in which each symbol is a tone, the symbols, and how many there are: float32, int64, int64."""
+    """Waves in which each symbol is a tone, the symbols, and how many there are: float32, int64,
+    int64.
+    """
     random = np.random.RandomState(12)
     waves = 0.05 * random.standard_normal((count, _SAMPLES))
     symbols = np.zeros((count, _LONGEST), np.int64)

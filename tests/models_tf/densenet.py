@@ -1,4 +1,6 @@
-"""DenseNet (Huang et al. 2016, arXiv:1608.06993), from keras.applications: concatenations, average pooling."""
+"""DenseNet (Huang et al. 2016, arXiv:1608.06993), from keras.applications: concatenations, average
+pooling.
+"""
 
 from __future__ import annotations
 

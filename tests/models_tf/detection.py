@@ -19,7 +19,8 @@ _KEPT = 8
 
 
 def _scenes(count: int) -> tuple[np.ndarray, ...]:
-    """Pictures [count, size, size, 3], boxes [count, objects, 4] by corners, and classes, -1 where there is none.
+    """Pictures [count, size, size, 3], boxes [count, objects, 4] by corners, and classes, -1 where
+    there is none.
 
     An object of class k is a rectangle that is bright in channel k.
     """

@@ -1,4 +1,5 @@
-"""Deep Q-learning (Mnih et al. 2015) of a pole on a cart: environment, replay memory and network all on the device.
+"""Deep Q-learning (Mnih et al. 2015) of a pole on a cart: environment, replay memory and network
+all on the device.
 
 Actions and their targets come from two networks (van Hasselt et al. 2015, arXiv:1509.06461); the
 target's weights follow slowly.
@@ -19,7 +20,9 @@ Transition = dict[str, tf.Tensor]
 
 
 def _move(state: tf.Tensor, action: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """One fiftieth of a second of Barto, Sutton and Anderson's cart (1983), and whether the pole fell."""
+    """One fiftieth of a second of Barto, Sutton and Anderson's cart (1983), and whether the pole
+    fell.
+    """
     position, speed, angle, turning = tf.unstack(state, axis=1)
     force = tf.where(action == 1, 10.0, -10.0)
     sine, cosine = tf.sin(angle), tf.cos(angle)

@@ -1,4 +1,6 @@
-"""Trains a model on a device in a mode, and writes down what came of it: numbers, placement, transfers."""
+"""Trains a model on a device in a mode, and writes down what came of it: numbers, placement,
+transfers.
+"""
 
 from __future__ import annotations
 
@@ -32,10 +34,11 @@ class Record:
     Attributes
     ----------
     numbers : dict
-        Path -> array: metrics of every step, outputs of the inference, variables at the end, and what the steps added to
-        those that are trained.
+        Path -> array: metrics of every step, outputs of the inference, variables at the end, and
+        what the steps added to those that are trained.
     report : onexpu.PlacementReport
-        Of a step and inference after these, whose inputs are on the device and whose results nobody reads.
+        Of a step and inference after these, whose inputs are on the device and whose results nobody
+        reads.
     report_from_host : onexpu.PlacementReport
         Of the next, whose inputs are on the host, where all of their results are read.
     report_uncompiled : onexpu.PlacementReport, optional
@@ -58,7 +61,9 @@ _DROPOUT = tf.nn.experimental.stateless_dropout
 def _dropout_as_in(
     dtype: str, x: tf.Tensor, rate: float, seed: tf.Tensor, noise_shape: Any = None
 ) -> tf.Tensor:
-    """Leaves out of `x` what `tf.nn.experimental.stateless_dropout` leaves out of an array of `dtype`."""
+    """Leaves out of `x` what `tf.nn.experimental.stateless_dropout` leaves out of an array of
+    `dtype`.
+    """
     kept = _DROPOUT(tf.ones_like(x, dtype), rate=rate, seed=seed, noise_shape=noise_shape) > 0
     return x * tf.cast(kept, x.dtype) / (1 - rate)
 
@@ -130,8 +135,8 @@ def train(
 ) -> Record:
     """Takes three steps from the initial values that the CPU drew, then infers.
 
-    With `reference_of`, the name of a less exact precision, it starts from the same numbers, which are of float32 in any,
-    and dropout leaves out what it leaves out there.
+    With `reference_of`, the name of a less exact precision, it starts from the same numbers, which
+    are of float32 in any, and dropout leaves out what it leaves out there.
     """
     values = _initial_values(model, size, precision if reference_of is None else "float32")
     with _precision(precision, reference_of), tf.device(device):

@@ -1,4 +1,6 @@
-"""EfficientNetV2 (Tan and Le 2021, arXiv:2104.00298), from keras.applications: swish, stochastic depth."""
+"""EfficientNetV2 (Tan and Le 2021, arXiv:2104.00298), from keras.applications: swish, stochastic
+depth.
+"""
 
 from __future__ import annotations
 

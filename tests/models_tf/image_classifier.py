@@ -15,7 +15,9 @@ IMAGE = 32  # the smallest that all of them take
 
 
 def images(count: int, size: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Gratings whose direction is the class, under noise: float32 [count, size, size, 3] in 0..255 and int64 labels."""
+    """Gratings whose direction is the class, under noise: float32 [count, size, size, 3] in 0..255
+    and int64 labels.
+    """
     random = np.random.RandomState(seed)
     labels = random.randint(0, CLASSES, count)
     y, x = np.mgrid[:size, :size] / size
@@ -34,11 +36,13 @@ def training(
 ) -> Training:
     """Trains a network that gives logits.
 
-    `preprocess` is what the network's module in keras.applications does to pictures. Where that centres them, it is needed:
-    otherwise the first layer's gradient is a small difference of large sums, in proportion to the pictures' mean.
+    `preprocess` is what the network's module in keras.applications does to pictures. Where that
+    centres them, it is needed: otherwise the first layer's gradient is a small difference of large
+    sums, in proportion to the pictures' mean.
 
-    The learning rates of those with ReLU and batch normalisation are small: at 1e-2 three steps make a percent of a
-    rounding error of float32, at 1e-3 tens of percents of one of bfloat16, on the CPU alone.
+    The learning rates of those with ReLU and batch normalisation are small: at 1e-2 three steps
+    make a percent of a rounding error of float32, at 1e-3 tens of percents of one of bfloat16, on
+    the CPU alone.
     """
     # In single precision also where the others are not, as Keras advises.
     logits = keras.layers.Dense(CLASSES, dtype=keras.config.floatx())(model.layers[-1].input)

@@ -11,7 +11,9 @@ from tests.models_tf.training import Size, Training
 
 
 def build(size: Size) -> Training:
-    """Makes the small variant with RMSprop, as it was published; a third as wide where `size` is small."""
+    """Makes the small variant with RMSprop, as it was published; a third as wide where `size` is
+    small.
+    """
     model = keras.applications.MobileNetV3Small(
         weights=None,
         input_shape=(image_classifier.IMAGE, image_classifier.IMAGE, 3),

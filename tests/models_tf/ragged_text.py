@@ -1,4 +1,5 @@
-"""Classifier of texts of any length, as ragged tensors: no padding, bags of words and of pairs, attention over words.
+"""Classifier of texts of any length, as ragged tensors: no padding, bags of words and of pairs,
+attention over words.
 
 Strings become numbers on the host, as input pipelines do it; the numbers go to the device.
 """

@@ -1,4 +1,5 @@
-"""Recommender in the shape of DLRM (Naumov et al. 2019, arXiv:1906.00091): tables read by rows, bags of several rows.
+"""Recommender in the shape of DLRM (Naumov et al. 2019, arXiv:1906.00091): tables read by rows,
+bags of several rows.
 
 Gradients of the tables are slices of rows, and stay so as far as into the optimiser.
 """
@@ -35,7 +36,9 @@ def _batches(count: int) -> list[Batch]:
 
 
 class Recommender(keras.Model):
-    """Has smooth activations: at a kink, a rounding error decides which of two slopes a gradient takes."""
+    """Has smooth activations: at a kink, a rounding error decides which of two slopes a gradient
+    takes.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -97,7 +100,9 @@ def build(size: Size) -> Training:
     def look_up(
         dense: tf.Tensor, ids: tf.Tensor, indices: tf.Tensor, bag: tf.Tensor
     ) -> dict[str, tf.Tensor]:
-        """The same bags by TensorFlow's lookups, whose programs depend on how many ids differ, and their gradient."""
+        """The same bags by TensorFlow's lookups, whose programs depend on how many ids differ, and
+        their gradient.
+        """
         del dense, ids
         bags, table = tf.SparseTensor(indices, bag, [_BATCH, _BAG_IDS]), model.bag.embeddings.value
         with tf.GradientTape() as tape:

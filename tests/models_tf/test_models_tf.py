@@ -1,4 +1,6 @@
-"""Every model trains and infers on XPU with the CPU's numbers, on the device alone: op by op, as a graph, compiled."""
+"""Every model trains and infers on XPU with the CPU's numbers, on the device alone: op by op, as a
+graph, compiled.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +80,8 @@ def _of(kind: str, numbers: dict[str, Any]) -> dict[str, Any]:
 def _wrong_in_half_precision(
     actual: dict[str, np.ndarray], model: str, mode: str, precision: str
 ) -> dict[str, tuple[float, float]]:
-    """Slots and updates, which follow from gradients: in half precision tens of percents of roundings in some layers, on
-    either device.
+    """Slots and updates, which follow from gradients: in half precision tens of percents of
+    roundings in some layers, on either device.
     """
     cpu, exact = _on_cpu(model, precision).numbers, _exact(model, precision).numbers
     found = {}
@@ -136,7 +138,8 @@ def _check_placement(record: Record, mode: str) -> None:
 
 
 def _check_transfers(record: Record, mode: str) -> None:
-    """What is copied are inputs and results, and nothing where inputs were on the device and nobody reads results.
+    """What is copied are inputs and results, and nothing where inputs were on the device and nobody
+    reads results.
 
     But without compilation TensorFlow has shapes, conditions and bounds of integers on the host:
     eight bytes at most. Eager Python's literals are there, too, and the numbers of a batch's rows
@@ -172,7 +175,9 @@ def test_a_model_agrees_with_the_cpu(model: str, mode: str, precision: str) -> N
 
 @pytest.mark.parametrize("model", [pytest.param(name(m), marks=exhaustive) for m in APPLICATIONS])
 def test_a_published_network_is_as_exact_as_the_cpus(model: str) -> None:
-    """Of full depth, where the CPU's float32 itself is percents away from its float64; see `agreement`."""
+    """Of full depth, where the CPU's float32 itself is percents away from its float64; see
+    `agreement`.
+    """
     record = train(model, "/XPU:0", "jit", size=Size.FULL)
     float32 = train(model, "/CPU:0", "graph", size=Size.FULL).numbers
     float64 = train(

@@ -1,4 +1,6 @@
-"""What a model of this suite is: three steps of training and an inference, on whatever device is current."""
+"""What a model of this suite is: three steps of training and an inference, on whatever device is
+current.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,16 @@ class Training:
     variables : list
         Of Keras or TensorFlow: all that a step reads and changes, but for the optimisers'.
     optimizers : list
-        Of Keras. Those that divide by a gradient's size add an epsilon above its rounding errors to it, or weights whose
-        gradient is nearly zero would take whole steps of these; Keras' own is 1e-7. (Adagrad's sums begin with 0.1.)
+        Of Keras. Those that divide by a gradient's size add an epsilon above its rounding errors to
+        it, or weights whose gradient is nearly zero would take whole steps of these; Keras' own is
+        1e-7. (Adagrad's sums begin with 0.1.)
     batches : list
         Of tuples of host arrays, one a step.
     inputs : tuple
         Those of `infer`.
     infer_uncompiled : callable, optional
-        Another inference of the same inputs, with results whose shapes depend on values: no device's XLA compiles it.
+        Another inference of the same inputs, with results whose shapes depend on values: no
+        device's XLA compiles it.
     """
 
     step: Callable[..., dict[str, tf.Tensor]]

@@ -15,7 +15,9 @@ _PADDING, _START = 0, 1
 
 
 def _sequences(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Padded sequences of tokens, and the same with a start token and turned round: int64 [count, length] each."""
+    """Padded sequences of tokens, and the same with a start token and turned round: int64 [count,
+    length] each.
+    """
     random = np.random.RandomState(5)
     source = np.full((count, _LENGTH), _PADDING, np.int64)
     target = np.full((count, _LENGTH + 1), _PADDING, np.int64)
@@ -84,7 +86,9 @@ def _model() -> keras.Model:
 
 
 def _generate(model: keras.Model, source: tf.Tensor, count: int) -> tuple[tf.Tensor, tf.Tensor]:
-    """Takes the likeliest token `count` times: int64 [batch, count], and the least margin up to each."""
+    """Takes the likeliest token `count` times: int64 [batch, count], and the least margin up to
+    each.
+    """
     tokens = tf.fill([source.shape[0], 1], tf.constant(_START, tf.int64))
     margins = []
     for length in range(1, count + 1):

@@ -1,4 +1,6 @@
-"""DLPack out and in: no copy, ownership, order, what is refused. The consumers that need dpctl are in test_dpctl.py."""
+"""DLPack out and in: no copy, ownership, order, what is refused. The consumers that need dpctl are
+in test_dpctl.py.
+"""
 
 from __future__ import annotations
 

@@ -69,7 +69,9 @@ def other_context(queue) -> dpctl.SyclQueue:
 
 @pytest.fixture(scope="module")
 def slow_copy(queue):
-    """(destination, source, megabytes): a copy that so much other work comes before, and that nobody waits for."""
+    """(destination, source, megabytes): a copy that so much other work comes before, and that
+    nobody waits for.
+    """
     large = [memory.MemoryUSMDevice(64 * MEGABYTE, queue=queue) for _ in range(2)]
 
     def copy(destination, source, megabytes: int = 64, after=()) -> dpctl.SyclEvent:

@@ -166,7 +166,9 @@ def test_kernels_see_the_same_address(array) -> None:
 
 
 def test_three_threads_never_read_stale_data(xpu) -> None:
-    """More than a thousand launches of a kernel between programs and ops of both frameworks, each a buffer of its own."""
+    """More than a thousand launches of a kernel between programs and ops of both frameworks, each a
+    buffer of its own.
+    """
     kernel = onexpu.sycl_kernel(
         source="ONEXPU_KERNEL void next(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()] + 1; }",
         inputs=["x"],

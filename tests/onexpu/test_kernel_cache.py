@@ -1,4 +1,6 @@
-"""Native binaries of kernels, TensorFlow's built-in ones included, are kept on disk from process to process."""
+"""Native binaries of kernels, TensorFlow's built-in ones included, are kept on disk from process to
+process.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,9 @@ W, G = np.linspace(-3, 3, N, dtype=np.float32), np.cos(np.arange(N, dtype=np.flo
 
 @pytest.fixture(scope="module")
 def momentum() -> onexpu.SyclKernel:
-    """The weights and their velocity change in place; the step that was taken is a result of its own."""
+    """The weights and their velocity change in place; the step that was taken is a result of its
+    own.
+    """
     return onexpu.sycl_kernel(
         source="""
         template <typename T>

@@ -1,4 +1,6 @@
-"""One kernel object in all places that a program may come from: equal results, on the buffers as they lie, with no copy."""
+"""One kernel object in all places that a program may come from: equal results, on the buffers as
+they lie, with no copy.
+"""
 
 from __future__ import annotations
 

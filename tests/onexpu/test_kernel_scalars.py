@@ -1,4 +1,6 @@
-"""Scalars of kernels: numbers, arrays and traced values give the same results, and new values cost nothing."""
+"""Scalars of kernels: numbers, arrays and traced values give the same results, and new values cost
+nothing.
+"""
 
 from __future__ import annotations
 

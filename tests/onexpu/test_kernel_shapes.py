@@ -142,7 +142,9 @@ def test_a_batch_that_differs_when_the_graph_runs(jit_compile: bool) -> None:
 @GRAPHS
 @pytest.mark.parametrize("known", [0, 1])
 def test_one_shape_is_known_and_the_other_not(known: int, jit_compile: bool) -> None:
-    """Also where the output has that of the known one, so that nothing else waits for the graph to run."""
+    """Also where the output has that of the known one, so that nothing else waits for the graph to
+    run.
+    """
     shapes = [(5, 8) if i == known else (None, None) for i in range(2)]
     run = graph(onexpu.kernels.swiglu, shapes, jit_compile)
     gate, up = tf.ones((5, 8)), 2 * tf.ones((5, 8))

@@ -1,4 +1,6 @@
-"""Kernels under jax.vmap: one launch where the definition allows it, and the same numbers as a loop."""
+"""Kernels under jax.vmap: one launch where the definition allows it, and the same numbers as a
+loop.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Cases of the size sweeps: an operation, its arguments and the result that numpy computes.
 
-A *family* is one operation whose operands have two free extents, m and n. A *case* is a family at one
-pair of extents and one element type. Families register themselves with `family`.
+A *family* is one operation whose operands have two free extents, m and n. A *case* is a family at
+one pair of extents and one element type. Families register themselves with `family`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Case:
     reference
         Computes the same results from numpy arrays, in dtypes that are at least as wide.
     ulps
-        Tolerance in units of the result dtype's epsilon times the result's largest magnitude. 0 compares exactly, which
-        requires results that are exact in every order of operations.
+        Tolerance in units of the result dtype's epsilon times the result's largest magnitude. 0
+        compares exactly, which requires results that are exact in every order of operations.
     donated
         Whether the first argument is donated.
     """
@@ -85,7 +85,9 @@ _families_with: collections.Counter[tuple[str, ...]] = collections.Counter()
 def family(
     name: str, dtypes: tuple[str, ...]
 ) -> Callable[[Callable[[int, int, str], Case]], Callable[[int, int, str], Case]]:
-    """Registers the decorated function, (m, n, dtype) -> Case, as a family with the next two of `dtypes`."""
+    """Registers the decorated function, (m, n, dtype) -> Case, as a family with the next two of
+    `dtypes`.
+    """
 
     def register(make: Callable[[int, int, str], Case]) -> Callable[[int, int, str], Case]:
         assert name not in FAMILIES, name
@@ -101,7 +103,8 @@ def family(
 def pairs(seed: int) -> Iterator[tuple[int, int]]:
     """Yields 70 pairs of extents; each of 1 to 70 occurs once as m and once as n.
 
-    n -> k n mod 71 is a permutation of 1 to 70 for every k, and the pairs of all k are all 4900 pairs.
+    n -> k n mod 71 is a permutation of 1 to 70 for every k, and the pairs of all k are all 4900
+    pairs.
     """
     k = 1 + seed % LARGEST
     for n in range(1, LARGEST + 1):
@@ -123,7 +126,9 @@ def _numbers(values: np.ndarray, shape: tuple[int, ...], dtype: str) -> np.ndarr
 
 
 def distinct(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Integers that `dtype` represents exactly; all differ if the dtype has enough, and neighbours always do."""
+    """Integers that `dtype` represents exactly; all differ if the dtype has enough, and neighbours
+    always do.
+    """
     shape = (shape,) if isinstance(shape, int) else shape
     count = int(np.prod(shape))
     if dtype == "bool":
@@ -134,7 +139,9 @@ def distinct(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndar
 
 
 def small(shape: tuple[int, ...] | int, dtype: str, seed: int = 0) -> np.ndarray:
-    """Integers of magnitude 1 to 3: no element is neutral in a sum, and sums of 85 are exact in every float dtype."""
+    """Integers of magnitude 1 to 3: no element is neutral in a sum, and sums of 85 are exact in
+    every float dtype.
+    """
     shape = (shape,) if isinstance(shape, int) else shape
     random = np.random.default_rng([1 + seed, *shape])
     if dtype == "bool":

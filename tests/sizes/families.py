@@ -9,7 +9,9 @@ __all__ = ["FAMILIES", "boundary_cases", "cases_of"]
 
 
 def cases_of(family: Family, dtype: str) -> list[Case]:
-    """70 pairs with every extent from 1 to 70 on both sides; the pairs differ between families and dtypes."""
+    """70 pairs with every extent from 1 to 70 on both sides; the pairs differ between families and
+    dtypes.
+    """
     seed = family.seed + family.dtypes.index(dtype)
     return [family.case(m, n, dtype) for m, n in pairs(seed)]
 

@@ -1,7 +1,7 @@
 """Runs one case alone: `python -m tests.sizes.one "gradient of one row" float32 7 13`.
 
-Prints `ok` or the differences, and with `--hlo` the compiled program. The arguments are those that a failure of test_sizes.py
-prints.
+Prints `ok` or the differences, and with `--hlo` the compiled program. The arguments are those that
+a failure of test_sizes.py prints.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Compiles and runs many cases as one program.
 
-Cases share no arguments, so the compiler cannot fuse two of them: each is compiled to the kernels of a single-operation
-program (test_packing.py compares them). Packing saves the time of tracing, of XLA's passes and of launches.
+Cases share no arguments, so the compiler cannot fuse two of them: each is compiled to the kernels
+of a single-operation program (test_packing.py compares them). Packing saves the time of tracing, of
+XLA's passes and of launches.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ def _other_values(x: np.ndarray) -> np.ndarray:
 def results_of(cases: Sequence[Case], device: jax.Device) -> list[Any]:
     """Runs `cases` as one program and returns their results, as trees of numpy arrays.
 
-    The program runs with other values first: memory is reused, and an element that no kernel writes would otherwise hold the
-    expected value of an earlier run.
+    The program runs with other values first: memory is reused, and an element that no kernel writes
+    would otherwise hold the expected value of an earlier run.
     """
     with jax.default_device(device):
         program = compiled(cases, device)
@@ -103,7 +104,9 @@ def faults(case: Case, result: Any) -> Iterator[str]:
 
 
 def check(cases: Iterable[Case], device: jax.Device) -> None:
-    """Runs `cases`, up to TOGETHER in a program, and asserts that all results equal their references."""
+    """Runs `cases`, up to TOGETHER in a program, and asserts that all results equal their
+    references.
+    """
     cases = list(cases)
     assert cases
     found: list[str] = []

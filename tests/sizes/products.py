@@ -13,7 +13,9 @@ TYPES_TOO = ("int8", "float16", "float32", "complex64")
 
 
 def product(lhs: np.ndarray, rhs: np.ndarray, dimensions, preferred: str | None = None) -> Case:
-    """A dot of small integers, whose sums are exact in every order. The result is rounded once to its dtype."""
+    """A dot of small integers, whose sums are exact in every order. The result is rounded once to
+    its dtype.
+    """
 
     def reference(x, y):
         x, y = wide(x), wide(y)

@@ -39,7 +39,9 @@ def _limits(dtype) -> tuple[object, object]:
 
 
 def reduced(operation: str, x: np.ndarray, *axes: int) -> Case:
-    """A reduction in the array's own dtype, in which integers wrap around (`jnp.sum` would widen them)."""
+    """A reduction in the array's own dtype, in which integers wrap around (`jnp.sum` would widen
+    them).
+    """
     of_jax, of_numpy, initial = _OPERATIONS[operation]
     value = np.asarray(initial(x.dtype)).astype(x.dtype)
     return Case(
@@ -313,7 +315,9 @@ def _(m, n, dtype):
 def _selected(
     x: np.ndarray, source: np.ndarray, window: Sequence[int], strides: Sequence[int]
 ) -> np.ndarray:
-    """The gradient of max pooling: adds each element of `source` at the first maximum of its window."""
+    """The gradient of max pooling: adds each element of `source` at the first maximum of its
+    window.
+    """
     result = np.zeros(x.shape, wide(source).dtype)
     ones = (1,) * x.ndim
     windows = _windows(wide(x), 0, window, strides, ((0, 0),) * x.ndim, ones, ones)

@@ -1,4 +1,6 @@
-"""Families of row operations (softmax, norms, sorts, transforms), small loops and elementwise operations."""
+"""Families of row operations (softmax, norms, sorts, transforms), small loops and elementwise
+operations.
+"""
 
 from __future__ import annotations
 

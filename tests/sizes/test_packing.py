@@ -1,4 +1,6 @@
-"""Tests of the sweep: it reports one wrong element, and packed programs have the kernels of single-operation programs."""
+"""Tests of the sweep: it reports one wrong element, and packed programs have the kernels of
+single-operation programs.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def test_pairs_have_every_extent_on_both_sides() -> None:
 
 
 def _kernels(compiled_program: jax.stages.Compiled) -> collections.Counter[str]:
-    """The instructions of the entry computation with the computations that they call, without names."""
+    """The instructions of the entry computation with the computations that they call, without
+    names.
+    """
     attributes = r", (metadata|backend_config|frontend_attributes)=\{[^{}]*(\{[^{}]*\}[^{}]*)*\}"
     text = re.sub(attributes, "", compiled_program.as_text())
     computations: dict[str, list[str]] = {}

@@ -1,7 +1,7 @@
 """Every operation at every extent from 1 to 70, compared with numpy.
 
-`make test` runs boundary extents in one dtype, half of the pairs with each set of schedules; `make test-all` and
-`make sweep-sizes` run all.
+`make test` runs boundary extents in one dtype, half of the pairs with each set of schedules;
+`make test-all` and `make sweep-sizes` run all.
 """
 
 from __future__ import annotations

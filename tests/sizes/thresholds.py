@@ -1,7 +1,8 @@
-"""Sizes just below, at and just above the constants that decide between schedules, in the order of the files that define them.
+"""Sizes just below, at and just above the constants that decide between schedules, in the order of
+the files that define them.
 
-Constants up to 70 are covered by `test_sizes.py`. `units` is the device's number of compute units, by which several schedules
-divide their work.
+Constants up to 70 are covered by `test_sizes.py`. `units` is the device's number of compute units,
+by which several schedules divide their work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Ops with translations or kernels of our own on XPU, alone and in a compiled program, against TensorFlow's CPU kernels."""
+"""Ops with translations or kernels of our own on XPU, alone and in a compiled program, against
+TensorFlow's CPU kernels.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ MODES = ("eager", "graph", "jit")
 
 
 def on(device: str, function: Callable[[], Any], mode: str = "eager") -> Any:
-    """Calls `function` on `device` as it is, as a graph, or as a compiled program; returns its tensors."""
+    """Calls `function` on `device` as it is, as a graph, or as a compiled program; returns its
+    tensors.
+    """
     with tf.device(device):
         if mode == "eager":
             return function()
@@ -26,7 +28,9 @@ def on(device: str, function: Callable[[], Any], mode: str = "eager") -> Any:
 
 
 def assert_same(actual: Any, expected: Any, ulps: float = ULPS) -> None:
-    """Compares nests of tensors: numbers to `ulps` rounding errors of the largest, everything else exactly."""
+    """Compares nests of tensors: numbers to `ulps` rounding errors of the largest, everything else
+    exactly.
+    """
     tf.nest.assert_same_structure(actual, expected)
     for a, e in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
         # A bfloat16 scalar is no array to np.asarray, its value is.

@@ -11,7 +11,9 @@ sys.path.append(str(pathlib.Path(__file__).parent))
 
 @pytest.fixture(scope="session", autouse=True)
 def _device() -> None:
-    """Nothing here means anything without the device: fail, rather than compare the CPU with itself."""
+    """Nothing here means anything without the device: fail, rather than compare the CPU with
+    itself.
+    """
     assert tf.config.list_physical_devices("XPU"), "TensorFlow lists no XPU device"
 
 

@@ -1,4 +1,6 @@
-"""Sparse matrices in compressed rows for tests: random ones, what they hold, functions of them on both devices."""
+"""Sparse matrices in compressed rows for tests: random ones, what they hold, functions of them on
+both devices.
+"""
 
 from __future__ import annotations
 

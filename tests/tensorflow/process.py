@@ -11,7 +11,9 @@ import textwrap
 def run(
     program: str, timeout: int = 180, **environment: str | None
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `program` with variables set, or removed where they are None; returns its status, output and errors."""
+    """Runs `program` with variables set, or removed where they are None; returns its status, output
+    and errors.
+    """
     variables = dict(os.environ)
     for name, value in environment.items():
         variables.pop(name, None)

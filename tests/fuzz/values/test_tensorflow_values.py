@@ -1,4 +1,5 @@
-"""The value fuzzer's TensorFlow programs: what they hold, what its judge finds, and today's programs.
+"""The value fuzzer's TensorFlow programs: what they hold, what its judge finds, and today's
+programs.
 
 `make fuzz-values` runs them for longer.
 """

@@ -1,7 +1,8 @@
-"""Convolutions leave the holes of a dilated source out of their sums: an infinite weight that meets a hole gives no NaN.
+"""Convolutions leave the holes of a dilated source out of their sums: an infinite weight that meets
+a hole gives no NaN.
 
-Beside the source, padding counts as a zero in some implementations of oneDNN, and in XLA's CPU backend if no dimension is
-dilated: there, NaN is accepted for an infinite weight.
+Beside the source, padding counts as a zero in some implementations of oneDNN, and in XLA's CPU
+backend if no dimension is dilated: there, NaN is accepted for an infinite weight.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from tests.exhaustive import covering, every
 
 
 def _convolve(x, w, strides, padding, lhs_dilation, rhs_dilation, groups):
-    """Sums over the elements of `x` alone, and where an infinite weight meets padding beside the source.
+    """Sums over the elements of `x` alone, and where an infinite weight meets padding beside the
+    source.
 
     `x` is (batch, *spatial, channels), `w` (*kernel, channels / groups, outputs).
     """
@@ -199,7 +201,9 @@ def test_gradients_by_the_source(xpu, channels, strides) -> None:
 
 @pytest.mark.parametrize("strides", [(2, 2), (3, 1), (1, 4)])
 def test_gradients_by_a_kernel_of_one_element(xpu, strides) -> None:
-    """Sums over samples of the source: a position in the padding takes no part, whatever its gradient is."""
+    """Sums over samples of the source: a position in the padding takes no part, whatever its
+    gradient is.
+    """
     padding = ((1, 2), (3, 1))
     x, w = np.ones((2, 6, 7, 3), np.float32), np.ones((1, 1, 3, 4), np.float32)
 

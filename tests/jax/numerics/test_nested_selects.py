@@ -1,4 +1,6 @@
-"""Selects of selects keep what each of them does with NaN (pjrt_core/compiler/codegen/llvm/nested_selects.h)."""
+"""Selects of selects keep what each of them does with NaN
+(pjrt_core/compiler/codegen/llvm/nested_selects.h).
+"""
 
 from __future__ import annotations
 

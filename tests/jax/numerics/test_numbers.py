@@ -50,7 +50,9 @@ def test_hyperbolic_tangent_of_special_values(xpu) -> None:
 
 
 def test_exponential_to_the_last_place(xpu) -> None:
-    """Of numbers whose exponential is 0, below the normal numbers, normal, and the largest there is."""
+    """Of numbers whose exponential is 0, below the normal numbers, normal, and the largest there
+    is.
+    """
     x = np.concatenate([np.linspace(-104, 88.72283, 400_003), np.linspace(-1, 1, 100_003)]).astype(
         np.float32
     )

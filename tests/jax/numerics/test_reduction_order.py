@@ -1,4 +1,6 @@
-"""Reductions whose reducers depend on the order of their arguments: elements combine in ascending order of their indices."""
+"""Reductions whose reducers depend on the order of their arguments: elements combine in ascending
+order of their indices.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Collectives among several devices against JAX's CPU backend with as many. Run by test_several_devices.py."""
+"""Collectives among several devices against JAX's CPU backend with as many. Run by
+test_several_devices.py.
+"""
 
 from __future__ import annotations
 

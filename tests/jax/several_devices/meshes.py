@@ -1,4 +1,6 @@
-"""Meshes of eight devices of xpu and of JAX's CPU backend, and what comes out of a function on both."""
+"""Meshes of eight devices of xpu and of JAX's CPU backend, and what comes out of a function on
+both.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Programs that are shared out among several devices, against JAX's CPU backend. Run by test_several_devices.py."""
+"""Programs that are shared out among several devices, against JAX's CPU backend. Run by
+test_several_devices.py.
+"""
 
 from __future__ import annotations
 
@@ -241,7 +243,9 @@ def test_an_ordered_callback_whose_result_goes_everywhere() -> None:
 
 
 def test_shardings_on_which_shardy_ends_the_process() -> None:
-    """Gradients of a reshard from reduced: TensorFlow's Shardy fails a CHECK, and the process must go on."""
+    """Gradients of a reshard from reduced: TensorFlow's Shardy fails a CHECK, and the process must
+    go on.
+    """
     grid = jax.make_mesh(
         (2, 2, 2),
         ("x", "y", "z"),
@@ -303,7 +307,9 @@ def test_kernels_of_ones_own() -> None:
 
 
 def test_many_threads_and_overlapping_meshes() -> None:
-    """Launches on devices that overlap, from several threads: each pair of devices sees them in one order."""
+    """Launches on devices that overlap, from several threads: each pair of devices sees them in one
+    order.
+    """
     devices = jax.devices("xpu")
     meshes = [
         Mesh(np.array(part), ("x",))

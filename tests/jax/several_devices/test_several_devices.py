@@ -39,7 +39,9 @@ def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> 
     [(20, None, "20"), (20, "2", "20"), (20, "64", "64"), (1, None, "unset"), (1, "2", "2")],
 )
 def test_host_tasks_have_a_thread_for_each_device(devices, given, expected) -> None:
-    """Also where a plugin was asked what it has before JAX told it the number. One device leaves SYCL's number alone."""
+    """Also where a plugin was asked what it has before JAX told it the number. One device leaves
+    SYCL's number alone.
+    """
     script = "import ctypes, jax; jax.devices('xpu'); getenv = ctypes.CDLL(None).getenv; getenv.restype = ctypes.c_char_p\n"
     script += "print((getenv(b'SYCL_QUEUE_THREAD_POOL_SIZE') or b'unset').decode())"
     environment = {**os.environ, "JAX_PLATFORMS": "xpu", "JAX_NUM_CPU_DEVICES": str(devices)}

@@ -16,7 +16,9 @@ MODES = ["eager", "graph", "jit", "graph, unknown shape", "jit, unknown shape"]
 
 @pytest.fixture(params=MODES)
 def in_tensorflow(request) -> Callable[..., list[np.ndarray]]:
-    """Calls a function of tensors with arrays, eagerly or compiled, with the first of their sizes known or not."""
+    """Calls a function of tensors with arrays, eagerly or compiled, with the first of their sizes
+    known or not.
+    """
     mode = request.param
 
     def run(

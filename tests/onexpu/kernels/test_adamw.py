@@ -78,7 +78,9 @@ def test_double_precision(schedule, xpu) -> None:
 
 
 def test_the_first_steps_keep_their_digits(xpu) -> None:
-    """With b2 of 0.9999, 1 - b2**t computed as it is written has an error of 6e-4 in single precision."""
+    """With b2 of 0.9999, 1 - b2**t computed as it is written has an error of 6e-4 in single
+    precision.
+    """
     given = numbers((100,))
     given[2:] = [np.zeros_like(a) for a in given[2:]]
     options = OPTIONS | {"b1": 0.999, "b2": 0.9999, "epsilon": 0.0, "weight_decay": 0.0}

@@ -20,7 +20,9 @@ SIZES = [(3, 4, 1, 1, 5), (2, 3, 3, 5, 4), (5, 16, 2, 64, 30), (4, 1, 1, 33, 1),
 def operands(
     sizes: tuple[int, ...], dtype: str = "float32", slots: str = "int32"
 ) -> list[np.ndarray]:
-    """Returns the caches, keys, values and different slots, one of them below 0 and one beyond the end."""
+    """Returns the caches, keys, values and different slots, one of them below 0 and one beyond the
+    end.
+    """
     pages, page_size, heads, features, tokens = sizes
     random = np.random.default_rng(5)
 

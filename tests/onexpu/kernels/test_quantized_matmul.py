@@ -1,4 +1,6 @@
-"""`onexpu.kernels.int8_matmul` and `int4_matmul` against plain jnp and float64, with few tokens and with many."""
+"""`onexpu.kernels.int8_matmul` and `int4_matmul` against plain jnp and float64, with few tokens and
+with many.
+"""
 
 from __future__ import annotations
 

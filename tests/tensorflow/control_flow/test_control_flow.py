@@ -1,4 +1,6 @@
-"""Control flow in the three modes: alone, in a graph that is not compiled, and in a compiled program."""
+"""Control flow in the three modes: alone, in a graph that is not compiled, and in a compiled
+program.
+"""
 
 from __future__ import annotations
 

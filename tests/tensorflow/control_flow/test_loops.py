@@ -1,4 +1,6 @@
-"""Loops of graphs that are not compiled: their lists, their gradients and their conditions stay where they are."""
+"""Loops of graphs that are not compiled: their lists, their gradients and their conditions stay
+where they are.
+"""
 
 from __future__ import annotations
 

@@ -169,7 +169,9 @@ def test_gradients_with_more_dimensions() -> None:
 
 
 def test_a_loop_of_tensorflow_1_with_its_gradient() -> None:
-    """compat.v1's while_loop with control flow of version 1 makes TensorArrays, and Enter, Merge and Switch around them."""
+    """compat.v1's while_loop with control flow of version 1 makes TensorArrays, and Enter, Merge
+    and Switch around them.
+    """
     v1 = tf.compat.v1
 
     def run(device: str) -> list[np.ndarray]:

@@ -1,4 +1,6 @@
-"""Tensor lists and arrays in graphs that are not compiled: every op that makes tensors of a list, or a list of a tensor."""
+"""Tensor lists and arrays in graphs that are not compiled: every op that makes tensors of a list,
+or a list of a tensor.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What happens when TensorFlow loads the plugin: devices found or not, foreign flags, a second copy."""
+"""What happens when TensorFlow loads the plugin: devices found or not, foreign flags, a second
+copy.
+"""
 
 from __future__ import annotations
 

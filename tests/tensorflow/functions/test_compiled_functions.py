@@ -1,4 +1,6 @@
-"""Compiled functions that are called again: the program of the first time, with the operands of this time."""
+"""Compiled functions that are called again: the program of the first time, with the operands of
+this time.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,9 @@ def draw(
 def check_distribution(
     numbers: np.ndarray, mean: float, deviation: float, low: float, high: float
 ) -> None:
-    """Fails for one draw of a million of a right generator, as the test of Kolmogorov and Smirnov says."""
+    """Fails for one draw of a million of a right generator, as the test of Kolmogorov and Smirnov
+    says.
+    """
     assert (numbers >= low).all() and (numbers <= high).all()
     a, b = (low - mean) / deviation, (high - mean) / deviation
     expected = scipy.stats.truncnorm(a, b, loc=mean, scale=deviation)

@@ -1,4 +1,6 @@
-"""Sparse matrices in compressed rows (DT_VARIANT tensors) against TensorFlow's CPU kernels, or numpy where it has none."""
+"""Sparse matrices in compressed rows (DT_VARIANT tensors) against TensorFlow's CPU kernels, or
+numpy where it has none.
+"""
 
 from __future__ import annotations
 

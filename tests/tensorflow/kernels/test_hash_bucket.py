@@ -1,4 +1,6 @@
-"""Buckets of integers by the hash of their text, which TensorFlow's graph optimiser makes one op of."""
+"""Buckets of integers by the hash of their text, which TensorFlow's graph optimiser makes one op
+of.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,9 @@ def draw(logits: Any, count: int = DRAWN, seed: int = 3, out: tf.DType = tf.int6
 
 
 def assert_frequencies(samples: np.ndarray, probabilities: np.ndarray) -> None:
-    """Each within five standard deviations of what is expected: one test in two million fails by chance."""
+    """Each within five standard deviations of what is expected: one test in two million fails by
+    chance.
+    """
     for row, p in zip(samples, probabilities, strict=True):
         seen = np.bincount(row, minlength=len(p))
         assert len(seen) == len(p)
@@ -116,7 +118,9 @@ SMALL = [(1, 7, 1000), (1, 5000, 1000), (1, 1, 3), (3, 7, 5), (5, 16, 1), (3, 17
 
 
 def assert_nearly_all_same(actual: Any, expected: Any) -> None:
-    """The CPU adds weights in double precision: a sample differs if it is within 1e-7 or so of where two classes meet."""
+    """The CPU adds weights in double precision: a sample differs if it is within 1e-7 or so of
+    where two classes meet.
+    """
     for a, e in zip(tf.nest.flatten(actual), tf.nest.flatten(expected), strict=True):
         assert (a.dtype, a.shape) == (e.dtype, e.shape)
         assert np.count_nonzero(a.numpy() != e.numpy()) <= 1e-3 * a.numpy().size

@@ -1,4 +1,6 @@
-"""Random numbers with state: those of TensorFlow's CPU kernels, for the same seeds and in the same order."""
+"""Random numbers with state: those of TensorFlow's CPU kernels, for the same seeds and in the same
+order.
+"""
 
 from __future__ import annotations
 

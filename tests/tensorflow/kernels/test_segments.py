@@ -160,7 +160,9 @@ def test_an_embedding_trains() -> None:
 
 @covering(columns=[1, 4, 21], dtype=every(2, [np.float32, np.float64, np.float16]))
 def test_the_extreme_of_a_segment_with_nan_is_nan(dtype: type, columns: int) -> None:
-    """TensorFlow's CPU kernel drops or keeps NaN depending on the order of rows and the number of columns."""
+    """TensorFlow's CPU kernel drops or keeps NaN depending on the order of rows and the number of
+    columns.
+    """
     random = np.random.default_rng(0)
     rows = random.normal(size=(60, columns)).astype(dtype)
     rows[random.random(rows.shape) < 0.1] = np.nan

@@ -1,4 +1,6 @@
-"""ResourceSparseApply*: optimisers' updates of the rows that indices pick, against TensorFlow's CPU kernels."""
+"""ResourceSparseApply*: optimisers' updates of the rows that indices pick, against TensorFlow's CPU
+kernels.
+"""
 
 from __future__ import annotations
 

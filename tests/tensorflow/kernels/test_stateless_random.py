@@ -1,4 +1,6 @@
-"""Stateless random numbers: those of TensorFlow's CPU kernels for the same seeds, keys and counters."""
+"""Stateless random numbers: those of TensorFlow's CPU kernels for the same seeds, keys and
+counters.
+"""
 
 from __future__ import annotations
 

@@ -45,8 +45,10 @@ def solve(
 
 
 def check(diagonals: np.ndarray, right: np.ndarray, **options: Any) -> None:
-    """The residual, against the size of what it is the difference of, is some units of the type's last place: that is what
-    elimination with pivoting gives (Higham, Accuracy and Stability of Numerical Algorithms, section 9.6)."""
+    """The residual, against the size of what it is the difference of, is some units of the type's
+    last place: that is what elimination with pivoting gives (Higham, Accuracy and Stability of
+    Numerical Algorithms, section 9.6).
+    """
     x = solve(diagonals, right, **options)
     assert x.dtype == right.dtype
     wide = np.complex128 if np.iscomplexobj(x) else np.float64

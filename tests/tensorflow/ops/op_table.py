@@ -1,4 +1,6 @@
-"""Ops by name, small but not trivial, for the sweep over XPU's kernels. Each gives a nest of tensors."""
+"""Ops by name, small but not trivial, for the sweep over XPU's kernels. Each gives a nest of
+tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Every op of the table on XPU against TensorFlow's CPU: alone, in a graph, and in a compiled program."""
+"""Every op of the table on XPU against TensorFlow's CPU: alone, in a graph, and in a compiled
+program.
+"""
 
 from __future__ import annotations
 

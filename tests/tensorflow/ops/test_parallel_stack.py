@@ -1,4 +1,6 @@
-"""tf.parallel_stack, which TensorFlow's own graph pass makes writes into a shared tensor of, and ours a concatenation."""
+"""tf.parallel_stack, which TensorFlow's own graph pass makes writes into a shared tensor of, and
+ours a concatenation.
+"""
 
 from __future__ import annotations
 

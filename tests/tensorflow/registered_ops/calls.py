@@ -16,7 +16,9 @@ from tests.tensorflow.registered_ops import registry
 
 @dataclasses.dataclass(frozen=True)
 class Values:
-    """Random numbers of the argument's type: floating ones in [low, high), integers in [floor, ceiling)."""
+    """Random numbers of the argument's type: floating ones in [low, high), integers in [floor,
+    ceiling).
+    """
 
     shape: tuple[int, ...]
     low: float = 0.1
@@ -91,7 +93,9 @@ class Function:
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """What calls the op along with others, where no single call of it means anything; takes `inputs` as tensors."""
+    """What calls the op along with others, where no single call of it means anything; takes
+    `inputs` as tensors.
+    """
 
     python: Callable
     inputs: tuple[Any, ...] = ()
@@ -100,7 +104,9 @@ class Program:
 
 @dataclasses.dataclass
 class Call:
-    """One call: arrays by argument, `Variable`s and `TensorList`s of arrays, tuples of them; and attributes."""
+    """One call: arrays by argument, `Variable`s and `TensorList`s of arrays, tuples of them; and
+    attributes.
+    """
 
     op: str
     types: registry.Types
@@ -217,7 +223,9 @@ def build(op: str, types: registry.Types, entry: Any) -> Call:
 def calls(
     op: str, table: dict[str, Any], full: bool, odd: Set[tf.DType] = frozenset()
 ) -> Iterator[Call]:
-    """Calls with each entry, and in the full form the first entry with every type but those that are `odd`."""
+    """Calls with each entry, and in the full form the first entry with every type but those that
+    are `odd`.
+    """
     for number, entry in enumerate(entries(op, table)):
         if isinstance(entry, Program):
             yield build(op, {}, entry)

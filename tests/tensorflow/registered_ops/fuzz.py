@@ -1,4 +1,6 @@
-"""Calls that are wrong in rank, size, type or value, to see that each is refused, and nothing worse."""
+"""Calls that are wrong in rank, size, type or value, to see that each is refused, and nothing
+worse.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,9 @@ def _changed_attribute(value: Any, random: np.random.RandomState) -> Any:
 
 
 def _name_types(op: str, inputs: dict[str, Any], attributes: dict[str, Any]) -> None:
-    """Has type and number attributes say what the inputs are, the last of several with one attribute."""
+    """Has type and number attributes say what the inputs are, the last of several with one
+    attribute.
+    """
     for argument in registry.op_def(op).input_arg:
         value = inputs[argument.name]
         items = value if isinstance(value, tuple) else (value,)

@@ -47,7 +47,9 @@ def _among(call: Call, types_by_op: Mapping[str, Set[tf.DType]]) -> bool:
 
 
 def _compiled(call: Call, mode: str) -> bool:
-    """Whether what the CPU compiles is the reference: where it has no kernel, or where programs differ on purpose."""
+    """Whether what the CPU compiles is the reference: where it has no kernel, or where programs
+    differ on purpose.
+    """
     on_purpose = _among(call, table.AS_PROGRAMS) or (
         mode == "jit" and call.op in table.OTHER_IN_PROGRAMS
     )
@@ -65,10 +67,11 @@ def _reference(call: Call, mode: str) -> list[np.ndarray] | Failure:
 def judge(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]:
     """A word and a message.
 
-    "same" is what all should be, and "alone" where the CPU can run the op in no way: XPU gives what it gives when the
-    op runs by itself. "uncompilable" are programs that both devices refuse in the same way, "missing" what the table of
-    gaps knows. "refused" calls are refused by both, "fails" and "accepts" by XPU or by the CPU only, and "differs" are
-    results that do. `note` is told which device is next, so that the end of the process has a name.
+    "same" is what all should be, and "alone" where the CPU can run the op in no way: XPU gives what
+    it gives when the op runs by itself. "uncompilable" are programs that both devices refuse in the
+    same way, "missing" what the table of gaps knows. "refused" calls are refused by both, "fails"
+    and "accepts" by XPU or by the CPU only, and "differs" are results that do. `note` is told which
+    device is next, so that the end of the process has a name.
     """
     note("XPU")
     actual = _attempt(call, "XPU", mode)

@@ -93,7 +93,8 @@ def _choices(op: str, attribute: op_def_pb2.OpDef.AttrDef) -> list[tf.DType]:
 
 
 def type_combinations(op: str, fixed: Types) -> Iterator[Types]:
-    """Types for all of the op's attributes, `fixed` among them, until each has had each of its types once.
+    """Types for all of the op's attributes, `fixed` among them, until each has had each of its
+    types once.
 
     First come those that the CPU has a kernel of, too.
     """

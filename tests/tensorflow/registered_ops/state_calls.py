@@ -1,4 +1,5 @@
-"""What ops are called with that take variables, generators, lists and arrays of tensors, or functions.
+"""What ops are called with that take variables, generators, lists and arrays of tensors, or
+functions.
 
 Entries are as in tensor_calls.py.
 """
@@ -132,7 +133,9 @@ def _split_array(x: tf.Tensor) -> list[tf.Tensor]:
 
 
 def _old_loop(x: tf.Tensor) -> tf.Tensor:
-    """A loop and a condition as TensorFlow 1 has them, of Enter, Merge, Switch, NextIteration, LoopCond and Exit."""
+    """A loop and a condition as TensorFlow 1 has them, of Enter, Merge, Switch, NextIteration,
+    LoopCond and Exit.
+    """
 
     def loop(x: tf.Tensor) -> tf.Tensor:
         return tf.compat.v1.while_loop(lambda i, x: i < 3, lambda i, x: [i + 1, x * 2.0], [0, x])[1]

@@ -1,11 +1,12 @@
 """Runs every call of every op in child processes, and writes down how each went.
 
-    python -m tests.tensorflow.registered_ops.sweep               # one type for each op, as the tests do
-    python -m tests.tensorflow.registered_ops.sweep --full        # every type, and calls that are wrong
-    python -m tests.tensorflow.registered_ops.sweep --ops Where   # some
+    python -m tests.tensorflow.registered_ops.sweep              # one type for each op
+    python -m tests.tensorflow.registered_ops.sweep --full       # every type, and wrong calls
+    python -m tests.tensorflow.registered_ops.sweep --ops Where  # some
 
-An op that ends its process, or never returns, is found with the call that it was given; the next child goes on after it.
-What imports TensorFlow is imported in the children: `forked` must not fork a process that has it.
+An op that ends its process, or never returns, is found with the call that it was given; the next
+child goes on after it. What imports TensorFlow is imported in the children: `forked` must not fork
+a process that has it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ Record = dict[str, Any]
 
 @dataclasses.dataclass
 class Item:
-    """A call in a mode; `wrong` ones may be refused, and those of other types than an op is best shown with.
+    """A call in a mode; `wrong` ones may be refused, and those of other types than an op is best
+    shown with.
 
     `missing` is what the table does not say of the op.
     """

@@ -1,8 +1,10 @@
-"""What ops of tensors alone are called with, where random matrices for every argument would mean nothing.
+"""What ops of tensors alone are called with, where random matrices for every argument would mean
+nothing.
 
-An entry has arguments and attributes by the names of the op's definition, and holds for all ops before it. What it does not
-name is made of the definition: arguments are matrices of three rows and four columns, attributes are the default. Plain
-numbers become of the argument's type, a tuple is an argument of several tensors, a list of entries is several calls.
+An entry has arguments and attributes by the names of the op's definition, and holds for all ops
+before it. What it does not name is made of the definition: arguments are matrices of three rows and
+four columns, attributes are the default. Plain numbers become of the argument's type, a tuple is an
+argument of several tensors, a list of entries is several calls.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Every op that TensorFlow's registry has a kernel of for XPU gives what the CPU gives: alone, in a graph, compiled.
+"""Every op that TensorFlow's registry has a kernel of for XPU gives what the CPU gives: alone, in a
+graph, compiled.
 
-The calls run in processes of their own (sweep.py), because what is looked for may end a process. `make sweep` runs the
-full form: every type of every op, and calls that are wrong.
+The calls run in processes of their own (sweep.py), because what is looked for may end a process.
+`make sweep` runs the full form: every type of every op, and calls that are wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _APART = {
 
 
 def _cases() -> list[Any]:
-    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every fifth of them is enough."""
+    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every fifth
+    of them is enough.
+    """
     swept = [op for op in OPS if op not in table.UNSWEPT]
     alike = iter(every(5, [op for op in swept if op not in _APART]))
     return [op if op in _APART else next(alike) for op in swept]

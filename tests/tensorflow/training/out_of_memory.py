@@ -1,6 +1,8 @@
-"""What happens where memory does not suffice, as JSON: a program of its own, for the limit is the process's.
+"""What happens where memory does not suffice, as JSON: a program of its own, for the limit is the
+process's.
 
-Run with ONEXPU_MEMORY_LIMIT set. Each case asks for too much, for what fits, again for too much, and for what fits.
+Run with ONEXPU_MEMORY_LIMIT set. Each case asks for too much, for what fits, again for too much,
+and for what fits.
 """
 
 from __future__ import annotations

@@ -145,7 +145,9 @@ def _train_on_digits(device: str, jit_compile: bool) -> tuple[list[float], float
 
 @pytest.mark.parametrize("jit_compile", every(2, [True, False]))
 def test_cnn_on_digits_is_the_cpus(jit_compile: bool) -> None:
-    """Convolutions, batch normalisation, pooling and their gradients; the last batch is a smaller one."""
+    """Convolutions, batch normalisation, pooling and their gradients; the last batch is a smaller
+    one.
+    """
     loss, accuracy, _ = _train_on_digits("/XPU:0", jit_compile)
     expected_loss, expected_accuracy, _ = _train_on_digits("/CPU:0", False)
     # 115 steps of Adam in single precision, whose updates do not shrink with the gradient, so that

@@ -70,7 +70,9 @@ GRADIENTS: dict[str, Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
 
 
 def held(values: Any, dtype: Any) -> tf.Tensor:
-    """Returns an argument, not a constant: TensorFlow would compute with that on the CPU when it builds a graph."""
+    """Returns an argument, not a constant: TensorFlow would compute with that on the CPU when it
+    builds a graph.
+    """
     with tf.device("/CPU:0"):
         return tf.identity(np.asarray(values).astype(dtype))
 

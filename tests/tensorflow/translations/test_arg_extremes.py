@@ -22,7 +22,9 @@ ROWS = [
 
 
 def held(values: Any, dtype: Any) -> tf.Tensor:
-    """Returns an argument, not a constant: TensorFlow would compute with that on the CPU when it builds a graph."""
+    """Returns an argument, not a constant: TensorFlow would compute with that on the CPU when it
+    builds a graph.
+    """
     with tf.device("/CPU:0"):
         return tf.identity(np.asarray(values).astype(dtype))
 

@@ -1,4 +1,6 @@
-"""Gradients of convolutions by their images, where there is nothing to convolve or the shape is named in part."""
+"""Gradients of convolutions by their images, where there is nothing to convolve or the shape is
+named in part.
+"""
 
 from __future__ import annotations
 

@@ -159,8 +159,9 @@ def test_gradient_of_the_reciprocal(dtype: Any) -> None:
 
 
 def test_triangular_solves_of_several_threads_come_after_their_operands() -> None:
-    """Two solves and their operands, submitted by two threads of TensorFlow's executor: a few of ten thousand once ran before
-    the copy of their right-hand sides."""
+    """Two solves and their operands, submitted by two threads of TensorFlow's executor: a few of
+    ten thousand once ran before the copy of their right-hand sides.
+    """
     matrix = np.triu(np.random.RandomState(0).uniform(-1, 1, (2, 10, 10))) + 3 * np.eye(10)
     with tf.Graph().as_default(), tf.device("/XPU:0"):
         right = tf.compat.v1.placeholder(tf.float64, (2, 10, 10))

@@ -1,4 +1,6 @@
-"""LRN and its gradient in every type, against float32 or float64 where TensorFlow's CPU has no kernel."""
+"""LRN and its gradient in every type, against float32 or float64 where TensorFlow's CPU has no
+kernel.
+"""
 
 from __future__ import annotations
 

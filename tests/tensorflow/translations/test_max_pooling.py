@@ -57,7 +57,9 @@ def test_gradients(window: int, stride: int, padding: str) -> None:
 
 
 def test_images_of_infinities() -> None:
-    """The greatest of infinities below zero is that, where TensorFlow's CPU kernel has the least finite number."""
+    """The greatest of infinities below zero is that, where TensorFlow's CPU kernel has the least
+    finite number.
+    """
     x = np.full([1, 4, 4, 1], -np.inf, np.float32)
     with tf.device("/XPU:0"):
         assert np.all(np.isneginf(R.MaxPool(input=x, **_arguments("EXPLICIT", 3, 2))))

@@ -1,4 +1,6 @@
-"""Ops that only graphs of TensorFlow's first versions may have: imported as such, against the CPU or what became of them."""
+"""Ops that only graphs of TensorFlow's first versions may have: imported as such, against the CPU
+or what became of them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Cells of recurrent networks: values and gradients, with and without peepholes and clipping, sequences that end early."""
+"""Cells of recurrent networks: values and gradients, with and without peepholes and clipping,
+sequences that end early.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Means and Euclidean norms of integers: the CPU's kernels sum wider than the operand, or round a root."""
+"""Means and Euclidean norms of integers: the CPU's kernels sum wider than the operand, or round a
+root.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operands that do not fit together are refused before a program is compiled, in the words of TensorFlow's CPU kernels."""
+"""Operands that do not fit together are refused before a program is compiled, in the words of
+TensorFlow's CPU kernels.
+"""
 
 from __future__ import annotations
 

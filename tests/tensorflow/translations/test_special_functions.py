@@ -1,6 +1,8 @@
-"""Special functions against SciPy in double precision, and at the ends of their domains against TensorFlow's CPU kernels.
+"""Special functions against SciPy in double precision, and at the ends of their domains against
+TensorFlow's CPU kernels.
 
-TensorFlow's kernels in single precision lose the phase of large arguments of J and Y; those here do not.
+TensorFlow's kernels in single precision lose the phase of large arguments of J and Y; those here do
+not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Random numbers of a generator whose state is a variable: those of TensorFlow's CPU kernels, and the same state after."""
+"""Random numbers of a generator whose state is a variable: those of TensorFlow's CPU kernels, and
+the same state after.
+"""
 
 from __future__ import annotations
 
@@ -147,7 +149,9 @@ def test_threefry_integers_move_on() -> None:
 
 
 def test_a_state_serves_the_ops_of_today_too() -> None:
-    """What RngReadAndSkip leaves out is what these draw: two generators of one variable do not meet."""
+    """What RngReadAndSkip leaves out is what these draw: two generators of one variable do not
+    meet.
+    """
     with tf.device("/XPU:0"):
         drawn_from, skipped = (
             tf.Variable(tf.constant(STATES["carries"], tf.int64)) for _ in range(2)

@@ -1,4 +1,6 @@
-"""Stateless random numbers in compiled functions: those that the same function gives before it is compiled."""
+"""Stateless random numbers in compiled functions: those that the same function gives before it is
+compiled.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Types that an op's definition allows, and its translation or its kernel on TensorFlow's CPU does not."""
+"""Types that an op's definition allows, and its translation or its kernel on TensorFlow's CPU does
+not.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ def cumulative(b: Builder) -> None:
 
 
 def sort(b: Builder) -> None:
-    """A sort, the order that sorts, or the largest elements. Of NaN there is no order in TensorFlow."""
+    """A sort, the order that sorts, or the largest elements. Of NaN there is no order in
+    TensorFlow.
+    """
     value = b.pick(
         REAL_FLOATS + ("s32", "s64", "u8", "s8", "s16"),
         where=lambda one: one.rank > 0 and one.size > 0 and not one.special,
