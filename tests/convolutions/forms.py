@@ -151,7 +151,8 @@ def _form(dtype: str, channels: int, features: int, *dimensions: tuple, **more) 
         tuple(part) for part in zip(*dimensions, strict=True)
     )
     values = {"batch": 1, "groups": 1, **more}
-    return Form(dtype, values.pop("batch"), values.pop("groups"), channels, features, size, kernel, strides, padding,
+    return Form(dtype, values.pop("batch"), values.pop("groups"), channels, features, size, kernel,
+                strides, padding,
                 (1,) * len(size), dilation, **values)  # fmt: skip
 
 

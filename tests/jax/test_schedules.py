@@ -33,8 +33,8 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
     def reduce(x):
         finite = jnp.isfinite(x)
         return (
-            x.sum(1), x.max(1), x.min(1), jnp.argmax(x, 1), finite.all(1), (x > 3).any(1), (jnp.abs(x) < 2).sum(1),
-            jnp.where(jnp.sqrt(jnp.abs(x)) < 1, x, 0).sum(1),
+            x.sum(1), x.max(1), x.min(1), jnp.argmax(x, 1), finite.all(1), (x > 3).any(1),
+            (jnp.abs(x) < 2).sum(1), jnp.where(jnp.sqrt(jnp.abs(x)) < 1, x, 0).sum(1),
         )  # fmt: skip
 
     # A sum of n numbers of either sign: the rounding errors of its terms, not of its result.

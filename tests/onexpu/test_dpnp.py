@@ -63,7 +63,8 @@ def test_in(array) -> None:
     before = onexpu.transfer_statistics()
     taken = [
         onexpu.to_jax(x), onexpu.to_tensor(x), onexpu.to_jax(x.get_array()), onexpu.from_dlpack(x),
-        onexpu.from_dlpack(x.__dlpack__()), onexpu.from_dlpack(x.__dlpack__(max_version=(1, 0)), "tensorflow"),
+        onexpu.from_dlpack(x.__dlpack__()),
+        onexpu.from_dlpack(x.__dlpack__(max_version=(1, 0)), "tensorflow"),
     ]  # fmt: skip
     assert (onexpu.transfer_statistics() - before).total_bytes == 0
     for y in taken:

@@ -83,8 +83,10 @@ def test_dimensions_that_follow_from_the_inputs(declared: str, range_) -> None:
 
 @pytest.mark.parametrize(
     ("declared", "asked", "written"),
-    [("_ND(2)", "onexpu::global_id()", "1"), ("_ND(2)", "onexpu::global_size()", "1"), ("_ND(3)", "onexpu::item()", "1"),
-     ("", "onexpu::item<2>()", "2"), ("_ND(3)", "sycl::ext::oneapi::this_work_item::get_nd_item<2>()", "2")],
+    [("_ND(2)", "onexpu::global_id()", "1"), ("_ND(2)", "onexpu::global_size()", "1"),
+     ("_ND(3)", "onexpu::item()", "1"),
+     ("", "onexpu::item<2>()", "2"),
+     ("_ND(3)", "sycl::ext::oneapi::this_work_item::get_nd_item<2>()", "2")],
 )  # fmt: skip
 def test_work_items_of_other_dimensions(declared: str, asked: str, written: str) -> None:
     source = f"ONEXPU_KERNEL{declared} void f(const float* x, float* y) {{\n  auto i = {asked};\n}}"
@@ -108,18 +110,26 @@ def test_sizes_that_are_not_integers(xpu) -> None:
 @pytest.mark.parametrize(
     ("source", "overrides", "message"),
     [
-        ("ONEXPU_KERNEL void f(const float* w,\n const float* x, float* y) { }", {"inputs": ["x", "w"]},
+        ("ONEXPU_KERNEL void f(const float* w,\n const float* x, float* y) { }",
+         {"inputs": ["x", "w"]},
          r"parameter 1 of kernel 'f' is 'w' \(line 1\), but its operand 1 is 'x'. .*: x, w, y"),
-        ("ONEXPU_KERNEL void f(const float* x,\n float* b, float* a) { }", {"outputs": {"a": onexpu.like("x"), "b": onexpu.like("x")}},
+        ("ONEXPU_KERNEL void f(const float* x,\n float* b, float* a) { }",
+         {"outputs": {"a": onexpu.like("x"), "b": onexpu.like("x")}},
          r"parameter 2 of kernel 'f' is 'b' \(line 2\), but its operand 2 is 'a'"),
-        ("ONEXPU_KERNEL void f(const float* x, float* s, float* y) { }", {"scratch": {"s": onexpu.array((1,), "float32")}},
+        ("ONEXPU_KERNEL void f(const float* x, float* s, float* y) { }",
+         {"scratch": {"s": onexpu.array((1,), "float32")}},
          "parameter 2 of kernel 'f' is 's'"),
-        ("ONEXPU_KERNEL void f(const float* input, float* y) { }", {}, "parameter 1 of kernel 'f' is 'input'"),
-        ("ONEXPU_KERNEL void f(const float* x,\n const float* y) { }", {}, r"kernel 'f' cannot write 'y' \(line 2\): its pointer is const, and it is an output"),
-        ("ONEXPU_KERNEL void f(const float* x, float* y, const float* s) { }", {"scratch": {"s": onexpu.array((1,), "float32")}},
+        ("ONEXPU_KERNEL void f(const float* input, float* y) { }", {},
+         "parameter 1 of kernel 'f' is 'input'"),
+        ("ONEXPU_KERNEL void f(const float* x,\n const float* y) { }", {},
+         r"kernel 'f' cannot write 'y' \(line 2\): its pointer is const, and it is an output"),
+        ("ONEXPU_KERNEL void f(const float* x, float* y, const float* s) { }",
+         {"scratch": {"s": onexpu.array((1,), "float32")}},
          "cannot write 's'.* it is scratch memory"),
-        ("ONEXPU_KERNEL void f(const float* x, float* y, float* z) { }", {}, r"kernel 'f' \(line 1\) takes pointers for inputs and outputs \(x, y\)"),
-        ("ONEXPU_KERNEL void f(const float* x, float a, float* y) { }", {"attributes": {"a": float}}, "takes pointers for inputs and outputs"),
+        ("ONEXPU_KERNEL void f(const float* x, float* y, float* z) { }", {},
+         r"kernel 'f' \(line 1\) takes pointers for inputs and outputs \(x, y\)"),
+        ("ONEXPU_KERNEL void f(const float* x, float a, float* y) { }",
+         {"attributes": {"a": float}}, "takes pointers for inputs and outputs"),
     ],
 )  # fmt: skip
 def test_parameters_that_are_not_the_operands(source: str, overrides, message: str) -> None:
@@ -140,7 +150,8 @@ def test_a_kernel_of_a_form_that_is_not_supported() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["sycl::local_accessor<float, 1> tile;", "auto& tile = *sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(onexpu::item().get_group());",
+    ["sycl::local_accessor<float, 1> tile;",
+     "auto& tile = *sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(onexpu::item().get_group());",
      "auto tile = sycl::ext::oneapi::group_local_memory<float>(onexpu::item().get_group());",
      "float* tile = (float*)sycl::ext::oneapi::experimental::get_work_group_scratch_memory();"],
 )  # fmt: skip
@@ -275,7 +286,8 @@ def test_local_memory(module) -> None:
     values = np.arange(64, dtype=np.float32)
     for block in (8, 32):
         kernel = module.kernel(
-            "block_sums", ["x"], {"sums": onexpu.like("x", shape=lambda x, block=block: (x.size // block,))},
+            "block_sums", ["x"],
+            {"sums": onexpu.like("x", shape=lambda x, block=block: (x.size // block,))},
             range=lambda x: x.size, local_size=block, constants={"block": block},
         )  # fmt: skip
         for call in list(every_way(kernel, values))[:5]:

@@ -107,7 +107,8 @@ def test_types_of_counts(dtype: str, xpu) -> None:
 def test_the_rows_are_not_copied() -> None:
     keep = keeping(is_output=True)
     whole = onexpu.sycl_kernel(
-        KEEP, inputs=["x"], outputs={"pairs": like("x", shape=lambda x: (x.size, 2)), "count": array((1,), "int32", zeroed=True)},
+        KEEP, inputs=["x"], outputs={"pairs": like("x", shape=lambda x: (x.size, 2)),
+                                     "count": array((1,), "int32", zeroed=True)},
         attributes={"least": float}, range=lambda x: x.size,
     )  # fmt: skip
     x = tf.constant(X)
@@ -144,7 +145,8 @@ def test_a_count_that_cannot_be(xpu) -> None:
     for count in (-1, 9):
         kernel = onexpu.sycl_kernel(
             f"ONEXPU_KERNEL void wrong(const float* x, float* y, int32_t* count) {{ *count = {count}; }}",
-            inputs=["x"], outputs={"y": like("x", rows="count")}, scratch={"count": array((), "int32")}, range=1,
+            inputs=["x"], outputs={"y": like("x", rows="count")},
+            scratch={"count": array((), "int32")}, range=1,
         )  # fmt: skip
         with pytest.raises(
             tf.errors.InvalidArgumentError,
@@ -185,7 +187,8 @@ def test_definitions_that_do_not_fit(outputs, scratch, message: str) -> None:
 def test_counts_that_are_no_integer(shape, dtype: str, xpu) -> None:
     kernel = onexpu.sycl_kernel(
         "template <typename C> ONEXPU_KERNEL void k(const float* x, float* y, C* n) {}",
-        inputs=["x"], outputs={"y": like("x", rows="n")}, scratch={"n": array(shape, dtype)}, range=1,
+        inputs=["x"], outputs={"y": like("x", rows="n")}, scratch={"n": array(shape, dtype)},
+        range=1,
     )  # fmt: skip
     with pytest.raises(ValueError, match="'n' of kernel 'k', .* it must be one integer"):
         kernel(jnp.ones(8, device=xpu))
@@ -212,7 +215,8 @@ def test_sums_begin_at_zero(way: str, xpu) -> None:
         range=lambda x: x.size,
     )
     wrap = {
-        "jax.jit": jax.jit, "vmap": jax.vmap, "tf.function": tf.function, "jit_compile": tf.function(jit_compile=True)
+        "jax.jit": jax.jit, "vmap": jax.vmap, "tf.function": tf.function,
+        "jit_compile": tf.function(jit_compile=True)
     }.get(way, lambda f: f)  # fmt: skip
     call = wrap(lambda x: histogram(x))
     is_jax = way in ("jax", "jax.jit", "vmap")

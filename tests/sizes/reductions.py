@@ -209,7 +209,8 @@ def _(m, n, dtype):
 
 
 def _windows(
-    x: np.ndarray, value: object, window: Sequence[int], strides: Sequence[int], padding: Sequence[tuple[int, int]],
+    x: np.ndarray, value: object, window: Sequence[int], strides: Sequence[int],
+    padding: Sequence[tuple[int, int]],
     base_dilation: Sequence[int], window_dilation: Sequence[int],
 ) -> np.ndarray:  # fmt: skip
     """A view whose trailing axes are the elements of each window."""
@@ -234,7 +235,8 @@ def _windows(
 
 
 def window_case(
-    operation: str, x: np.ndarray, window: Sequence[int], strides: Sequence[int] = (), padding: Sequence[tuple[int, int]] = (),
+    operation: str, x: np.ndarray, window: Sequence[int], strides: Sequence[int] = (),
+    padding: Sequence[tuple[int, int]] = (),
     base_dilation: Sequence[int] = (), window_dilation: Sequence[int] = (),
 ) -> Case:  # fmt: skip
     of_jax, of_numpy, initial = _OPERATIONS[operation]

@@ -66,7 +66,8 @@ class TestPrograms:
         from tests.fuzz.values.tensorflow_programs.generate import statistics
 
         counted = statistics(range(300))
-        for op in ("unary", "cast", "strided_slice", "pad", "gather", "scatter_add", "reduce_sum", "sort",
+        for op in ("unary", "cast", "strided_slice", "pad", "gather", "scatter_add", "reduce_sum",
+                   "sort",
                    "matmul", "einsum", "conv2d", "max_pool2d", "batch_norm", "image", "while_loop",
                    "cond", "mapped", "per_step", "gradient", "variable", "optimizer",
                    "unsorted_segment_sum", *DYNAMIC_OPS):  # fmt: skip

@@ -61,8 +61,8 @@ def test_gathering(tiled, axis, dtype) -> None:
 def test_scattering_sums(axis) -> None:
     x = values((COUNT * COUNT, COUNT * 2))
     on_both(
-        lambda x: lax.psum_scatter(x, "x", scatter_dimension=axis, tiled=True), (P("x"),), P("x"), [x],
-        ulps=SUM,
+        lambda x: lax.psum_scatter(x, "x", scatter_dimension=axis, tiled=True), (P("x"),), P("x"),
+        [x], ulps=SUM,
     )  # fmt: skip
 
 
@@ -131,7 +131,8 @@ def test_two_axes(axes) -> None:
     x = values((8, 6))
     summed = math.prod({"x": 4, "y": 2}[axis] for axis in axes)
     on_both(
-        lambda x: (lax.psum(x, axes), lax.all_gather(x, axes)), (P("x", "y"),), (P("x", "y"), P(None, "x", "y")),
+        lambda x: (lax.psum(x, axes), lax.all_gather(x, axes)), (P("x", "y"),),
+        (P("x", "y"), P(None, "x", "y")),
         [x], shape=(4, 2), ulps=(units(summed - 1), 0),
     )  # fmt: skip
 

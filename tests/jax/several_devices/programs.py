@@ -321,7 +321,8 @@ def test_many_threads_and_overlapping_meshes() -> None:
         x = jax.device_put(np.arange(size * 3, dtype=np.float32), NamedSharding(grid, P("x")))
         ring = [(i, (i + 1) % size) for i in range(size)]
         step = jax.jit(jax.shard_map(
-            lambda x: lax.ppermute(x, "x", ring) + 0 * lax.psum(x, "x"), mesh=grid, in_specs=P("x"), out_specs=P("x"),
+            lambda x: lax.ppermute(x, "x", ring) + 0 * lax.psum(x, "x"), mesh=grid, in_specs=P("x"),
+            out_specs=P("x"),
         ))  # fmt: skip
         for _ in range(size * 10):
             x = step(x)

@@ -27,7 +27,8 @@ def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> 
     files = [f"tests/jax/several_devices/{name}.py" for name in names]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files],
-        cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "xpu,cpu", "JAX_NUM_CPU_DEVICES": "8", "ONEXPU_PEER_COPIES": peer_copies},
+        cwd=ROOT, env={**os.environ, "JAX_PLATFORMS": "xpu,cpu", "JAX_NUM_CPU_DEVICES": "8",
+                       "ONEXPU_PEER_COPIES": peer_copies},
         capture_output=True, text=True, check=False, timeout=1200,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

@@ -135,7 +135,8 @@ def test_modules_for_several_platforms_know_which_one_runs(platforms) -> None:
     for device, factor in (("/XPU:0", 3), ("/CPU:0", 2)):
         with tf.device(device):
             (result,) = gen_xla_ops.xla_call_module(
-                args=[tf.constant(X)], version=exported.calling_convention_version, module=exported.mlir_module_serialized,
+                args=[tf.constant(X)], version=exported.calling_convention_version,
+                module=exported.mlir_module_serialized,
                 Sout=[[3, 4]], Tout=[tf.float32], platforms=[p.upper() for p in platforms],
             )  # fmt: skip
         np.testing.assert_array_equal(result, X * factor)

@@ -311,7 +311,8 @@ def test_refused_in_a_compiled_function() -> None:
             input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec(None, tf.int32)],
         )
         for shape, seed, message in (
-            ([3], [1, 2], "must be rank 2 but is rank 1"), ([2, 0], [1, 2], "num_classes should be positive, got 0"),
+            ([3], [1, 2], "must be rank 2 but is rank 1"),
+            ([2, 0], [1, 2], "num_classes should be positive, got 0"),
             ([2, 3], [1], "Dimension must be 2 but is 1"),
         ):  # fmt: skip
             with pytest.raises(tf.errors.InvalidArgumentError, match=message):

@@ -229,7 +229,8 @@ def test_coordinates_outside(columns: int) -> None:
     """As TensorFlow's GPU kernels: no row, no effect; no column, NaN."""
     for indices in (
         [[0, 1], [3, 0], [-1, 0], [1, 2], [1, 0]],
-        [[0, 1], [1, 2], [1, 0]], [[-1, 0], [0, 1], [1, 2]], [[0, 1], [1, -1], [3, 0]], [[-2, 1], [-1, 0], [0, 1], [1, 2]],
+        [[0, 1], [1, 2], [1, 0]], [[-1, 0], [0, 1], [1, 2]], [[0, 1], [1, -1], [3, 0]],
+        [[-2, 1], [-1, 0], [0, 1], [1, 2]],
     ):  # fmt: skip
         with tf.device("/XPU:0"):
             result = R.SparseTensorDenseMatMul(

@@ -138,8 +138,9 @@ OPS = {
 # What cannot be one compiled program: results of data-dependent size, strings, Python, no
 # translation in XLA.
 NOT_IN_PROGRAMS = {
-    "where", "boolean_mask", "unique", "setdiff", "crop_and_resize", "non_max_suppression", "strings", "to_number",
-    "py_function", "ragged", "sparse", "bincount", "histogram", "strided_assign",
+    "where", "boolean_mask", "unique", "setdiff", "crop_and_resize", "non_max_suppression",
+    "strings", "to_number", "py_function", "ragged", "sparse", "bincount", "histogram",
+    "strided_assign",
 }  # fmt: skip
 # Variables are made once, outside of functions.
 EAGER_ONLY = {"strided_assign"}

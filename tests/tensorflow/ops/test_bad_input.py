@@ -38,13 +38,16 @@ TOO_MANY = {
     "Tile": {"input": IMAGE, "multiples": [HUGE, HUGE, HUGE, 1]},
     "BroadcastTo": {"input": np.float32(1), "shape": [HUGE, HUGE, HUGE, 1]},
     "Fill": {"dims": [HUGE, HUGE, HUGE, 1], "value": np.float32(1)},
-    "MatrixDiagV3": {"diagonal": np.ones((2, 2, 2, 2)), "k": 1 << 30, "num_rows": -1, "num_cols": -1, "padding_value": 0.0},
+    "MatrixDiagV3": {"diagonal": np.ones((2, 2, 2, 2)), "k": 1 << 30, "num_rows": -1,
+                     "num_cols": -1, "padding_value": 0.0},
     "ResizeNearestNeighbor": {"images": IMAGE, "size": [HUGE, HUGE]},
     "ExtractImagePatches": {
-        "images": IMAGE, "ksizes": [1, HUGE, HUGE, 1], "strides": [1] * 4, "rates": [1, HUGE, HUGE, 1], "padding": "SAME",
+        "images": IMAGE, "ksizes": [1, HUGE, HUGE, 1], "strides": [1] * 4,
+        "rates": [1, HUGE, HUGE, 1], "padding": "SAME",
     },
     "Range": {"start": np.int64(0), "limit": np.int64(1 << 62), "delta": np.int64(1)},
-    "UnsortedSegmentSum": {"data": np.ones((3, 1 << 19), np.float32), "segment_ids": [0, 1, 2], "num_segments": 1 << 50},
+    "UnsortedSegmentSum": {"data": np.ones((3, 1 << 19), np.float32), "segment_ids": [0, 1, 2],
+                           "num_segments": 1 << 50},
 }  # fmt: skip
 
 
@@ -58,15 +61,24 @@ _MATRIX = np.ones((2, 2), np.float32)
 _NONE = {"num_rows": -1, "num_cols": -1, "padding_value": 0.0}
 UNKNOWN = [
     ("Roll", {"input": np.float32(7), "shift": 1, "axis": 0}, "input must be 1-D or higher"),
-    ("Roll", {"input": _MATRIX, "shift": 1, "axis": [[0, 1]]}, "axis must be a scalar or a 1-D vector"),
-    ("Roll", {"input": _MATRIX, "shift": [[0, 1]], "axis": 1}, "shift must be a scalar or a 1-D vector"),
-    ("Roll", {"input": _MATRIX, "shift": [1], "axis": [0, 1]}, "shift and axis must have the same size"),
-    ("MatrixDiagV3", {"diagonal": np.float32(1), "k": 0, **_NONE}, "diagonal must be at least 1-dim"),
-    ("MatrixDiagPartV3", {"input": np.float32(1), "k": 0, "padding_value": 0.0}, "input must be at least 2-dim"),
-    ("MatrixSetDiagV3", {"input": np.float32(1), "diagonal": [1.0], "k": 0}, "input must be at least 2-dim"),
-    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": 1.0, "k": 0}, "diagonal must be at least 1-dim"),
-    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": [1.0, 2.0], "k": 1}, "dimensions of diagonal don't match"),
-    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": _MATRIX, "k": 0}, "dimensions of diagonal don't match"),
+    ("Roll", {"input": _MATRIX, "shift": 1, "axis": [[0, 1]]},
+     "axis must be a scalar or a 1-D vector"),
+    ("Roll", {"input": _MATRIX, "shift": [[0, 1]], "axis": 1},
+     "shift must be a scalar or a 1-D vector"),
+    ("Roll", {"input": _MATRIX, "shift": [1], "axis": [0, 1]},
+     "shift and axis must have the same size"),
+    ("MatrixDiagV3", {"diagonal": np.float32(1), "k": 0, **_NONE},
+     "diagonal must be at least 1-dim"),
+    ("MatrixDiagPartV3", {"input": np.float32(1), "k": 0, "padding_value": 0.0},
+     "input must be at least 2-dim"),
+    ("MatrixSetDiagV3", {"input": np.float32(1), "diagonal": [1.0], "k": 0},
+     "input must be at least 2-dim"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": 1.0, "k": 0},
+     "diagonal must be at least 1-dim"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": [1.0, 2.0], "k": 1},
+     "dimensions of diagonal don't match"),
+    ("MatrixSetDiagV3", {"input": _MATRIX, "diagonal": _MATRIX, "k": 0},
+     "dimensions of diagonal don't match"),
 ]  # fmt: skip
 
 

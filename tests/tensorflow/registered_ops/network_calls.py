@@ -58,7 +58,8 @@ def _line_of_channels() -> xla_data_pb2.ConvolutionDimensionNumbers:
     """Of a convolution over one dimension, channels last."""
     return xla_data_pb2.ConvolutionDimensionNumbers(
         input_batch_dimension=0, input_spatial_dimensions=[1], input_feature_dimension=2,
-        kernel_spatial_dimensions=[0], kernel_input_feature_dimension=1, kernel_output_feature_dimension=2,
+        kernel_spatial_dimensions=[0], kernel_input_feature_dimension=1,
+        kernel_output_feature_dimension=2,
         output_batch_dimension=0, output_spatial_dimensions=[1], output_feature_dimension=2,
     )  # fmt: skip
 

@@ -18,8 +18,8 @@ DEVICES = ("XPU", "DEFAULT")
 # Quantised types are the integers of their size with another name: no op computes with them alone,
 # and numpy has none.
 TYPES = (
-    tf.float32, tf.int64, tf.complex64, tf.bool, tf.int32, tf.float64, tf.float16, tf.bfloat16, tf.complex128,
-    tf.uint64, tf.uint32, tf.uint8, tf.int8, tf.int16, tf.uint16, tf.string,
+    tf.float32, tf.int64, tf.complex64, tf.bool, tf.int32, tf.float64, tf.float16, tf.bfloat16,
+    tf.complex128, tf.uint64, tf.uint32, tf.uint8, tf.int8, tf.int16, tf.uint16, tf.string,
 )  # fmt: skip
 
 # By type attribute.

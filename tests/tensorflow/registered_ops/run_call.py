@@ -29,8 +29,8 @@ def run(call: calls.Call, device: str, mode: str, known_shapes: bool = True) -> 
             for array, dtype in zip(*operands.parameters(), strict=True)
         ]
         function = tf.function(
-            lambda *tensors: operands.results(iter(tensors)), autograph=False, jit_compile=mode == "jit" or None,
-            input_signature=specs,
+            lambda *tensors: operands.results(iter(tensors)), autograph=False,
+            jit_compile=mode == "jit" or None, input_signature=specs,
         )  # fmt: skip
         # Arguments and not constants, which TensorFlow would fold on the CPU.
         return [_numbers(tensor) for tensor in function(*map(tf.constant, *operands.parameters()))]

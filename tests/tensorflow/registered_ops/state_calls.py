@@ -248,7 +248,8 @@ def _negatives(x: tf.Tensor, i: tf.Tensor) -> list[tf.Tensor]:
 
 
 _BRANCHES = {
-    "input": (values(3, 4), values(2)), "Tin": [tf.float32, tf.int32], "Tout": [tf.float32, tf.int32],
+    "input": (values(3, 4), values(2)), "Tin": [tf.float32, tf.int32],
+    "Tout": [tf.float32, tf.int32],
 }  # fmt: skip
 _BRANCH_ARGUMENTS = ((tf.float32, (3, 4)), (tf.int32, (2,)))
 _IN_GRAPHS = Program(_old_loop, (values(3, 4),))

@@ -142,7 +142,8 @@ def sweep(*arguments: str, processes: int = 2) -> list[Record]:
         names = [str(pathlib.Path(directory, f"{part}.jsonl")) for part in range(processes)]
         running = [
             subprocess.Popen(
-                [sys.executable, "-m", __spec__.name if __spec__ else "tests.tensorflow.registered_ops.sweep",
+                [sys.executable, "-m",
+                 __spec__.name if __spec__ else "tests.tensorflow.registered_ops.sweep",
                  "--part", f"{part}/{processes}", "--results", name, *arguments],
                 cwd=ROOT,
             )

@@ -60,14 +60,16 @@ UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 # Numbers that differ from call to call, or come from another generator than the CPU's: shapes and
 # types are compared.
 RANDOM = {
-    "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform", "RandomUniformInt",
-    "StatelessParameterizedTruncatedNormal", "StochasticCastToInt", "TruncatedNormal",
+    "Multinomial", "ParameterizedTruncatedNormal", "RandomStandardNormal", "RandomUniform",
+    "RandomUniformInt", "StatelessParameterizedTruncatedNormal", "StochasticCastToInt",
+    "TruncatedNormal",
 }  # fmt: skip
 
 # Programs of TensorFlow's choose another generator, on every device, and their lists keep all of
 # their places.
 OTHER_IN_PROGRAMS = {
-    "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg", "TensorListPopBack",
+    "StatelessRandomGetAlg", "StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg",
+    "TensorListPopBack",
 }  # fmt: skip
 
 _ALL = frozenset(registry.TYPES)
@@ -82,8 +84,8 @@ AS_PROGRAMS = {"Tile": {tf.uint16}, "UniformQuantizedDot": _ALL, "UniformRequant
 WITHOUT_REFERENCE = {
     **dict.fromkeys(
         (
-            "FFTND", "IFFTND", "IRFFTND", "RFFTND", "MaxPoolGradGradWithArgmax", "XlaReduceScatter", "XlaReplicaId",
-            "SparseMatrixAdd", "_FusedBatchNormEx",
+            "FFTND", "IFFTND", "IRFFTND", "RFFTND", "MaxPoolGradGradWithArgmax", "XlaReduceScatter",
+            "XlaReplicaId", "SparseMatrixAdd", "_FusedBatchNormEx",
         ),
         _ALL,
     ),

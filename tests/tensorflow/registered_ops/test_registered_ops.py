@@ -23,7 +23,8 @@ OPS = registry.ops()
 # What the tables say something of, and what is no tensor's value: their neighbours cannot stand for
 # them.
 _APART = {
-    *table.RANDOM, *table.OTHER_IN_PROGRAMS, *table.AS_PROGRAMS, *table.WITHOUT_REFERENCE, *table.RESULTS, *table.UP_TO_SIGNS,
+    *table.RANDOM, *table.OTHER_IN_PROGRAMS, *table.AS_PROGRAMS, *table.WITHOUT_REFERENCE,
+    *table.RESULTS, *table.UP_TO_SIGNS,
     *table.AS_GRAPHS, *(op for op, *_ in table.AS_EXACT_AS), *(op for op, _ in table.GAPS),
 }  # fmt: skip
 
@@ -73,7 +74,8 @@ def test_tables_are_of_ops_that_exist() -> None:
     assert not set(table.UNSWEPT) & set(table.CALLS)
     assert all(registry.op_def(op) for op in table.CALLS)
     for names in (
-        table.RANDOM, table.OTHER_IN_PROGRAMS, table.AS_PROGRAMS, table.WITHOUT_REFERENCE, table.RESULTS, table.UP_TO_SIGNS,
+        table.RANDOM, table.OTHER_IN_PROGRAMS, table.AS_PROGRAMS, table.WITHOUT_REFERENCE,
+        table.RESULTS, table.UP_TO_SIGNS,
         table.AS_GRAPHS, {op for op, *_ in table.AS_EXACT_AS}, table.ODD_TYPES,
     ):  # fmt: skip
         assert set(names) <= set(OPS) - set(table.UNSWEPT)

@@ -16,7 +16,8 @@ MODES = ("eager", "graph", "jit")
 FLOATS = (np.float16, tf.bfloat16.as_numpy_dtype, np.float32, np.float64)
 NAN, INF = np.nan, np.inf
 ROWS = [
-    [NAN, 1, 2, 3], [1, NAN, 5, NAN], [5, 1, 2, NAN], [NAN, NAN, NAN, NAN], [-INF, NAN, INF, 0], [-0.0, 0, -0.0, 0],
+    [NAN, 1, 2, 3], [1, NAN, 5, NAN], [5, 1, 2, NAN], [NAN, NAN, NAN, NAN], [-INF, NAN, INF, 0],
+    [-0.0, 0, -0.0, 0],
     [-INF] * 4, [INF] * 4, [2, 2, 1, 1], [NAN, -INF, NAN, INF], [NAN, INF, -INF, 1],
 ]  # fmt: skip
 

@@ -182,7 +182,8 @@ def test_products_with_tridiagonal_matrices(dtype: Any, shape: tuple[int, ...]) 
     diagonals = [x[..., None, :] for x in matrices(dtype, 3, *shape[:-1])]
     for mode in compare.MODES:
         compare.check(lambda: R.TridiagonalMatMul(
-            superdiag=diagonals[0], maindiag=diagonals[1], subdiag=diagonals[2], rhs=matrices(dtype, *shape)
+            superdiag=diagonals[0], maindiag=diagonals[1], subdiag=diagonals[2],
+            rhs=matrices(dtype, *shape)
         ), mode)  # fmt: skip
 
 

@@ -27,16 +27,21 @@ def _scatter() -> None:
 
 
 CALLS: dict[str, tuple[Callable[[], Any], str]] = {
-    "broadcast to one": (lambda: R.BroadcastTo(input=[0, 1], shape=[2, 1]), "Unable to broadcast tensor of shape"),
-    "broadcast to other sizes": (lambda: R.BroadcastTo(input=ROWS, shape=[2, 4]), r"Incompatible shapes: \[2,3\] vs. \[2,4\]"),
-    "broadcast to a lower rank": (lambda: R.BroadcastTo(input=ROWS, shape=[3]), "must be no greater than rank of output shape"),
+    "broadcast to one": (lambda: R.BroadcastTo(input=[0, 1], shape=[2, 1]),
+                         "Unable to broadcast tensor of shape"),
+    "broadcast to other sizes": (lambda: R.BroadcastTo(input=ROWS, shape=[2, 4]),
+                                 r"Incompatible shapes: \[2,3\] vs. \[2,4\]"),
+    "broadcast to a lower rank": (lambda: R.BroadcastTo(input=ROWS, shape=[3]),
+                                  "must be no greater than rank of output shape"),
     "gather": (
         lambda: R.GatherV2(params=ROWS, indices=0, axis=1, batch_dims=1),
         r"Expected batch_dims in the range \[0, 0\], but got 1",
     ),
-    "slice": (lambda: R.Slice(input=ROWS, begin=0, size=[1, 1]), "Expected begin and size arguments to be 1-D"),
+    "slice": (lambda: R.Slice(input=ROWS, begin=0, size=[1, 1]),
+              "Expected begin and size arguments to be 1-D"),
     "tile": (lambda: R.Tile(input=ROWS, multiples=2), "Expected multiples to be 1-D"),
-    "pad": (lambda: R.Pad(input=ROWS, paddings=[[1, 2]]), "The first dimension of paddings must be the rank of inputs"),
+    "pad": (lambda: R.Pad(input=ROWS, paddings=[[1, 2]]),
+            "The first dimension of paddings must be the rank of inputs"),
     "sparse to dense": (
         lambda: R.SparseToDense(sparse_indices=1, output_shape=4, sparse_values=7, default_value=0),
         "output_shape must be rank 1",
@@ -45,38 +50,47 @@ CALLS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: R.UnsortedSegmentSum(data=ROWS, segment_ids=[0, 1], num_segments=[2]),
         "num_segments should be a scalar",
     ),
-    "paddings": (lambda: R.Pad(input=ROWS, paddings=[1, 2]), "paddings must be a matrix with 2 columns"),
+    "paddings": (lambda: R.Pad(input=ROWS, paddings=[1, 2]),
+                 "paddings must be a matrix with 2 columns"),
     "labels": (
         lambda: R.SparseSoftmaxCrossEntropyWithLogits(features=ROWS, labels=tf.constant(0)),
         "labels must be 1-D",
     ),
     "sums": (lambda: R.Cumsum(x=ROWS, axis=[[0, 1]]), "axis must be a scalar"),
-    "one hot": (lambda: R.OneHot(indices=[1], depth=[2], on_value=1.0, off_value=0.0), "depth must be a scalar"),
+    "one hot": (lambda: R.OneHot(indices=[1], depth=[2], on_value=1.0, off_value=0.0),
+                "depth must be a scalar"),
     "scatter into a scalar": (_scatter, "Output must be at least 1-D"),
     "rows": (lambda: R.InplaceUpdate(x=ROWS, i=[[0]], v=ROWS[:1]), "i must be a vector"),
-    "rows of another length": (lambda: R.InplaceAdd(x=ROWS, i=[0], v=ROWS[:1, :2]), "x and v shape doesn't match"),
-    "rows of another number": (lambda: R.InplaceSub(x=ROWS, i=[0, 1], v=ROWS[:1]), "i and x shape doesn't match"),
+    "rows of another length": (lambda: R.InplaceAdd(x=ROWS, i=[0], v=ROWS[:1, :2]),
+                               "x and v shape doesn't match"),
+    "rows of another number": (lambda: R.InplaceSub(x=ROWS, i=[0, 1], v=ROWS[:1]),
+                               "i and x shape doesn't match"),
     "greatest, pooled": (
-        lambda: R.MaxPoolGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 1, 2), grad=_ones(1, 2, 2, 2), **POOL),
+        lambda: R.MaxPoolGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 1, 2),
+                              grad=_ones(1, 2, 2, 2), **POOL),
         r"Expected orig_output shape to be \[1,2,2,2\], but got \[1,2,1,2\]",
     ),
     "greatest, gradient": (
-        lambda: R.MaxPoolGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 2, 2), grad=_ones(1, 2, 2, 1), **POOL),
+        lambda: R.MaxPoolGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 2, 2),
+                              grad=_ones(1, 2, 2, 1), **POOL),
         r"Expected grad shape to be \[1,2,2,2\], but got \[1,2,2,1\]",
     ),
     "greatest, second gradient": (
-        lambda: R.MaxPoolGradGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 2, 2), grad=_ones(1, 2, 2, 2), **POOL),
+        lambda: R.MaxPoolGradGrad(orig_input=_ones(1, 4, 4, 2), orig_output=_ones(1, 2, 2, 2),
+                                  grad=_ones(1, 2, 2, 2), **POOL),
         r"Expected grad shape to be \[1,4,4,2\], but got \[1,2,2,2\]",
     ),
     "places": (
         lambda: R.MaxPoolGradWithArgmax(
-            input=_ones(1, 4, 4, 2), grad=_ones(1, 2, 2, 2), argmax=tf.zeros([1, 2, 1, 2], tf.int64), **POOL
+            input=_ones(1, 4, 4, 2), grad=_ones(1, 2, 2, 2),
+            argmax=tf.zeros([1, 2, 1, 2], tf.int64), **POOL
         ),
         r"Expected argmax shape to be \[1,2,2,2\], but got \[1,2,1,2\]",
     ),
     "greatest in space": (
         lambda: R.MaxPool3DGrad(
-            orig_input=_ones(1, 3, 4, 4, 2), orig_output=_ones(1, 2, 2, 2, 2), grad=_ones(1, 1, 2, 2, 2), **POOL_3D
+            orig_input=_ones(1, 3, 4, 4, 2), orig_output=_ones(1, 2, 2, 2, 2),
+            grad=_ones(1, 1, 2, 2, 2), **POOL_3D
         ),
         r"Expected grad shape to be \[1,2,2,2,2\], but got \[1,1,2,2,2\]",
     ),

@@ -22,14 +22,16 @@ _APPROXIMATE = (
     "tf.math.digamma(tf.clip_by_value(tf.abs({0}), 0.5, 8))", "tf.nn.gelu({0})",
     "tf.nn.gelu({0}, approximate=True)", "tf.nn.silu({0})", "tf.nn.softplus({0})", "tf.nn.elu({0})",
     "tf.nn.selu({0})", "tf.nn.softsign({0})", "tf.math.log_sigmoid({0})",
-    "tf.math.reciprocal(tf.abs({0}) + 0.5)", "tf.math.ndtri(tf.clip_by_value({0} * 0.1 + 0.5, 0.1, 0.9))",
+    "tf.math.reciprocal(tf.abs({0}) + 0.5)",
+    "tf.math.ndtri(tf.clip_by_value({0} * 0.1 + 0.5, 0.1, 0.9))",
 )  # fmt: skip
 # What brings the argument into the domain, as a statement of its own: the function amplifies the
 # rounding of its argument, which a compiled program may leave out.
 _GUARDS = {"tf.acosh({0})": "tf.abs({0}) + 1"}
 # The same without a guard: NaN, infinities and large errors are part of the contract.
 _UNGUARDED = (
-    "tf.math.log({0})", "tf.sqrt({0})", "tf.math.rsqrt({0})", "tf.exp({0})", "1 / {0}", "tf.asin({0})",
+    "tf.math.log({0})", "tf.sqrt({0})", "tf.math.rsqrt({0})", "tf.exp({0})", "1 / {0}",
+    "tf.asin({0})",
     "tf.math.log1p({0})", "tf.math.reciprocal_no_nan({0})", "tf.tan({0})", "tf.atanh({0})",
 )  # fmt: skip
 _EXACT = (
@@ -132,7 +134,8 @@ _INTEGER_BINARY = (
     "tf.truncatediv({0}, tf.abs({1} % 7) + 1)", "tf.bitwise.left_shift({0}, {1} % 5)",
     "tf.bitwise.right_shift({0}, {1} % 5)", "tf.pow({0}, {1} % 4)",
 )  # fmt: skip
-_BOOLEAN_BINARY = ("tf.logical_and({0}, {1})", "tf.logical_or({0}, {1})", "tf.math.logical_xor({0}, {1})",
+_BOOLEAN_BINARY = ("tf.logical_and({0}, {1})", "tf.logical_or({0}, {1})",
+                   "tf.math.logical_xor({0}, {1})",
                    "tf.equal({0}, {1})")  # fmt: skip
 _COMPLEX_BINARY = ("{0} + {1}", "{0} - {1}", "{0} * {1}", "{0} / ({1} * tf.math.conj({1}) + 0.5)")
 
@@ -215,8 +218,9 @@ def cast(b: Builder) -> None:
         b.emit(f"tf.{name}({{0}}, {wanted})", value, op=name)
 
 
-_SAME_WIDTH = {"f32": ("s32",), "s32": ("f32", "u32"), "f16": ("s16", "u16"), "bf16": ("s16", "u16"),
-               "f64": ("s64",), "s64": ("f64",), "s8": ("u8",), "u8": ("s8",), "s16": ("f16", "u16")}  # fmt: skip
+_SAME_WIDTH = {"f32": ("s32",), "s32": ("f32", "u32"), "f16": ("s16", "u16"),
+               "bf16": ("s16", "u16"), "f64": ("s64",), "s64": ("f64",), "s8": ("u8",),
+               "u8": ("s8",), "s16": ("f16", "u16")}  # fmt: skip
 
 
 def bitcast(b: Builder) -> None:

@@ -119,8 +119,8 @@ def one_hot(b: Builder) -> None:
     value = b.pick(("s32", "s64", "u8"))
     depth = b.rng.randint(1, 9)
     dtype = b.dtype(("f32", "f16", "bf16", "s32", "bool", "s64"))
-    b.emit(f"tf.one_hot({{0}}, {depth}, axis={b.choice((-1, 0))}, dtype={dtype})", value, op="one_hot",
-           noise="none")  # fmt: skip
+    b.emit(f"tf.one_hot({{0}}, {depth}, axis={b.choice((-1, 0))}, dtype={dtype})", value,
+           op="one_hot", noise="none")  # fmt: skip
 
 
 def counts(b: Builder) -> None:
@@ -133,8 +133,8 @@ def counts(b: Builder) -> None:
             weights = b.of(b.choice(("f32", "f64", "s32", "s64")), value.shape)
             if weights.special:
                 raise Rejected
-            b.emit(f"tf.math.bincount({text}, weights={{1}}, minlength=9, maxlength=9)", value, weights,
-                   op="bincount", noise="operands")  # fmt: skip
+            b.emit(f"tf.math.bincount({text}, weights={{1}}, minlength=9, maxlength=9)", value,
+                   weights, op="bincount", noise="operands")  # fmt: skip
         else:
             b.emit(
                 f"tf.math.bincount({text}, minlength=9, maxlength=9)",
@@ -214,7 +214,8 @@ def dynamic(b: Builder) -> None:
             raise Rejected
         source = b.choice(
             (f"tf.sparse.to_dense({sparse})", f"tf.sparse.sparse_dense_matmul({sparse}, {{1}})",
-             f"tf.sparse.reduce_sum({sparse}, 1)", f"tf.sparse.to_dense(tf.sparse.transpose({sparse}))",
+             f"tf.sparse.reduce_sum({sparse}, 1)",
+             f"tf.sparse.to_dense(tf.sparse.transpose({sparse}))",
              f"{sparse}.values")
         )  # fmt: skip
         operands = (value, other) if "{1}" in source else (value,)

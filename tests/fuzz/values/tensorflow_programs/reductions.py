@@ -26,8 +26,8 @@ def reduce_(b: Builder) -> None:
         if name == "reduce_prod" and value.size > 300:
             raise Rejected
     noise = "none" if name in _EXACT or value.is_integer or value.dtype == "bool" else "operands"
-    b.emit(f"tf.{'math.' if name in _FLOAT_ONLY else ''}{name}({{0}}, {axes}{keep})", value, op=name,
-           noise=noise)  # fmt: skip
+    b.emit(f"tf.{'math.' if name in _FLOAT_ONLY else ''}{name}({{0}}, {axes}{keep})", value,
+           op=name, noise=noise)  # fmt: skip
 
 
 def arg(b: Builder) -> None:

@@ -112,7 +112,8 @@ def update_slice(b: Builder) -> None:
     shape = tuple(len(range(*part)) for part in zip(begin, end, stride, strict=True))
     update = b.of(value.dtype, shape)
     b.emit(f"tf.raw_ops.TensorStridedSliceUpdate(input={{0}}, begin={begin}, end={end}, "
-           f"strides={stride}, value={{1}})", value, update, op="update_slice", noise="none")  # fmt: skip
+           f"strides={stride}, value={{1}})", value, update, op="update_slice",
+           noise="none")  # fmt: skip
 
 
 def pad(b: Builder) -> None:
