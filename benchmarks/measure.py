@@ -36,7 +36,9 @@ class Sample:
 
 @dataclasses.dataclass(frozen=True)
 class Ratio:
-    """How many times faster one contender is than another: median, and the quartiles over rounds."""
+    """How many times faster one contender is than another: median, and the quartiles over
+    rounds.
+    """
 
     median: float
     low: float
@@ -100,7 +102,9 @@ def alternate(
 
 
 def ratio(slower: Sample, faster: Sample) -> Ratio:
-    """``slower / faster`` of the medians; the spread is the quartiles of the ratios round by round."""
+    """``slower / faster`` of the medians; the spread is the quartiles of the ratios round by
+    round.
+    """
     by_round = sorted(s / f for s, f in zip(slower.seconds, faster.seconds, strict=True))
     low, _, high = statistics.quantiles(by_round, n=4) if len(by_round) > 1 else (by_round[0],) * 3
     return Ratio(slower.median / faster.median, low, high)

@@ -37,7 +37,7 @@ import onexpu
 BATCH = 64
 console = rich.console.Console(width=110)
 
-# ---- 4: one kernel for both frameworks ----------------------------------------------------------------------------
+# ---- 4: one kernel for both frameworks -----------------------------------------------------------
 
 swish = onexpu.sycl_kernel(
     source="""
@@ -94,7 +94,7 @@ def reference_swish(x, beta):
     return x * tf.sigmoid(beta * x)
 
 
-# ---- The model ----------------------------------------------------------------------------------------------------
+# ---- The model -----------------------------------------------------------------------------------
 
 
 class Swish(keras.layers.Layer):
@@ -129,7 +129,9 @@ def augment(images: tf.Tensor, boxes: tf.Tensor) -> tf.Tensor:
 
 
 class DigitsModel(keras.Model):
-    """A Keras model whose training step augments its batch on the device before the compiled part."""
+    """A Keras model whose training step augments its batch on the device before the compiled
+    part.
+    """
 
     def __init__(self, activation):
         super().__init__()
@@ -239,7 +241,7 @@ def train(title: str, device: str, activation, jit_compile: bool, data, epochs: 
     return model, accuracy, bar.milliseconds_per_step
 
 
-# ---- 5: the same buffers in JAX -----------------------------------------------------------------------------------
+# ---- 5: the same buffers in JAX ------------------------------------------------------------------
 
 
 def train_jax_head(
@@ -350,7 +352,8 @@ def main() -> None:
     for name, accuracy in accuracies.items():
         if accuracy < 0.97 or abs(accuracy - cpu) > 0.005:
             raise SystemExit(
-                f"{name}: accuracy {accuracy:.4f}, expected at least 0.97 and within 0.005 of {cpu:.4f}"
+                f"{name}: accuracy {accuracy:.4f}, expected at least 0.97 and within 0.005 of "
+                f"{cpu:.4f}"
             )
     if len(set(seen.values())) != 1 or copied.total_bytes:
         raise SystemExit("the hand-over to JAX was not free of copies")

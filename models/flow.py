@@ -57,7 +57,9 @@ def initial_parameters(config: Config) -> list[Tree]:
 
 
 def _scale_and_shift(kept: Array, network: Tree) -> tuple[Array, Array]:
-    """Logarithm of the scale, within (-1, 1), and shift of the other half: [batch, features / 2]."""
+    """Logarithm of the scale, within (-1, 1), and shift of the other half: [batch, features /
+    2].
+    """
     x = kept
     for name in ("input", "hidden"):
         x = jax.nn.relu(x @ network[name]["kernel"] + network[name]["bias"])

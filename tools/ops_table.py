@@ -22,27 +22,51 @@ _TABLE = _ROOT / "docs" / "ops.md"
 
 # Why an op of the CUDA build is not a target: the first pattern that matches its name.
 _NO_TARGET = {
-    r"CudnnRNN.*": "specific to cuDNN; on other devices Keras and TensorFlow use LSTMBlockCell, GRUBlockCell and while loops",
+    r"CudnnRNN.*": (
+        "specific to cuDNN; on other devices Keras and TensorFlow use LSTMBlockCell, GRUBlockCell "
+        "and while loops"
+    ),
     r"CTCLossV2": "specific to cuDNN; on other devices TensorFlow uses CTCLoss",
     r"_?Nccl.*": "specific to NCCL",
     r"Collective.*": "collectives of several processes, which need NCCL",
-    r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign|IsVariableInitialized": "reference variables of TensorFlow 1; the Resource ops took their place",
-    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)": "reference variables of TensorFlow 1; the Resource ops took their place",
-    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*": "reference variables of TensorFlow 1",
-    r"_?ParallelConcat.*": "writes into a shared tensor; on XPU a graph pass replaces it by a concatenation",
-    r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read|ReadV2|Scatter|ScatterV2"
-    r"|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)": "superseded by version 3, which TensorList superseded",
+    (
+        r"(Apply|SparseApply)[A-Z].*|Assign|AssignAdd|AssignSub|StridedSliceAssign"
+        r"|IsVariableInitialized"
+    ): "reference variables of TensorFlow 1; the Resource ops took their place",
+    r"Scatter(Add|Div|Max|Min|Mul|Sub|Update)|ScatterNd(Add|Max|Min|Sub|Update)": (
+        "reference variables of TensorFlow 1; the Resource ops took their place"
+    ),
+    r"Variable|VariableV2|TemporaryVariable|DestroyTemporaryVariable|Ref[A-Z].*": (
+        "reference variables of TensorFlow 1"
+    ),
+    r"_?ParallelConcat.*": (
+        "writes into a shared tensor; on XPU a graph pass replaces it by a concatenation"
+    ),
+    (
+        r"TensorArray(|V2|Close|CloseV2|Concat|ConcatV2|Gather|GatherV2|Grad|GradV2|Pack|Read"
+        r"|ReadV2|Scatter|ScatterV2|Size|SizeV2|Split|SplitV2|Unpack|Write|WriteV2)"
+    ): "superseded by version 3, which TensorList superseded",
     r"Quantized.*": "the old quantisation scheme",
-    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned": "made by TensorFlow's own graph passes for its CUDA device",
-    r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled|SyncDevice": "for TensorFlow's own tests",
-    r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": "tf.data, which runs on the host; its tensors are copied to XPU",
+    r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned": (
+        "made by TensorFlow's own graph passes for its CUDA device"
+    ),
+    (
+        r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled"
+        r"|SyncDevice"
+    ): "for TensorFlow's own tests",
+    r".*Dataset(V\d)?|(Unw|W)rapDatasetVariant|GetOptions": (
+        "tf.data, which runs on the host; its tensors are copied to XPU"
+    ),
     r"BatchFunction": "TensorFlow Serving's batching",
     r"TopK|TileGrad|QuantizeAndDequantize": "superseded by a newer version before TensorFlow 1",
 }
 
 # Why a target is not on XPU.
 _MISSING = {
-    r"DeserializeSparse|RaggedTensorFromVariant": "the CUDA build's kernel reads and writes host memory; TensorFlow's CPU kernel does the same and runs instead",
+    r"DeserializeSparse|RaggedTensorFromVariant": (
+        "the CUDA build's kernel reads and writes host memory; TensorFlow's CPU kernel does the "
+        "same and runs instead"
+    ),
 }
 
 
@@ -121,19 +145,22 @@ def table() -> str:
     lines = [
         "# Ops on XPU",
         "",
-        "This page is for users who want to know whether XPU supports an op of TensorFlow, and how.",
+        "This page is for users who want to know whether XPU supports an op of TensorFlow, and "
+        "how.",
         "`python -m tools.ops_table` writes it from TensorFlow's kernel registry; do not edit it.",
         "",
-        f"TensorFlow 2.21's CUDA build has GPU kernels for {len(cuda)} ops. {len(cuda) - len(targets)} of them exist",
-        f"only for CUDA or were superseded (below). Of the other {len(targets)}, XPU supports {len(done)}:"
-        f" {100 * len(done) / len(targets):.1f} %.",
+        f"TensorFlow 2.21's CUDA build has GPU kernels for {len(cuda)} ops. "
+        f"{len(cuda) - len(targets)} of them exist",
+        f"only for CUDA or were superseded (below). Of the other {len(targets)}, XPU supports "
+        f"{len(done)}: {100 * len(done) / len(targets):.1f} %.",
         "",
         "| route | ops | meaning |",
         "|---|---|---|",
     ]
     for key, value in _ROUTES.items():
         lines.append(
-            f"| {value.title} | {sum(route == key for route in routes.values())} | {value.meaning} |"
+            f"| {value.title} | {sum(route == key for route in routes.values())} "
+            f"| {value.meaning} |"
         )
     without = [op for op in missing if _reason(op, _MISSING) is None]
     if without:

@@ -279,8 +279,8 @@ def _known_faults() -> list[Finding]:
         Finding(
             "Known faults",
             fault["name"],
-            f"{fault['library']} {fault['versions']}. If: {fault['trigger']}. Then: {fault['symptom']}. "
-            f"Workaround: {fault['workaround']}.",
+            f"{fault['library']} {fault['versions']}. If: {fault['trigger']}. Then: "
+            f"{fault['symptom']}. Workaround: {fault['workaround']}.",
         )
         for fault in _native.library_faults()
     ]

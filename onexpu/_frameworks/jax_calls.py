@@ -283,9 +283,10 @@ class JaxCalls:
         def call(*arguments: jax.Array) -> list[Any]:
             if any(isinstance(x, jax.core.Tracer) for x in arguments):
                 raise NotImplementedError(
-                    f"onexpu: kernel '{self._definition.name}' finds out the size of its outputs when "
-                    "it runs, so it cannot be part of a JAX program: call it outside of jax.jit, grad "
-                    "and vmap, or declare outputs of a size that is known, and the count as an output"
+                    f"onexpu: kernel '{self._definition.name}' finds out the size of its outputs "
+                    "when it runs, so it cannot be part of a JAX program: call it outside of "
+                    "jax.jit, grad and vmap, or declare outputs of a size that is known, and the "
+                    "count as an output"
                 )
             results = run(*arguments)
             outputs = results[: launches[0].num_outputs]
@@ -295,8 +296,8 @@ class JaxCalls:
                 rows = int(results[count].reshape(()))
                 if not 0 <= rows <= outputs[i].shape[0]:
                     raise ValueError(
-                        f"onexpu: kernel '{self._definition.name}' counted {rows} rows of an output "
-                        f"of shape {outputs[i].shape}"
+                        f"onexpu: kernel '{self._definition.name}' counted {rows} rows of an "
+                        f"output of shape {outputs[i].shape}"
                     )
                 outputs[i] = outputs[i][:rows]
             return outputs
@@ -383,8 +384,9 @@ class JaxCalls:
             )
             if len(outputs) != len(self._definition.outputs) or len(batched) != len(outputs):
                 raise ValueError(
-                    f"onexpu: the vmap rule of kernel '{self._definition.name}' gave {len(outputs)} "
-                    f"outputs and {len(batched)} flags for {len(self._definition.outputs)} outputs"
+                    f"onexpu: the vmap rule of kernel '{self._definition.name}' gave "
+                    f"{len(outputs)} outputs and {len(batched)} flags for "
+                    f"{len(self._definition.outputs)} outputs"
                 )
             return outputs, batched
 

@@ -1,4 +1,6 @@
-"""DLPack: device memory to and from whatever speaks it. kDLOneAPI is its number for SYCL's devices."""
+"""DLPack: device memory to and from whatever speaks it. kDLOneAPI is its number for SYCL's
+devices.
+"""
 
 from __future__ import annotations
 
@@ -77,14 +79,15 @@ class DLPackArray:
             raise BufferError("onexpu: to_dlpack never copies; copy what the consumer makes of it")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(
-                f"onexpu: the memory is on {_describe(*self.__dlpack_device__())} and is not copied "
-                f"to {_describe(*dl_device)}; numpy.asarray(x) copies to the host"
+                f"onexpu: the memory is on {_describe(*self.__dlpack_device__())} and is not "
+                f"copied to {_describe(*dl_device)}; numpy.asarray(x) copies to the host"
             )
         is_versioned = max_version is not None and max_version[0] >= 1
         if not is_versioned and not self._writable:
             raise BufferError(
-                "onexpu: the memory is read-only, which DLPack says since version 1.0: the consumer "
-                "has to ask with max_version=(1, 0), or to_dlpack(x, writable=True) lets it write"
+                "onexpu: the memory is read-only, which DLPack says since version 1.0: the "
+                "consumer has to ask with max_version=(1, 0), or to_dlpack(x, writable=True) lets "
+                "it write"
             )
         if stream is None:
             self._buffer.block_until_ready()

@@ -1,4 +1,6 @@
-"""`onexpu.load_library`: kernels from a shared library, written in C++ with onexpu/custom_kernel.h."""
+"""`onexpu.load_library`: kernels from a shared library, written in C++ with
+onexpu/custom_kernel.h.
+"""
 
 from __future__ import annotations
 

@@ -162,7 +162,8 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
     """
     if not isinstance(kernel, SyclKernel):
         raise TypeError(
-            f"onexpu: lowered takes what sycl_kernel, spirv_kernel or a library made, not {kernel!r}"
+            "onexpu: lowered takes what sycl_kernel, spirv_kernel or a library made, not "
+            f"{kernel!r}"
         )
     definition = kernel.definition
     definition.check_arity(len(inputs))

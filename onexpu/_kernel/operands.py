@@ -72,7 +72,9 @@ class OperandsDefinition:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The names of all operands in their order: inputs, outputs that are none, scratch memory."""
+        """The names of all operands in their order: inputs, outputs that are none, scratch
+        memory.
+        """
         return (*self.inputs, *(name for name in self._results if name not in self.inputs))
 
     def _check_operands(self) -> None:
@@ -108,8 +110,8 @@ class OperandsDefinition:
                 or count in self.inputs
             ):
                 raise ValueError(
-                    f"onexpu: the rows of '{output}' of kernel '{self.name}' are counted by another "
-                    f"output or by scratch memory; '{count}' is neither"
+                    f"onexpu: the rows of '{output}' of kernel '{self.name}' are counted by "
+                    f"another output or by scratch memory; '{count}' is neither"
                 )
 
     def _check_vmap(self) -> None:
@@ -158,8 +160,8 @@ class OperandsDefinition:
         if missing or unknown:
             word, names = ("lacks", missing) if missing else ("got", unknown)
             raise TypeError(
-                f"onexpu: kernel '{self.name}' has the attributes ({', '.join(expected)}); the call "
-                f"{word} {', '.join(sorted(names))}"
+                f"onexpu: kernel '{self.name}' has the attributes ({', '.join(expected)}); the "
+                f"call {word} {', '.join(sorted(names))}"
             )
 
     def number(self, name: str, dtype: str, value: Any) -> np.generic:
@@ -224,9 +226,9 @@ class OperandsDefinition:
             or shape not in ((), (1,))
         ):
             raise ValueError(
-                f"onexpu: '{names[count]}' of kernel '{self.name}', {dtype}{list(shape)}, counts the "
-                f"rows of '{names[output]}', of shape {list(rows)}: it must be one integer of 32 or "
-                "64 bits, and there must be rows"
+                f"onexpu: '{names[count]}' of kernel '{self.name}', {dtype}{list(shape)}, counts "
+                f"the rows of '{names[output]}', of shape {list(rows)}: it must be one integer of "
+                "32 or 64 bits, and there must be rows"
             )
 
     def _result(self, name: str, operands: Sequence[Operand]) -> Result:

@@ -113,8 +113,8 @@ def _type_of_scalar(kernel: str, name: str, given: Any, parameter: SpirvParamete
         fits = parameter.kind in (kind, "struct") and parameter.bytes == type_.itemsize
     if not fits:
         raise ValueError(
-            f"onexpu: attribute '{name}' of kernel '{kernel}' is {getattr(given, '__name__', dtype)}, but the module "
-            f"takes {_article(parameter)}"
+            f"onexpu: attribute '{name}' of kernel '{kernel}' is "
+            f"{getattr(given, '__name__', dtype)}, but the module takes {_article(parameter)}"
         )
     return dtype
 

@@ -1,4 +1,6 @@
-"""A call of a kernel, worked out: what definitions give to the frameworks. Knows neither of them."""
+"""A call of a kernel, worked out: what definitions give to the frameworks. Knows neither of
+them.
+"""
 
 from __future__ import annotations
 

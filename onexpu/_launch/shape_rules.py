@@ -93,7 +93,8 @@ class ShapeRules:
         unknown = set(shapes) - set(inputs)
         if unknown:
             raise ValueError(
-                f"onexpu: shapes of kernel '{kernel}' names {', '.join(sorted(unknown))}, which is no input"
+                f"onexpu: shapes of kernel '{kernel}' names {', '.join(sorted(unknown))}, which is "
+                "no input"
             )
         self._declared: dict[int, _Declared] = {}
         for name, text in shapes.items():

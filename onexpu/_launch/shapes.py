@@ -40,7 +40,9 @@ class Operand:
 
 
 def is_function(value: Any) -> bool:
-    """Whether it is to be called with operands: dtypes are no functions, though types are callable."""
+    """Whether it is to be called with operands: dtypes are no functions, though types are
+    callable.
+    """
     return callable(value) and not isinstance(value, type)
 
 

@@ -25,7 +25,9 @@ class _Kernels(NamedTuple):
 
 
 def _span(features: int, dtype: str) -> int:
-    """How many positions are a work-item's, of a GPU's work-group; as `Tile` of the source has it."""
+    """How many positions are a work-item's, of a GPU's work-group; as `Tile` of the source has
+    it.
+    """
     if not has_cpu_schedules():
         return WIDTH
     return (8 if dtype == "float64" else 16) * (4 if features <= 128 else 2)

@@ -1,4 +1,6 @@
-"""The SYCL source of attention's kernels: forward, and the gradients of queries, keys and values."""
+"""The SYCL source of attention's kernels: forward, and the gradients of queries, keys and
+values.
+"""
 
 from __future__ import annotations
 

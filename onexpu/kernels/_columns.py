@@ -69,7 +69,9 @@ def _teams_of(rows: Any) -> Any:
 
 
 def _teams(x: Operand, *_: Operand) -> Any:
-    """How many teams share the rows of `x`, each with a sum of its own, where these are summed up."""
+    """How many teams share the rows of `x`, each with a sum of its own, where these are summed
+    up.
+    """
     return _teams_of(all_rows(x))
 
 

@@ -1,4 +1,6 @@
-"""Weights as integers of 8 or 4 bits, rounded to the nearest, for `int8_matmul` and `int4_matmul`."""
+"""Weights as integers of 8 or 4 bits, rounded to the nearest, for `int8_matmul` and
+`int4_matmul`.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ def _groups(name: str, weight: Any, group_size: int | None) -> jax.Array:
     rows = weight.shape[0] if group_size is None else group_size
     if rows < 1 or weight.shape[0] % rows:
         raise ValueError(
-            f"onexpu.kernels.{name}: groups of {rows} rows do not divide the {weight.shape[0]} rows "
-            "of the weight"
+            f"onexpu.kernels.{name}: groups of {rows} rows do not divide the {weight.shape[0]} "
+            "rows of the weight"
         )
     return weight.reshape(-1, rows, weight.shape[1])
 

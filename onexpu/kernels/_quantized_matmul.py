@@ -346,14 +346,14 @@ def _matmul(name: str, x: Any, weight: Any, scales: Any, zeros: Any, numbers_in_
     depth = x.shape[-1] if len(x.shape) > 0 else None
     if depth is None or depth < 1:
         raise ValueError(
-            f"onexpu.kernels.{name}: x has the shape {tuple(x.shape)}; it must be [..., k], and k be "
-            "known"
+            f"onexpu.kernels.{name}: x has the shape {tuple(x.shape)}; it must be [..., k], and k "
+            "be known"
         )
     rows = -(-depth // numbers_in_a_row)
     if len(weight.shape) != 2 or weight.shape[0] != rows:
         raise ValueError(
-            f"onexpu.kernels.{name}: the weight has the shape {tuple(weight.shape)}; for x of shape "
-            f"{tuple(x.shape)} it must be ({rows}, n)"
+            f"onexpu.kernels.{name}: the weight has the shape {tuple(weight.shape)}; for x of "
+            f"shape {tuple(x.shape)} it must be ({rows}, n)"
         )
     shape = tuple(scales.shape)
     groups = shape[0] if len(shape) == 2 else 1
@@ -364,8 +364,8 @@ def _matmul(name: str, x: Any, weight: Any, scales: Any, zeros: Any, numbers_in_
         )
     if zeros is not None and tuple(zeros.shape) != shape:
         raise ValueError(
-            f"onexpu.kernels.{name}: zero points have the shape {tuple(zeros.shape)}, scales {shape}; "
-            "they must be one"
+            f"onexpu.kernels.{name}: zero points have the shape {tuple(zeros.shape)}, scales "
+            f"{shape}; they must be one"
         )
     stored = "int8" if numbers_in_a_row == 1 else "uint8"
     for what, value in (("weight is", weight), ("zero points are", zeros)):

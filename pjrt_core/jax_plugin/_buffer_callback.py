@@ -27,7 +27,9 @@ def register_lowerings() -> None:
 
 
 class _Buffer:
-    """An array in host memory with the attributes of ``jax.experimental.buffer_callback.Buffer``."""
+    """An array in host memory with the attributes of
+    ``jax.experimental.buffer_callback.Buffer``.
+    """
 
     def __init__(self, array: np.ndarray, *, writeable: bool) -> None:
         self._array = array.view()
@@ -79,7 +81,8 @@ class _Context:
     @property
     def stream(self) -> int:
         raise jax.errors.JaxRuntimeError(
-            "UNIMPLEMENTED: onexpu: a buffer callback runs on the host; XLA FFI GPU context is not available"
+            "UNIMPLEMENTED: onexpu: a buffer callback runs on the host; XLA FFI GPU context is not "
+            "available"
         )
 
 

@@ -54,13 +54,14 @@ def _eigh(
     (aval,) = ctx.avals_in
     if algorithm == linalg.EighImplementation.QDWH:
         raise NotImplementedError(
-            f"onexpu: eigh with {algorithm} on {aval}: oneMKL has no such routine for SYCL; xpu has "
-            "EighImplementation.QR"
+            f"onexpu: eigh with {algorithm} on {aval}: oneMKL has no such routine for SYCL; xpu "
+            "has EighImplementation.QR"
         )
     n = aval.shape[-1]
     if not core.is_constant_dim(n):
         raise NotImplementedError(
-            f"onexpu: eigh of a matrix of symbolic size, {aval}: only batch dimensions may be symbolic"
+            f"onexpu: eigh of a matrix of symbolic size, {aval}: only batch dimensions may be "
+            "symbolic"
         )
     if subset_by_index not in (None, (0, n)):
         raise NotImplementedError(

@@ -168,8 +168,8 @@ def convolution(draw: random.Random) -> Case:
     ).shape
     text, function, more, smooth = _neighbours(draw, convolve, result, numbers[2].index("C"))
     text = (
-        f"convolution {numbers[0]} {x} x {w} {dtype} groups {groups} strides {strides} padding {padding} "
-        f"dilations {lhs_dilation} {rhs_dilation} {text}"
+        f"convolution {numbers[0]} {x} x {w} {dtype} groups {groups} strides {strides} padding "
+        f"{padding} dilations {lhs_dilation} {rhs_dilation} {text}"
     )
     return Case(
         text, dtype, function, [x, w, *more], int(np.prod(kernel)) * inputs // groups, smooth

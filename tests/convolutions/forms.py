@@ -13,7 +13,9 @@ _CHANNELS = (1, 1, 1, 2, 3, 4, 5, 7, 8, 12, 13, 16, 16, 17, 24, 31, 32, 32, 48, 
 
 @dataclasses.dataclass(frozen=True)
 class Form:
-    """A convolution. Channels are those of one group; tuples have one entry per spatial dimension."""
+    """A convolution. Channels are those of one group; tuples have one entry per spatial
+    dimension.
+    """
 
     dtype: str
     batch: int

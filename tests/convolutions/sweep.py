@@ -89,7 +89,9 @@ class Outcome:
 def _spawn(
     seeds: list[int], per_program: int, environment: dict[str, str], outcome: Outcome
 ) -> list[int]:
-    """Runs a child over `seeds`; returns those of the program that ended it, and of those behind."""
+    """Runs a child over `seeds`; returns those of the program that ended it, and of those
+    behind.
+    """
     with (
         tempfile.NamedTemporaryFile("w+") as lines,
         tempfile.TemporaryFile("w+", errors="replace") as log,
@@ -195,14 +197,16 @@ def main() -> None:
         outcome = sweep(seeds, isa, schedules)
         bad += len(outcome.findings)
         print(
-            f"{isa}, schedules {schedules}: {outcome.forms} forms, {len(outcome.findings)} findings",
+            f"{isa}, schedules {schedules}: {outcome.forms} forms, {len(outcome.findings)} "
+            "findings",
             flush=True,
         )
         for (direction, implementation), runs in sorted(outcome.implementations.items()):
             print(f"  {runs:6} {direction:17} {implementation}")
         for finding in outcome.findings:
             print(
-                f"  seed {finding['seed']}, {finding['result']}: {finding['what']}\n    {finding['form']}",
+                f"  seed {finding['seed']}, {finding['result']}: {finding['what']}\n"
+                f"    {finding['form']}",
                 flush=True,
             )
     sys.exit(bad > 0)

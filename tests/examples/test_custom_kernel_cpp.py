@@ -1,4 +1,6 @@
-"""Kernels in C++: the example package, built as its README says, and what else the header promises."""
+"""Kernels in C++: the example package, built as its README says, and what else the header
+promises.
+"""
 
 from __future__ import annotations
 
@@ -491,7 +493,8 @@ def test_descriptions_that_do_not_fit(cases) -> None:
     [
         (
             "dimensions",
-            r"add_one\w* is declared with 1 dimensions \(ONEXPU_KERNEL_ND\), and launched over a range of 2",
+            r"add_one\w* is declared with 1 dimensions \(ONEXPU_KERNEL_ND\), and launched over a "
+            r"range of 2",
         ),
         ("local dimensions", "declared with 1 dimensions .* over a range of 3"),
         ("arguments", r"add_one\w* takes 1 arguments, and got 2"),
@@ -519,7 +522,8 @@ def test_device_code_that_does_not_compile(tmp_path) -> None:
     assert done.returncode == 1 and "wrong.cpp:2:10: error:" in done.stderr
     assert not (tmp_path / "wrong.h").exists()
     source.write_text(
-        "ONEXPU_KERNEL void f(float* x) { sycl::local_accessor<float, 1> t; }\nONEXPU_KERNEL void g(float x[4]) { }\n"
+        "ONEXPU_KERNEL void f(float* x) { sycl::local_accessor<float, 1> t; }\n"
+        "ONEXPU_KERNEL void g(float x[4]) { }\n"
     )
     with pytest.raises(
         ValueError, match=r"kernel 'f' uses local_accessor \(.*wrong.cpp:1\): .*work_group_static"

@@ -39,7 +39,9 @@ ANSWERS = {
     "precision_of_a_call.textproto": INVALID + "",
     "quantised_iota.mlir": "UNIMPLEMENTED: onexpu: quantised types",
     "random_bits_without_a_state.textproto": INVALID + ".*a tuple of the state and the bits",
-    "recv_of_an_array.textproto": "UNIMPLEMENTED: onexpu: .*recv is not supported: send/recv channels",
+    "recv_of_an_array.textproto": (
+        "UNIMPLEMENTED: onexpu: .*recv is not supported: send/recv channels"
+    ),
     "replica_id_as_a_float.textproto": INVALID + r".*constant.5: the result must be u32\[\]",
     "reshape_to_another_float.textproto": INVALID + "invalid module",
     "result_of_another_shape.textproto": INVALID + ".*a dynamic dimension",

@@ -88,7 +88,9 @@ def _programs(data: pathlib.Path) -> Iterator[tuple[str, Callable[[str, pathlib.
 
 
 def check_target(target: str, data: pathlib.Path) -> bool:
-    """Compiles everything for a target and checks it; prints what is wrong. True when nothing is."""
+    """Compiles everything for a target and checks it; prints what is wrong. True when nothing
+    is.
+    """
     compiled = lacking = faults = 0
     with tempfile.TemporaryDirectory() as directory:
         dump = pathlib.Path(directory)
@@ -106,8 +108,8 @@ def check_target(target: str, data: pathlib.Path) -> bool:
     for module, fault in found.items():
         print(f"{target}: {module}: {fault}", flush=True)
     print(
-        f"{target}: {compiled} programs compiled, {lacking} refused for what it lacks, {faults} for "
-        f"other reasons; {modules - len(found)} of {modules} modules pass spirv-val and ocloc",
+        f"{target}: {compiled} programs compiled, {lacking} refused for what it lacks, {faults} "
+        f"for other reasons; {modules - len(found)} of {modules} modules pass spirv-val and ocloc",
         flush=True,
     )
     return faults == 0 and not found and compiled > 0

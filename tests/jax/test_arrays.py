@@ -195,7 +195,9 @@ def test_a_program_puts_its_result_into_host_memory(xpu) -> None:
 
 @pytest.mark.parametrize("size", [3, 1000, 100_000])
 def test_results_in_host_memory_are_read_when_they_are_there(xpu, size: int) -> None:
-    """Of work that has long to go, from many reads that wait at once, and as memory is used again."""
+    """Of work that has long to go, from many reads that wait at once, and as memory is used
+    again.
+    """
     pinned = jax.sharding.SingleDeviceSharding(xpu, memory_kind="pinned_host")
 
     def slow(x: jax.Array, factor: jax.Array) -> jax.Array:

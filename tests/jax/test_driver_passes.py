@@ -60,7 +60,9 @@ def test_pad_and_slice(xpu) -> None:
 
 @covering(operation=["max", "min"], dtype=[np.int8, np.int32, np.uint32, np.int64])
 def test_extremum_over_columns(xpu, operation, dtype) -> None:
-    """jump-threading, after instcombine: a masked store of one lane masks the stores of 15 others."""
+    """jump-threading, after instcombine: a masked store of one lane masks the stores of 15
+    others.
+    """
     random = np.random.default_rng(0)
     arrays = [
         random.integers(1, 9, (rows, columns)).astype(dtype)
@@ -77,7 +79,9 @@ def test_extremum_over_columns(xpu, operation, dtype) -> None:
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
 def test_sign_of_differences(xpu, dtype) -> None:
-    """instcombine: the shift that spreads the sign of `0 - x` became a comparison without overflow."""
+    """instcombine: the shift that spreads the sign of `0 - x` became a comparison without
+    overflow.
+    """
     limits = np.iinfo(dtype)
     top = limits.bits - 1
     x = np.array([limits.min, limits.min + 1, limits.max, -7, -1, 0, 1, 5, 99, 101], dtype)

@@ -136,7 +136,9 @@ with jax.profiler.trace(FOLDER):
 
 
 def test_libraries_keep_their_place_while_somebody_profiles(tmp_path: pathlib.Path) -> None:
-    """Commands go through another queue then, and a transform's descriptor was made for the first."""
+    """Commands go through another queue then, and a transform's descriptor was made for the
+    first.
+    """
     [plane] = traced(
         """
 def work(x):

@@ -50,7 +50,9 @@ def test_an_optimisers_step_is_one_kernel(xpu, shape, dtype, donate) -> None:
 
 @pytest.mark.parametrize("size", [1000, 1 << 16])
 def test_what_is_read_elsewhere_is_not_overwritten(xpu, size) -> None:
-    """The mirrored sines are a result, and read by what is written over the array that they mirror."""
+    """The mirrored sines are a result, and read by what is written over the array that they
+    mirror.
+    """
     x = np.random.default_rng(3).standard_normal(size).astype(np.float32)
 
     def function(library, x):

@@ -265,7 +265,9 @@ def test_rows_that_are_read_elsewhere(xpu, moved) -> None:
 
 
 def test_rows_of_several_kinds(xpu, cpu) -> None:
-    """Reductions along other dimensions of the same array, and more of them than one kernel takes."""
+    """Reductions along other dimensions of the same array, and more of them than one kernel
+    takes.
+    """
     x = _array((16, 64, 128), "float32")
     check(
         xpu,
@@ -423,7 +425,9 @@ def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
 def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> None:
-    """In one kernel: a negative start clamps to 0, the same bits without a sign clamp to the end."""
+    """In one kernel: a negative start clamps to 0, the same bits without a sign clamp to the
+    end.
+    """
     signed, unsigned = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
     a = np.arange(10, dtype=np.int32)
 

@@ -1,4 +1,6 @@
-"""The StableHLO project's test data loads on a GPU and launches; the data is beside the repository."""
+"""The StableHLO project's test data loads on a GPU and launches; the data is beside the
+repository.
+"""
 
 from __future__ import annotations
 

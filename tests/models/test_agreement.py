@@ -23,7 +23,9 @@ def _run(name: str, device: jax.Device) -> Any:
 
 
 def _in_float32(name: str, cpu: jax.Device) -> Any:
-    """The same program on the CPU backend with weights and inputs of float32, rounded at its end."""
+    """The same program on the CPU backend with weights and inputs of float32, rounded at its
+    end.
+    """
 
     def widened(x: Any) -> Any:
         return x.astype(np.float32) if x.dtype == jnp.bfloat16 else x

@@ -145,7 +145,9 @@ def _match(boxes: tf.Tensor, classes: tf.Tensor, anchors: tf.Tensor) -> tuple[tf
 
 
 def _detect(scores: tf.Tensor, boxes: tf.Tensor) -> dict[str, tf.Tensor]:
-    """The best boxes of each picture, of whichever class, without those that overlap a better one."""
+    """The best boxes of each picture, of whichever class, without those that overlap a better
+    one.
+    """
     best = tf.reduce_max(scores, axis=-1)
     found = []
     for picture_boxes, picture_scores in zip(tf.unstack(boxes), tf.unstack(best), strict=True):

@@ -70,7 +70,9 @@ class _Replay:
 
 
 def _network() -> keras.Model:
-    """Duelling (Wang et al. 2015, arXiv:1511.06581): the value of a state, and what an action adds."""
+    """Duelling (Wang et al. 2015, arXiv:1511.06581): the value of a state, and what an action
+    adds.
+    """
     state = keras.Input((4,))
     x = keras.layers.Dense(32, activation="tanh")(state)
     x = keras.layers.Dense(32, activation="tanh")(x)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 REASONS = {
     "shapes, indices and counters are computed on the host": (
-        "TensorFlow has integers of 32 bits in host memory on every accelerator, with the arithmetic on them and the "
-        "conditions of loops: on the device each iteration would wait for its counter."
+        "TensorFlow has integers of 32 bits in host memory on every accelerator, with the "
+        "arithmetic on them and the conditions of loops: on the device each iteration would wait "
+        "for its counter."
     ),
 }
 

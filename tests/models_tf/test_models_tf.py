@@ -116,7 +116,9 @@ def _unexplained(report: onexpu.PlacementReport) -> dict[str, set[str]]:
 
 
 def _check_placement(record: Record, mode: str) -> None:
-    """Every op is on the device, in one program for each function if it is compiled, or explained."""
+    """Every op is on the device, in one program for each function if it is compiled, or
+    explained.
+    """
     for report in (record.report, record.report_from_host):
         if mode == "jit":
             assert report.total("cluster") > 0

@@ -29,7 +29,9 @@ def _sequences(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 class PositionalEmbedding(keras.layers.Layer):
-    """Tokens and their positions. What is padding, attention leaves out by the mask of this layer."""
+    """Tokens and their positions. What is padding, attention leaves out by the mask of this
+    layer.
+    """
 
     def __init__(self, length: int, **kwargs) -> None:
         super().__init__(**kwargs)
@@ -104,7 +106,9 @@ def _generate(model: keras.Model, source: tf.Tensor, count: int) -> tuple[tf.Ten
 
 
 def build(size: Size) -> Training:
-    """Makes the model with AdamW, clipped by the global norm, at a rate that warms up and decays."""
+    """Makes the model with AdamW, clipped by the global norm, at a rate that warms up and
+    decays.
+    """
     del size  # there is one
     model = _model()
     rate = keras.optimizers.schedules.CosineDecay(

@@ -18,7 +18,9 @@ from tests.exhaustive import covering, every
 
 
 class Sizes(NamedTuple):
-    """Of queries [*batch, queries, heads, features] and keys [*batch, keys, key_heads, features]."""
+    """Of queries [*batch, queries, heads, features] and keys [*batch, keys, key_heads,
+    features].
+    """
 
     batch: tuple[int, ...]
     queries: int

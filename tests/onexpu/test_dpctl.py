@@ -317,7 +317,9 @@ def test_a_slow_program_comes_before_dpctls_work(queue, xpu) -> None:
 
 
 def test_work_that_the_launcher_has_comes_before_dpctls(queue, xpu) -> None:
-    """A program that waits for a Python callback has not been submitted when its result is shared."""
+    """A program that waits for a Python callback has not been submitted when its result is
+    shared.
+    """
 
     def slow(x):
         threading.Event().wait(0.05)

@@ -170,7 +170,8 @@ def test_three_threads_never_read_stale_data(xpu) -> None:
     buffer of its own.
     """
     kernel = onexpu.sycl_kernel(
-        source="ONEXPU_KERNEL void next(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()] + 1; }",
+        source="ONEXPU_KERNEL void next(const float* x, float* y) { "
+        "y[onexpu::global_id()] = x[onexpu::global_id()] + 1; }",
         inputs=["x"],
         outputs={"y": onexpu.like("x")},
     )

@@ -366,8 +366,8 @@ print("survived")
     assert len(lines) == 1
     sizes = ", ".join(map(str, range_))
     assert re.fullmatch(
-        rf"onexpu: segmentation fault; the last kernel launched on the CPU device was 'astray-\w+', global size \[{sizes}\], "
-        r"local size \[[12](, 2)?\]",
+        r"onexpu: segmentation fault; the last kernel launched on the CPU device was "
+        rf"'astray-\w+', global size \[{sizes}\], local size \[[12](, 2)?\]",
         lines[0],
     )
 

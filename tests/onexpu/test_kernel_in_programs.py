@@ -218,7 +218,9 @@ def _run(script: str) -> str:
 
 
 def test_shard_map(swish, xpu) -> None:
-    """Of operands that vary over the mesh, and of one that is the same everywhere, with gradients."""
+    """Of operands that vary over the mesh, and of one that is the same everywhere, with
+    gradients.
+    """
     product = onexpu.sycl_kernel(
         source="""
         ONEXPU_KERNEL void product(const float* x, const float* y, float* z, int columns) {

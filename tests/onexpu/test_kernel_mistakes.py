@@ -11,7 +11,10 @@ import tensorflow as tf
 import onexpu
 
 ONES = np.ones((2, 4), np.float32)
-COPY = "ONEXPU_KERNEL{nd} void copy(const float* x,\n                        float* y) {{ y[0] = x[0]; }}"
+COPY = (
+    "ONEXPU_KERNEL{nd} void copy(const float* x,\n"
+    "                        float* y) {{ y[0] = x[0]; }}"
+)
 
 
 def define(source: str = COPY.format(nd=""), **overrides) -> onexpu.SyclKernel:
@@ -43,14 +46,16 @@ def every_way(kernel: onexpu.SyclKernel, values: np.ndarray = ONES):
         (
             "",
             (2, 4),
-            r"kernel 'copy' \(line 1\) has 1 dimension, but its range \[2, 4\] has 2. Declare it ONEXPU_KERNEL_ND\(2\)",
+            r"kernel 'copy' \(line 1\) has 1 dimension, but its range \[2, 4\] has 2. Declare it "
+            r"ONEXPU_KERNEL_ND\(2\)",
         ),
         ("", (1, 2, 4), r"has 1 dimension, but its range \[1, 2, 4\] has 3"),
         ("_ND(1)", (2, 4), "has 1 dimension, but"),
         (
             "_ND(2)",
             (8,),
-            r"has 2 dimensions, but its range \[8\] has 1. Declare it ONEXPU_KERNEL, or give a range of 2",
+            r"has 2 dimensions, but its range \[8\] has 1. Declare it ONEXPU_KERNEL, or give a "
+            r"range of 2",
         ),
         ("_ND(2)", 8, "has 2 dimensions, but"),
         ("_ND(2)", (1, 2, 4), "has 2 dimensions, but"),
@@ -138,8 +143,14 @@ def test_parameters_that_are_not_the_operands(source: str, overrides, message: s
 
 
 def test_a_kernel_of_a_form_that_is_not_supported() -> None:
-    source = "ONEXPU_KERNEL void f(const float* x, float* y) { }\nONEXPU_KERNEL void g(const float x[16], float* y) { }"
-    message = r"kernel 'g' of the source is not supported \(line 2\): its parameter 'x' is an array; operands are pointers: `const float\* x`"
+    source = (
+        "ONEXPU_KERNEL void f(const float* x, float* y) { }\n"
+        "ONEXPU_KERNEL void g(const float x[16], float* y) { }"
+    )
+    message = (
+        r"kernel 'g' of the source is not supported \(line 2\): its parameter 'x' is an array; "
+        r"operands are pointers: `const float\* x`"
+    )
     with pytest.raises(ValueError, match=message):
         define(source, name="g")
     with pytest.raises(ValueError, match="several kernels; name= chooses one of f, g"):
@@ -151,7 +162,8 @@ def test_a_kernel_of_a_form_that_is_not_supported() -> None:
 @pytest.mark.parametrize(
     "written",
     ["sycl::local_accessor<float, 1> tile;",
-     "auto& tile = *sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(onexpu::item().get_group());",
+     "auto& tile = "
+     "*sycl::ext::oneapi::group_local_memory_for_overwrite<float[8]>(onexpu::item().get_group());",
      "auto tile = sycl::ext::oneapi::group_local_memory<float>(onexpu::item().get_group());",
      "float* tile = (float*)sycl::ext::oneapi::experimental::get_work_group_scratch_memory();"],
 )  # fmt: skip
@@ -162,7 +174,8 @@ def test_local_memory_of_a_form_that_does_not_work(written: str) -> None:
         )
     with pytest.raises(ValueError, match=r"kernel 'f' uses local_accessor \(line 1\)"):
         define(
-            "ONEXPU_KERNEL void f(const float* x, float* y, sycl::local_accessor<float, 1> tile) { }"
+            "ONEXPU_KERNEL void f(const float* x, float* y, "
+            "sycl::local_accessor<float, 1> tile) { }"
         )
 
 
@@ -250,7 +263,8 @@ def test_constants_need_shapes_that_are_known(module) -> None:
         (
             {},
             ValueError,
-            r"template parameter 'count' \(line 5\) of kernel 'tuned::repeat' has no value: constants=",
+            r"template parameter 'count' \(line 5\) of kernel 'tuned::repeat' has no value: "
+            r"constants=",
         ),
         (
             {"constants": {"count": 3, "n": 1}},
@@ -298,7 +312,8 @@ def test_types_that_the_source_names(module, xpu) -> None:
     aliased = module.kernel("aliased", ["x"], {"y": onexpu.like("x")}, {"a": "float64"}, range=1)
     with pytest.raises(
         TypeError,
-        match=r"'x' of kernel 'aliased' has the type float32; the kernel takes another, real \(line 23\)",
+        match=r"'x' of kernel 'aliased' has the type float32; "
+        r"the kernel takes another, real \(line 23\)",
     ):
         aliased(jax.device_put(np.ones(1, np.float32), xpu), a=1.0)
     with jax.enable_x64(True):
@@ -354,17 +369,20 @@ def kernels(uses) -> dict[str, onexpu.SyclKernel]:
     [
         (
             "writes_input",
-            r"kernel 'writes_input' writes to its input 'x' \(line 3\), which other code may hold. Give an output its name",
+            r"kernel 'writes_input' writes to its input 'x' \(line 3\), which other code may "
+            r"hold. Give an output its name",
         ),
         ("casts_const", r"kernel 'casts_const' writes to its input 'x' \(line 4\)"),
         (
             "keeps_static",
-            r"kernel 'keeps_static' \(line 7\) writes the variable last, which all its work-items and launches share",
+            r"kernel 'keeps_static' \(line 7\) writes the variable last, which all its work-items "
+            r"and launches share",
         ),
         ("keeps_total", r"kernel 'keeps_total' \(line 8\) writes the variable total"),
         (
             "drops_rows",
-            r"kernel 'drops_rows' \(line 10\) reads no work-item id of dimension 0 of its range \[2, 4\]",
+            r"kernel 'drops_rows' \(line 10\) reads no work-item id of dimension 0 of its range "
+            r"\[2, 4\]",
         ),
     ],
 )

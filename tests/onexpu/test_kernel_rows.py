@@ -144,7 +144,8 @@ def test_no_part_of_compiled_programs(keep, xpu) -> None:
 def test_a_count_that_cannot_be(xpu) -> None:
     for count in (-1, 9):
         kernel = onexpu.sycl_kernel(
-            f"ONEXPU_KERNEL void wrong(const float* x, float* y, int32_t* count) {{ *count = {count}; }}",
+            f"ONEXPU_KERNEL void wrong(const float* x, float* y, int32_t* count) {{ "
+            f"*count = {count}; }}",
             inputs=["x"], outputs={"y": like("x", rows="count")},
             scratch={"count": array((), "int32")}, range=1,
         )  # fmt: skip

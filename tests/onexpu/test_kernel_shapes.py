@@ -69,7 +69,8 @@ def test_shapes_that_fit(shapes, operands) -> None:
         (
             {"x": "n c", "w": "c"},
             [(2, 3), (4,)],
-            r"kernel 'k': 'w' has the shape \[4\]; it takes \[c\], and 'x', \[n c\], has the shape \[2, 3\]",
+            r"kernel 'k': 'w' has the shape \[4\]; it takes \[c\], and 'x', \[n c\], has the "
+            r"shape \[2, 3\]",
         ),
         ({"x": "n c", "w": "c"}, [(3,), (3,)], r"'x' has the shape \[3\]; it takes \[n c\]"),
         ({"x": "*rows c d"}, [(3,)], r"'x' has the shape \[3\]; it takes \[\*rows c d\]"),
@@ -132,8 +133,8 @@ def test_a_batch_that_differs_when_the_graph_runs(jit_compile: bool) -> None:
     np.testing.assert_allclose(run(gate, up), tf.nn.silu(gate) * up, rtol=1e-6)
     with pytest.raises(
         tf.errors.InvalidArgumentError,
-        match=r"kernel 'swiglu_\w+': 'up' has the shape \[4, 8\]; it takes \[\*shape\], and 'gate', \[\*shape\], "
-        r"has the shape \[5, 8\]",
+        match=r"kernel 'swiglu_\w+': 'up' has the shape \[4, 8\]; "
+        r"it takes \[\*shape\], and 'gate', \[\*shape\], has the shape \[5, 8\]",
     ):
         run(gate, up[:4])
     np.testing.assert_allclose(run(gate[:4], up[:4]), tf.nn.silu(gate[:4]) * up[:4], rtol=1e-6)
@@ -181,7 +182,8 @@ def test_a_constant_and_a_multiple(jit_compile: bool) -> None:
     for shape in ((2, 4), (3, 5)):
         with pytest.raises(
             tf.errors.InvalidArgumentError,
-            match=rf"kernel 'f': 'x' has the shape \[{shape[0]}, {shape[1]}\]; it takes \[3 2\*half\]",
+            match=rf"kernel 'f': 'x' has the shape \[{shape[0]}, {shape[1]}\]; it takes "
+            r"\[3 2\*half\]",
         ):
             run(tf.ones(shape))
 

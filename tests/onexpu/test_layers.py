@@ -1,4 +1,6 @@
-"""Sub-packages of onexpu import what docs/developer/architecture.md permits, and never in a circle."""
+"""Sub-packages of onexpu import what docs/developer/architecture.md permits, and never in a
+circle.
+"""
 
 from __future__ import annotations
 

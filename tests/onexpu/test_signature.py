@@ -70,11 +70,13 @@ def test_reads_constants(written: str, constants: list[Constant]) -> None:
         "ONEXPU_KERNEL void f(const float* x, float* y) noexcept { }",
         "ONEXPU_KERNEL inline void f(const float* x, float* y) noexcept(true) { }",
         "ONEXPU_KERNEL [[sycl::reqd_sub_group_size(8)]] void f(const float* x, float* y) { }",
-        "ONEXPU_KERNEL void f(const float* x, float* y);\nONEXPU_KERNEL void f(const float* x, float* y) { }",
+        "ONEXPU_KERNEL void f(const float* x, float* y);\n"
+        "ONEXPU_KERNEL void f(const float* x, float* y) { }",
         "ONEXPU_KERNEL void f([[maybe_unused]] const float* x, float* y) { }",
         "#define KERNEL(name) ONEXPU_KERNEL void name(const float x[1]) {}\n"
         "ONEXPU_KERNEL void f(const float* x, float* y) { }",
-        'const char* text = R"(ONEXPU_KERNEL void g(int) {})"; ONEXPU_KERNEL void f(const float* x, float* y) { }',
+        'const char* text = R"(ONEXPU_KERNEL void g(int) {})"; '
+        "ONEXPU_KERNEL void f(const float* x, float* y) { }",
     ],
 )
 def test_reads_other_ways_to_write_a_kernel(source: str) -> None:
@@ -87,7 +89,10 @@ def test_reads_other_ways_to_write_a_kernel(source: str) -> None:
 
 
 def test_tells_dimensions_lines_and_bodies() -> None:
-    source = "/* a\n b */\nONEXPU_KERNEL_ND( 2 )\nvoid f(const float* x,\n  float* y) { if (x) { } }\nint g() { }"
+    source = (
+        "/* a\n b */\nONEXPU_KERNEL_ND( 2 )\nvoid f(const float* x,\n  float* y) { if (x) { } }\n"
+        "int g() { }"
+    )
     (kernel,) = read(source)
     assert (kernel.dimensions, kernel.line) == (2, 3)
     assert [p.line for p in kernel.parameters] == [4, 5]

@@ -36,7 +36,10 @@ OpStore %y %value Aligned 4
 OpReturn
 OpFunctionEnd
 """
-HEAD = "OpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\nOpCapability Int64\nOpMemoryModel Physical64 OpenCL"
+HEAD = (
+    "OpCapability Addresses\nOpCapability Kernel\nOpCapability Linkage\nOpCapability Int64\n"
+    "OpMemoryModel Physical64 OpenCL"
+)
 SHADER = """
 OpCapability Shader
 OpMemoryModel Logical GLSL450

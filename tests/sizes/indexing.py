@@ -1,4 +1,6 @@
-"""Families of index arithmetic: gathers, scatters, dynamic slices, iota masks, reshapes, divisions."""
+"""Families of index arithmetic: gathers, scatters, dynamic slices, iota masks, reshapes,
+divisions.
+"""
 
 from __future__ import annotations
 

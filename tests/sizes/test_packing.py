@@ -52,7 +52,10 @@ def test_wrong_result_of_a_device_is_reported(xpu) -> None:
     m, n = cases[2].arguments[0].shape
     right = cases[2].function
     cases[2] = dataclasses.replace(cases[2], function=lambda x: right(x).at[n - 1].add(1))
-    message = rf"1 differences among 5 cases:\nsum columns, {m} x {n}, .*: 1 of {n} elements: .* at \({n - 1},\)"
+    message = (
+        rf"1 differences among 5 cases:\nsum columns, {m} x {n}, .*: 1 of {n} elements: .* at "
+        rf"\({n - 1},\)"
+    )
     with pytest.raises(AssertionError, match=message):
         check(cases, xpu)
 

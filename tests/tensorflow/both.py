@@ -18,7 +18,9 @@ MODES = ("eager", "jit")
 def check(
     function: Callable[[], Any], ulps: float = compare.ULPS, modes: tuple[str, ...] = MODES
 ) -> None:
-    """Asserts that XPU gives in these modes what the CPU gives, and that it was XPU that gave it."""
+    """Asserts that XPU gives in these modes what the CPU gives, and that it was XPU that gave
+    it.
+    """
     expected = compare.on("/CPU:0", function)
     for mode in modes:
         actual = compare.on("/XPU:0", function, mode)

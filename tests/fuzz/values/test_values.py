@@ -33,7 +33,9 @@ def first_seed_of(day: datetime.date) -> int:
 
 
 def check_random_programs(framework: str, schedules: str) -> None:
-    """Runs programs of today's seeds for half a minute; fails with the seeds and reduced programs."""
+    """Runs programs of today's seeds for half a minute; fails with the seeds and reduced
+    programs.
+    """
     first = first_seed_of(datetime.date.today())
     campaign = driver.Campaign(framework, (schedules,), reduction_seconds=60.0)
     campaign.run(first, None, SECONDS)

@@ -87,7 +87,10 @@ def _check(
         arguments = jax.device_put([jnp.asarray(a).astype(dtype) for a in (x, w)], xpu)
         actual = np.asarray(compiled(*arguments)).astype(np.float64)
         expected = np.where(meets_padding & np.isnan(actual), np.nan, expected)
-        message = f"{x_shape} * {w_shape} {strides} {padding} {lhs_dilation} {rhs_dilation} {groups} {infinite}"
+        message = (
+            f"{x_shape} * {w_shape} {strides} {padding} {lhs_dilation} {rhs_dilation} {groups} "
+            f"{infinite}"
+        )
         np.testing.assert_array_equal(actual, expected, err_msg=message)
 
 

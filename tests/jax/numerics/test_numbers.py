@@ -74,7 +74,9 @@ def test_exponential_of_special_values(xpu) -> None:
 
 
 def test_log1p_to_the_last_places(xpu) -> None:
-    """Of numbers near 0 of either sign, near -1, where 1 + x is rounded, and where the 1 is lost."""
+    """Of numbers near 0 of either sign, near -1, where 1 + x is rounded, and where the 1 is
+    lost.
+    """
     x = np.concatenate([np.geomspace(1e-45, 3e38, 600_001), np.linspace(0.2, 1, 200_001)]).astype(
         np.float32
     )
@@ -164,7 +166,9 @@ def test_floats_multiplied_into_integers_add_up_as_floats(xpu, cpu, n) -> None:
     ("dtype", "allowed"), [("bfloat16", True), ("bfloat16", False), ("float16", True)]
 )
 def test_excess_precision(xpu, dtype, allowed) -> None:
-    """What is rounded away between two operations comes back with excess precision, and only then."""
+    """What is rounded away between two operations comes back with excess precision, and only
+    then.
+    """
     x = np.array(jnp.arange(1, 9).astype(dtype))
     small = np.array(jnp.full(8, 2.0**-12).astype(dtype))
     arguments = jax.device_put(

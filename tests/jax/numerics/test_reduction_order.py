@@ -194,7 +194,9 @@ def test_several_dimensions_are_reduced_in_lexicographic_order(xpu, name) -> Non
 
 
 def test_positions_that_descend(xpu) -> None:
-    """The reducer of jnp.argmax over indices of the caller's: the leftmost NaN still comes first."""
+    """The reducer of jnp.argmax over indices of the caller's: the leftmost NaN still comes
+    first.
+    """
 
     def argmax(a, b):
         pick = (a[0] > b[0]) | (a[0] != a[0])

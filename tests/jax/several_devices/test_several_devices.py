@@ -43,7 +43,10 @@ def test_host_tasks_have_a_thread_for_each_device(devices, given, expected) -> N
     """Also where a plugin was asked what it has before JAX told it the number. One device leaves
     SYCL's number alone.
     """
-    script = "import ctypes, jax; jax.devices('xpu'); getenv = ctypes.CDLL(None).getenv; getenv.restype = ctypes.c_char_p\n"
+    script = (
+        "import ctypes, jax; jax.devices('xpu'); getenv = ctypes.CDLL(None).getenv; "
+        "getenv.restype = ctypes.c_char_p\n"
+    )
     script += "print((getenv(b'SYCL_QUEUE_THREAD_POOL_SIZE') or b'unset').decode())"
     environment = {**os.environ, "JAX_PLATFORMS": "xpu", "JAX_NUM_CPU_DEVICES": str(devices)}
     environment.pop("SYCL_QUEUE_THREAD_POOL_SIZE", None)

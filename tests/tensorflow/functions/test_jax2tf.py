@@ -90,7 +90,8 @@ def test_sycl_kernels() -> None:
     """A kernel that a function of JAX calls."""
 
     doubled = onexpu.sycl_kernel(
-        source="ONEXPU_KERNEL void doubled(const float* x, float* y) { auto i = onexpu::global_id(); y[i] = 2 * x[i]; }",
+        source="ONEXPU_KERNEL void doubled(const float* x, float* y) { "
+        "auto i = onexpu::global_id(); y[i] = 2 * x[i]; }",
         inputs=["x"],
         outputs={"y": onexpu.like("x")},
         range=lambda x: x.size,

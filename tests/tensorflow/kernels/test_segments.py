@@ -1,4 +1,6 @@
-"""Segment reductions, also of rows that indices pick, their gradients, and numbers that are wrong."""
+"""Segment reductions, also of rows that indices pick, their gradients, and numbers that are
+wrong.
+"""
 
 from __future__ import annotations
 

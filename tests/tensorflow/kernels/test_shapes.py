@@ -1,4 +1,6 @@
-"""Reshape, ExpandDims and Squeeze: the same memory under another shape, also where there is none."""
+"""Reshape, ExpandDims and Squeeze: the same memory under another shape, also where there is
+none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Unique and its kind: distinct elements in the order in which they come, where each is, how often."""
+"""Unique and its kind: distinct elements in the order in which they come, where each is, how
+often.
+"""
 
 from __future__ import annotations
 

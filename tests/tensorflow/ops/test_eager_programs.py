@@ -1,4 +1,6 @@
-"""Ops that run again as eager code: the program of the first time, with the operands of this time."""
+"""Ops that run again as eager code: the program of the first time, with the operands of this
+time.
+"""
 
 from __future__ import annotations
 

@@ -44,6 +44,9 @@ def test_what_is_missing_is_a_clear_error() -> None:
             result_shapes=[tf.TensorShape([4])],
         )
 
-    words = r'custom call of target "no_such_target".*only typed FFI.*f32\[4\] custom-call.*XlaCustomCallV2'
+    words = (
+        r'custom call of target "no_such_target".*only typed FFI.*f32\[4\] '
+        r"custom-call.*XlaCustomCallV2"
+    )
     with tf.device("/XPU:0"), pytest.raises(tf.errors.UnimplementedError, match=words):
         call(tf.ones([4]))

@@ -1,4 +1,6 @@
-"""Random numbers on XPU: reproducible where TensorFlow promises it, new ones each time otherwise."""
+"""Random numbers on XPU: reproducible where TensorFlow promises it, new ones each time
+otherwise.
+"""
 
 from __future__ import annotations
 

@@ -116,7 +116,9 @@ def _judge_failure(
 
 
 def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]:
-    """As `judge`, for a call that may be nonsense, which one device may refuse and the other not."""
+    """As `judge`, for a call that may be nonsense, which one device may refuse and the other
+    not.
+    """
     note("XPU")
     # A graph's builder checks shapes that it knows. Here kernels and translations have to do it.
     actual = _attempt(call, "XPU", mode, known_shapes=False)

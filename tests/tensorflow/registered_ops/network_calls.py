@@ -372,9 +372,15 @@ CALLS = {
         "score_threshold": 0.1,
     },
     # Random numbers without a state.
-    "StatelessRandomUniform StatelessRandomNormal StatelessTruncatedNormal StatelessRandomUniformFullInt": _SEED,
+    (
+        "StatelessRandomUniform StatelessRandomNormal StatelessTruncatedNormal "
+        "StatelessRandomUniformFullInt"
+    ): _SEED,
     "StatelessRandomUniformInt": {**_SEED, "minval": 0, "maxval": 10},
-    "StatelessRandomUniformV2 StatelessRandomNormalV2 StatelessTruncatedNormalV2 StatelessRandomUniformFullIntV2": _KEY,
+    (
+        "StatelessRandomUniformV2 StatelessRandomNormalV2 StatelessTruncatedNormalV2 "
+        "StatelessRandomUniformFullIntV2"
+    ): _KEY,
     "StatelessRandomUniformIntV2": {**_KEY, "minval": 0, "maxval": 10},
     "StatelessRandomGammaV2": {**_SEED, "alpha": values(4, high=3)},
     "StatelessRandomGammaV3": {**_KEY, "alpha": values(4, high=3)},

@@ -269,9 +269,13 @@ CALLS = {
     "VarIsInitializedOp": {"resource": Variable(values(3, 4), tf.float32)},
     "ResourceGather": _VARIABLE,
     "ResourceGatherNd": {**_VARIABLE, "indices": [[0, 1], [3, 2]]},
-    "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin ResourceScatterMul ResourceScatterSub"
+    "ResourceScatterAdd ResourceScatterDiv ResourceScatterMax ResourceScatterMin "
+    "ResourceScatterMul ResourceScatterSub"
     " ResourceScatterUpdate": {**_VARIABLE, "updates": values(2, 3)},
-    "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub ResourceScatterNdUpdate": _VARIABLE_ND,
+    (
+        "ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin ResourceScatterNdSub "
+        "ResourceScatterNdUpdate"
+    ): _VARIABLE_ND,
     "ResourceStridedSliceAssign": {
         "ref": Variable(values(4, 3), "T"),
         "begin": [1, 0],
@@ -352,7 +356,9 @@ CALLS = {
         "lr_power": -0.5,
     },
     # Random numbers of a generator's state.
-    "StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt": _GENERATOR,
+    "StatefulStandardNormalV2 StatefulTruncatedNormal StatefulUniform StatefulUniformFullInt": (
+        _GENERATOR
+    ),
     "StatefulUniformInt": {**_GENERATOR, "minval": 0, "maxval": 10},
     "StatefulRandomBinomial": {
         "resource": Variable([1, 2, 3], tf.int64),
@@ -397,9 +403,10 @@ CALLS = {
         "indices": [1],
     },
     "TensorListSplit": {"tensor": values(3, 4), "element_shape": [-1, 4], "lengths": [1, 1, 1]},
-    "TensorArrayV3 TensorArrayWriteV3 TensorArrayReadV3 TensorArrayGatherV3 TensorArrayScatterV3 TensorArraySizeV3": Program(
-        _tensor_array, (values(3, 4),)
-    ),
+    (
+        "TensorArrayV3 TensorArrayWriteV3 TensorArrayReadV3 TensorArrayGatherV3 "
+        "TensorArrayScatterV3 TensorArraySizeV3"
+    ): Program(_tensor_array, (values(3, 4),)),
     "TensorArraySplitV3 TensorArrayConcatV3 TensorArrayCloseV3": Program(
         _split_array, (values(3, 4),)
     ),
@@ -452,7 +459,8 @@ CALLS = {
     "MapStage MapPeek MapSize MapIncompleteSize MapUnstage MapUnstageNoKey MapClear": Program(
         lambda x: _staged_by_key(x, False), (values(3, 4),)
     ),
-    "OrderedMapStage OrderedMapPeek OrderedMapSize OrderedMapIncompleteSize OrderedMapUnstage OrderedMapUnstageNoKey"
+    "OrderedMapStage OrderedMapPeek OrderedMapSize OrderedMapIncompleteSize OrderedMapUnstage "
+    "OrderedMapUnstageNoKey"
     " OrderedMapClear": Program(lambda x: _staged_by_key(x, True), (values(3, 4),)),
     "MutexV2 MutexLock ConsumeMutexLock": Program(_critical_section, (values(3, 4),)),
     "Const": Program(lambda x: x + tf.constant([1.0, 2.0, 3.0, 4.0]), (values(3, 4),)),

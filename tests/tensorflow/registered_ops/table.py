@@ -23,37 +23,61 @@ CALLS = _by_op(tensor_calls.CALLS, network_calls.CALLS, state_calls.CALLS)
 
 # Ops without calls, by reason.
 _UNSWEPT = {
-    "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 DeleteIterator FinalizeDataset GeneratorDataset"
-    " IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync IteratorToStringHandle"
-    " IteratorV2 MakeIterator OptionsDataset PrefetchDataset": "tf.data's own, which test_data.py runs",
-    "CollectiveAllToAllV2 CollectiveAssignGroupV2 CollectiveBcastRecv CollectiveBcastRecvV2 CollectiveBcastSend"
-    " CollectiveBcastSendV2 CollectiveGatherV2 CollectiveReduceScatterV2 CollectiveReduceV2": "several participants meet in it",
-    "Recv Send _HostRecv _HostSend _Recv _Send XlaRecv XlaSend": "one half of a transfer waits for the other",
-    "_Arg _Retval _DeviceArg _DeviceRetval Placeholder PlaceholderV2": "where a function begins and ends: every graph of the sweep has them",
+    (
+        "AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 DeleteIterator FinalizeDataset "
+        "GeneratorDataset IteratorFromStringHandleV2 IteratorGetNext IteratorGetNextAsOptional "
+        "IteratorGetNextSync IteratorToStringHandle IteratorV2 MakeIterator OptionsDataset "
+        "PrefetchDataset"
+    ): "tf.data's own, which test_data.py runs",
+    (
+        "CollectiveAllToAllV2 CollectiveAssignGroupV2 CollectiveBcastRecv CollectiveBcastRecvV2 "
+        "CollectiveBcastSend CollectiveBcastSendV2 CollectiveGatherV2 CollectiveReduceScatterV2 "
+        "CollectiveReduceV2"
+    ): "several participants meet in it",
+    "Recv Send _HostRecv _HostSend _Recv _Send XlaRecv XlaSend": (
+        "one half of a transfer waits for the other"
+    ),
+    "_Arg _Retval _DeviceArg _DeviceRetval Placeholder PlaceholderV2": (
+        "where a function begins and ends: every graph of the sweep has them"
+    ),
     "_XlaCompile _XlaMerge _XlaRun": "made by clustering, which test_op_sweep.py turns on",
-    "_ScopedAllocator _ScopedAllocatorConcat _ScopedAllocatorSplit": "made by TensorFlow's optimiser for collectives",
+    "_ScopedAllocator _ScopedAllocatorConcat _ScopedAllocatorSplit": (
+        "made by TensorFlow's optimiser for collectives"
+    ),
     "_SwitchN": "made of Case in graphs, where one output lives; the sweep of Case runs it",
-    "Variable VariableV2 TemporaryVariable DestroyTemporaryVariable IsVariableInitialized RefEnter RefExit RefIdentity"
-    " RefMerge RefNextIteration RefSwitch Stack StackClose StackPop StackPush": "references of TensorFlow 1: what assigns to one has no kernel for XPU",
-    "DeleteSessionTensor GetSessionHandle GetSessionHandleV2 GetSessionTensor": "needs a Session of TensorFlow 1",
+    (
+        "Variable VariableV2 TemporaryVariable DestroyTemporaryVariable IsVariableInitialized "
+        "RefEnter RefExit RefIdentity RefMerge RefNextIteration RefSwitch Stack StackClose "
+        "StackPop StackPush"
+    ): "references of TensorFlow 1: what assigns to one has no kernel for XPU",
+    "DeleteSessionTensor GetSessionHandle GetSessionHandleV2 GetSessionTensor": (
+        "needs a Session of TensorFlow 1"
+    ),
     "BatchFunction": "waits for calls from elsewhere to make a batch of",
     "DevicePlacementOp": "tells its device, which is another on purpose",
     "RemoteCall": "runs a function on a device that it is told: test_remote_calls.py",
     "SymbolicGradient": "gradients are made in Python since TensorFlow 1",
     "UniformQuantizedConvolution": "as UniformQuantizedDot, with twenty attributes more",
-    "XlaCustomCall XlaCustomCallV2": "calls what the user registered, test_op_sweep.py one that nobody did",
+    "XlaCustomCall XlaCustomCallV2": (
+        "calls what the user registered, test_op_sweep.py one that nobody did"
+    ),
     "XlaCallModule": "takes a serialised StableHLO module: test_jax2tf.py",
     "_FusedConv2D": "made by TensorFlow's optimiser of convolutions that follow each other",
     "_VarHandlesOp": "several VarHandleOps, made by TensorFlow's optimiser",
     "XlaIf": "its translation reads an attribute that the op does not have",
     "Fact": "tells one of several facts",
-    "AdjustContrast BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D BatchMatrixBandPart"
-    " BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart BatchMatrixSetDiag BatchMatrixTriangularSolve"
-    " BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad BatchSvd Conv3DBackpropFilter"
-    " Conv3DBackpropInput": "only graphs of TensorFlow's first versions may have it; test_old_ops.py imports some",
+    (
+        "AdjustContrast BatchFFT BatchFFT2D BatchFFT3D BatchIFFT BatchIFFT2D BatchIFFT3D "
+        "BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart "
+        "BatchMatrixSetDiag BatchMatrixTriangularSolve BatchNormWithGlobalNormalization "
+        "BatchNormWithGlobalNormalizationGrad BatchSvd Conv3DBackpropFilter Conv3DBackpropInput"
+    ): "only graphs of TensorFlow's first versions may have it; test_old_ops.py imports some",
     "HostConst": "a Const that TensorFlow's own passes put on the host",
     "MakeWeakResourceHandle": "gives a resource that nothing reads",
-    "OnexpuBufferAddress OnexpuCompilerIr OnexpuDynamicKernel OnexpuExport OnexpuImport OnexpuKernel OnexpuLeadingRows _OnexpuCountRun": "onexpu's own, which tests/onexpu and test_compiler_ir.py run",
+    (
+        "OnexpuBufferAddress OnexpuCompilerIr OnexpuDynamicKernel OnexpuExport OnexpuImport "
+        "OnexpuKernel OnexpuLeadingRows _OnexpuCountRun"
+    ): "onexpu's own, which tests/onexpu and test_compiler_ir.py run",
 }
 UNSWEPT = {op: reason for ops, reason in _UNSWEPT.items() for op in ops.split()}
 

@@ -77,7 +77,8 @@ CALLS = {
         "min": [-0.5, -1, 0, 0.1],
         "max": [0.6, 1, 0.5, 2],
     },
-    "Add AddV2 Sub Mul Maximum Minimum Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod DivNoNan MulNoNan Atan2"
+    "Add AddV2 Sub Mul Maximum Minimum Div RealDiv FloorDiv FloorMod Mod TruncateDiv TruncateMod "
+    "DivNoNan MulNoNan Atan2"
     " SquaredDifference Less LessEqual Greater GreaterEqual Equal NotEqual": [
         {},
         {"x": values(3, 4, **_SIGNED), "y": values(4)},
@@ -370,7 +371,10 @@ CALLS = {
         "data": values(5, 3),
         **_SPARSE_SEGMENTS,
     },
-    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments SparseSegmentSumWithNumSegments": {
+    (
+        "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments "
+        "SparseSegmentSumWithNumSegments"
+    ): {
         "data": values(5, 3),
         **_SPARSE_SEGMENTS,
         "num_segments": 3,

@@ -35,7 +35,9 @@ def batch_sizes(distinct: tuple[int, ...], steps: int) -> list[int]:
 
 
 class Training:
-    """The network with its optimiser on a device. Values and batches are the same on every device."""
+    """The network with its optimiser on a device. Values and batches are the same on every
+    device.
+    """
 
     def __init__(self, device: str, way: str, filters: tuple[int, ...] = (8,)) -> None:
         self._device = device

@@ -25,7 +25,10 @@ LENGTH, VOCABULARY, WIDTH = 128, 1000, 64
 @contextlib.contextmanager
 def _busy_machine() -> Iterator[None]:
     """Other processes take the processors, a few milliseconds at a time."""
-    work = "import time\nwhile True:\n    end = time.time() + 0.003\n    while time.time() < end: pass\n    time.sleep(0.001)"
+    work = (
+        "import time\nwhile True:\n    end = time.time() + 0.003\n"
+        "    while time.time() < end: pass\n    time.sleep(0.001)"
+    )
     others = [subprocess.Popen([sys.executable, "-c", work]) for _ in range(3)]
     try:
         yield

@@ -1,4 +1,6 @@
-"""Dilation and pooling with places: windows with strides, rates and padding, and their gradients."""
+"""Dilation and pooling with places: windows with strides, rates and padding, and their
+gradients.
+"""
 
 from __future__ import annotations
 

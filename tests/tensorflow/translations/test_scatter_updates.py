@@ -1,4 +1,6 @@
-"""Scatters into arrays and variables, and the optimiser that remembers the greatest second moment."""
+"""Scatters into arrays and variables, and the optimiser that remembers the greatest second
+moment.
+"""
 
 from __future__ import annotations
 

@@ -141,7 +141,9 @@ class Builder(builder.Builder):
         return value
 
     def to_integer(self, value: Value, dtype: str) -> Value:
-        """Converts floats to integers within the range of both, as a cast of others is undefined."""
+        """Converts floats to integers within the range of both, as a cast of others is
+        undefined.
+        """
         value = self.finite(value)
         low = 0 if dtype.startswith("u") else -100
         text = f"tf.cast(tf.clip_by_value({{0}}, {low}, 100), {dtype})"

@@ -161,7 +161,8 @@ def image(b: Builder) -> None:
         "tf.image.per_image_standardization({0})",
         f"tf.image.pad_to_bounding_box({{0}}, 1, 2, {height + 3}, {width + 2})",
         "tf.nn.local_response_normalization({0}, 2, 1.0, 0.2, 0.6)",
-        f"tf.nn.dilation2d({{0}}, tf.zeros([2, 3, {channels}]), [1, 1, 1, 1], 'SAME', 'NHWC', [1, 1, 1, 1])",
+        f"tf.nn.dilation2d({{0}}, tf.zeros([2, 3, {channels}]), "
+        "[1, 1, 1, 1], 'SAME', 'NHWC', [1, 1, 1, 1])",
         "tf.image.image_gradients({0})[0]",
     ]
     if channels == 3:

@@ -48,7 +48,9 @@ _SCALAR = Value("", "s32", ())
 
 
 def while_loop(b: Builder) -> None:
-    """A loop over a counter and an array, with a trip count that is known or is an array's element."""
+    """A loop over a counter and an array, with a trip count that is known or is an array's
+    element.
+    """
     _shallow(b)
     value = _carry(b)
     with b.function([_SCALAR, value]) as f:
@@ -203,7 +205,8 @@ def optimizer(b: Builder) -> None:
     )  # fmt: skip
     settings = ", ".join(f"{key}={setting!r}" for key, setting in options.items())
     # Steps divide by the size of small gradients, so errors of gradients are those of steps.
-    b.emit(f"minimized('{name}', dict({settings}), lambda v: (lambda t: {loss})(tf.cast({{1}}, v.dtype)), {{0}}, {list(value.shape)},"
+    b.emit(f"minimized('{name}', dict({settings}), "
+           f"lambda v: (lambda t: {loss})(tf.cast({{1}}, v.dtype)), {{0}}, {list(value.shape)},"
            f" {b.rng.randint(1, 4)})",
            value, target, op="optimizer", noise="operands")  # fmt: skip
 

@@ -1,4 +1,6 @@
-"""The random TensorFlow program of a seed. Runs TensorFlow on the CPU, and needs no other device."""
+"""The random TensorFlow program of a seed. Runs TensorFlow on the CPU, and needs no other
+device.
+"""
 
 from __future__ import annotations
 

@@ -54,7 +54,9 @@ def _bound(b: Builder, size: int) -> str:
 
 
 def subscript(b: Builder, value: Value) -> str:
-    """Returns the source of a random subscript: strides, negative ones, masks, new and lost axes."""
+    """Returns the source of a random subscript: strides, negative ones, masks, new and lost
+    axes.
+    """
     parts = []
     axis = 0
     while axis < value.rank:
