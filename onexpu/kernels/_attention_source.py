@@ -5,12 +5,12 @@ values.
 from __future__ import annotations
 
 _SOURCE = """
-// A work-item owns some queries (or, for the gradients of keys and values, some keys) and walks over
-// the others' rows, a block at a time. Its own lie side by side as the lanes of vectors, so all it
-// does is multiply numbers of a row with vectors of its own: nothing is summed up across lanes, and
-// rows are read as they lie in memory. A CPU's lanes are those of its vectors; a GPU's work-item has
-// one, and its sub-group reads a row together. What has `unroll 1` would be unrolled for nothing, and
-// cost seconds of compilation.
+// A work-item owns some queries (or, for the gradients of keys and values, some keys) and walks
+// over the others' rows, a block at a time. Its own lie side by side as the lanes of vectors, so
+// all it does is multiply numbers of a row with vectors of its own: nothing is summed up across
+// lanes, and rows are read as they lie in memory. A CPU's lanes are those of its vectors; a GPU's
+// work-item has one, and its sub-group reads a row together. What has `unroll 1` would be unrolled
+// for nothing, and cost seconds of compilation.
 template <bool is_group, typename T>
 struct Tile {
   using C = onexpu::wide<T>;
@@ -21,7 +21,10 @@ struct Tile {
   static constexpr int kOwn = kLanes * kPanels;
   // Rows whose sums are in registers at once.
   static constexpr int kRows = 6;
-  static constexpr int kBlock = is_group ? 2 * kRows : kFeatures <= 64 ? 96 : kFeatures <= 128 ? 48 : 24;
+  static constexpr int kBlock = is_group            ? 2 * kRows
+                                : kFeatures <= 64  ? 96
+                                : kFeatures <= 128 ? 48
+                                                   : 24;
 
   static Lanes load(const C* from) { return onexpu::load<C, kLanes>(from); }
   static void store(Lanes lanes, C* to) { onexpu::store<C, kLanes>(lanes, to); }
@@ -147,7 +150,8 @@ struct Tile {
   static void write_numbers(Lanes lanes, C* to, long first, long end) {
     C numbers[kLanes];
     store(lanes, numbers);
-    for (int lane = 0; lane < kLanes && first + lane < end; ++lane) to[first + lane] = numbers[lane];
+    for (int lane = 0; lane < kLanes && first + lane < end; ++lane)
+      to[first + lane] = numbers[lane];
   }
 };
 
@@ -343,7 +347,8 @@ inline void attention_key_gradient(const T* query, const T* key, const T* value,
 
   typename Tile::Rows query_rows, slope_rows;
   C scores[Tile::kBlock * Tile::kLanes], score_slopes[Tile::kBlock * Tile::kLanes];
-  const long seen_from = causal ? part.span_end - (is_group ? Team<is_group>().width : Tile::kOwn) : 0;
+  const long seen_from =
+      causal ? part.span_end - (is_group ? Team<is_group>().width : Tile::kOwn) : 0;
   for (long head = part.head * sharing; head < (part.head + 1) * sharing; ++head) {
     const long start = part.batch * queries * row + head * kFeatures;
     const long numbers = (part.batch * heads + head) * queries;
@@ -387,7 +392,8 @@ _ENTRY_POINTS = """
 template <typename T>
 ONEXPU_KERNEL void attention_{which}(const T* query, const T* key, const T* value, T* y,
                                      onexpu::wide<T>* log_sums, float scale, float scale_rest,
-                                     bool causal, long queries, long keys, long heads, long sharing) {{
+                                     bool causal, long queries, long keys, long heads,
+                                     long sharing) {{
   attention<{is_group}>(query, key, value, y, log_sums, onexpu::wide<T>(scale) + scale_rest, causal,
                         queries, keys, heads, sharing);
 }}

@@ -110,14 +110,16 @@ ONEXPU_KERNEL void layer_norm_gradient_alone(const T* x, const T* weight, const 
                                              onexpu::wide<T>* weight_sums,
                                              onexpu::wide<T>* bias_sums, float epsilon, size_t rows,
                                              size_t columns, size_t teams) {
-  layer_norm_gradient<false>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns, teams);
+  layer_norm_gradient<false>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns,
+                             teams);
 }
 template <typename T>
 ONEXPU_KERNEL void layer_norm_gradient_together(const T* x, const T* weight, const T* dy, T* dx,
                                                 onexpu::wide<T>* weight_sums,
                                                 onexpu::wide<T>* bias_sums, float epsilon,
                                                 size_t rows, size_t columns, size_t teams) {
-  layer_norm_gradient<true>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns, teams);
+  layer_norm_gradient<true>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns,
+                            teams);
 }
 """
 

@@ -45,9 +45,10 @@ struct Rows {
   }
 };
 
-// Of some tokens side by side. A row often is a page of memory, and a processor fetches ahead within
-// a page only: it has more to fetch from several. Each token's copy begins in another part of the
-// row, as equal places of pages share a set of the first cache, and would drive out each other.
+// Of some tokens side by side. A row often is a page of memory, and a processor fetches ahead
+// within a page only: it has more to fetch from several. Each token's copy begins in another part
+// of the row, as equal places of pages share a set of the first cache, and would drive out each
+// other.
 template <int kTokens, typename B>
 inline void copy_side_by_side(const Rows<B>* rows, size_t columns) {
   constexpr int kVector = Team<false>::kVector, kPiece = 4 * kVector;

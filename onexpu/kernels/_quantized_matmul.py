@@ -28,8 +28,8 @@ _MOST_TOKENS = {True: 64, False: 16}
 _SOURCE = """
 constexpr int kColumns = 64;
 
-// Weights are (number - zero point) * scale; numbers of 4 bits are 0 to 15, two rows of them in one of
-// bytes, the first in the lower halves.
+// Weights are (number - zero point) * scale; numbers of 4 bits are 0 to 15, two rows of them in one
+// of bytes, the first in the lower halves.
 template <typename Q, typename S>
 struct Weights {
   static constexpr bool kIsHalf = std::is_same_v<Q, std::uint8_t>;
@@ -58,7 +58,8 @@ struct Weights {
     return onexpu::load<C, width>(scales + of_group * columns + c);
   }
   template <typename C, int width>
-  onexpu::vector<C, width> numbers_at(size_t row, size_t c, onexpu::vector<int, width> zeros) const {
+  onexpu::vector<C, width> numbers_at(size_t row, size_t c,
+                                      onexpu::vector<int, width> zeros) const {
     auto found = load<width>(numbers + (kIsHalf ? row / 2 : row) * columns + c);
     if constexpr (kIsHalf) found = (row % 2 == 0 ? found & 15 : found >> 4) - zeros;
     if constexpr (width == 1) {
@@ -86,9 +87,9 @@ inline void dequantise(const Weights<Q, S>& weights, T* numbers) {
   });
 }
 
-// What a work-item of a CPU has of the product: kTokens rows and kColumns columns. It goes through the
-// weights kDepth rows at a time, at most, and multiplies them with kRows tokens at a time, whose sums
-// stay in registers meanwhile.
+// What a work-item of a CPU has of the product: kTokens rows and kColumns columns. It goes through
+// the weights kDepth rows at a time, at most, and multiplies them with kRows tokens at a time,
+// whose sums stay in registers meanwhile.
 template <typename C>
 struct Tile {
   static constexpr int kTokens = 32, kDepth = 64, kRows = 6, kVector = 16;
@@ -97,7 +98,8 @@ struct Tile {
   Numbers sums[kTokens * kVectors], weights[kDepth * kVectors];
   C x[kTokens * kDepth];
 
-  // weight(row, vector) gives what is added up, finish(vector, sum) what of it is added to the sums.
+  // weight(row, vector) gives what is added up, finish(vector, sum) what of it is added to the
+  // sums.
   template <int rows, typename Weight, typename Finish>
   void multiply_rows(int token, int depth, Weight weight, Finish finish) {
     #pragma nounroll
@@ -178,7 +180,8 @@ ONEXPU_KERNEL void quantised_matmul_alone(const T* x, const Q* weight, const S* 
       Numbers* const to = tile.weights + row * kVectors;
       if (is_whole) {
         for (int c = 0; c < kVectors; ++c)
-          to[c] = weights.template at<C, kVector>(first + row, of_group, first_column + c * kVector);
+          to[c] = weights.template at<C, kVector>(first + row, of_group,
+                                                  first_column + c * kVector);
       } else {
         for (int c = 0; c < kVectors; ++c) to[c] = 0;
         for (int c = 0; c < num_columns; ++c)
@@ -201,8 +204,8 @@ ONEXPU_KERNEL void quantised_matmul_alone(const T* x, const Q* weight, const S* 
   }
 }
 
-// A GPU's work-group has kTokens rows and kColumns columns too: a work-item kWidth of the columns, and
-// every kSlices-th row of the weights. Their sums meet in local memory.
+// A GPU's work-group has kTokens rows and kColumns columns too: a work-item kWidth of the columns,
+// and every kSlices-th row of the weights. Their sums meet in local memory.
 template <typename T, typename Q, typename S>
 ONEXPU_KERNEL void quantised_matmul_together(const T* x, const Q* weight, const S* scales,
                                              const Q* zeros, T* y, bool has_zeros, size_t tokens,

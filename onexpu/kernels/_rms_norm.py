@@ -77,7 +77,8 @@ inline void rms_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
 }
 
 template <typename T>
-ONEXPU_KERNEL void rms_norm_alone(const T* x, const T* weight, T* y, float epsilon, size_t columns) {
+ONEXPU_KERNEL void rms_norm_alone(const T* x, const T* weight, T* y, float epsilon,
+                                  size_t columns) {
   rms_norm<false>(x, weight, y, epsilon, columns);
 }
 template <typename T>

@@ -26,7 +26,8 @@ inline void swiglu(const T* gate, const T* up, T* y, size_t size) {
 }
 
 template <bool is_group, typename T>
-inline void swiglu_gradient(const T* gate, const T* up, const T* dy, T* dgate, T* dup, size_t size) {
+inline void swiglu_gradient(const T* gate, const T* up, const T* dy, T* dgate, T* dup,
+                            size_t size) {
   using C = onexpu::wide<T>;
   for_elements<is_group>(size, [&](auto width, size_t i) {
     constexpr int kWidth = decltype(width)::value;

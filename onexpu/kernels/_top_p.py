@@ -17,8 +17,9 @@ _MOST_TOKENS = 2**24 - 1
 
 _SOURCE = """
 // Weights are exp((logit - largest) / temperature) in units of 2^-40. Sums of integers are the same
-// in every order, so all schedules give the same token, and what a histogram counts is what the last
-// pass counts. Tokens are ordered by keys, which are their logits as integers of the same order.
+// in every order, so all schedules give the same token, and what a histogram counts is what the
+// last pass counts. Tokens are ordered by keys, which are their logits as integers of the same
+// order.
 constexpr int kOne = 1 << 20;  // its square is a weight of 1
 constexpr int kBins = 2048;
 constexpr float kInfinity = __builtin_inff();
@@ -133,7 +134,8 @@ struct Search {
 // Adds up to kBins weights by a digit of their keys, the largest first, then finds the bin in which
 // the sum gets to the target.
 template <int shift, int bits, bool is_group, typename T, typename Target>
-inline void find_digit(const Row<is_group, T>& row, Weight* bins, Search& search, Target target_of) {
+inline void find_digit(const Row<is_group, T>& row, Weight* bins, Search& search,
+                       Target target_of) {
   using Row = Row<is_group, T>;
   constexpr std::uint32_t kMask = (1u << bits) - 1;
   const auto team = row.team;
@@ -151,7 +153,8 @@ inline void find_digit(const Row<is_group, T>& row, Weight* bins, Search& search
       const auto is_here = (keys >> (shift + bits)) == (search.key >> (shift + bits));
       if (!any<Row::kVector>(is_here)) return;
       weights = row.weights_of(logits);
-      weights = __builtin_convertvector(is_here, onexpu::vector<long, Row::kVector>) != 0 ? weights : 0;
+      weights =
+          __builtin_convertvector(is_here, onexpu::vector<long, Row::kVector>) != 0 ? weights : 0;
     }
     const auto digits = kMask - ((keys >> shift) & kMask);
     for (int i = 0; i < Row::kVector; ++i) {

@@ -29,8 +29,9 @@ check("one step", lambda n: lax.while_loop(lambda c: c < n, lambda c: c + 1, 2),
 check("the end depends on the data", lambda x: lax.while_loop(
       lambda c: jnp.sum(c) < 1_000_000, lambda c: c + jnp.arange(3), x), (jnp.zeros(3, jnp.int32),),
       np.arange(3) * 333_334)
-check("a loop of unknown length inside", lambda n: lax.fori_loop(0, 50, lambda i, s: s + lax.while_loop(
-      lambda c: c < n + i, lambda c: c + 1, 0), 0), (100,), sum(range(100, 150)))
+check("a loop of unknown length inside", lambda n: lax.fori_loop(
+      0, 50, lambda i, s: s + lax.while_loop(lambda c: c < n + i, lambda c: c + 1, 0), 0), (100,),
+      sum(range(100, 150)))
 check("gcd", lambda a: lax.fori_loop(0, 4, lambda i, s: s + jnp.gcd(a, i + 4), jnp.zeros_like(a)),
       (jnp.arange(20),), sum(np.gcd(np.arange(20), i + 4) for i in range(4)))
 check("in a branch", lambda p, n: lax.cond(p, lambda n: lax.while_loop(
@@ -73,7 +74,8 @@ func.func @main(%k: tensor<1000xi32>, %v: tensor<1000xf32>, %i: tensor<250000x1x
   return %0#0, %0#1 : tensor<1000xi32>, tensor<1000xf32>
 }'''
 device = jax.devices()[0]
-executable = device.client.compile_and_load(module.encode(), xc.DeviceList((device,)), xc.CompileOptions())
+executable = device.client.compile_and_load(
+    module.encode(), xc.DeviceList((device,)), xc.CompileOptions())
 keys = random.permutation(updates).astype(np.int32)
 values = random.normal(size=updates).astype(np.float32)
 arguments = [np.full(1000, -1, np.int32), np.zeros(1000, np.float32), index[:, None], keys, values]

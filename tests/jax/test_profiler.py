@@ -146,8 +146,10 @@ def work(x):
     # Long enough to be the library's.
     spectrum = jnp.fft.rfft(jnp.tile(jnp.sin(x), (1, 32)), axis=1)[:, :64] * 2
     triangle = jnp.tril(x) + 40 * jnp.eye(128)
-    solved = jax.lax.linalg.triangular_solve(triangle, jnp.abs(spectrum), left_side=True, lower=True)
-    image = jax.lax.conv_general_dilated(solved[None, None], x[:9, :9][None, None], (1, 1), "SAME")[0, 0]
+    solved = jax.lax.linalg.triangular_solve(
+        triangle, jnp.abs(spectrum), left_side=True, lower=True)
+    image = jax.lax.conv_general_dilated(
+        solved[None, None], x[:9, :9][None, None], (1, 1), "SAME")[0, 0]
     return jnp.linalg.cholesky(image @ image.T + 1e4 * jnp.eye(128)) + 1
 
 step = jax.jit(work)

@@ -37,7 +37,8 @@ for dtype in types:
 with tf.device("/XPU:0"):
     print(swish(tf.ones(33), beta=1.0).device)
 spirv = swish.spirv("float32")
-again = onexpu.spirv_kernel(spirv, inputs={"x": "float32"}, range=lambda x: x.size, name="swish", **roles)
+again = onexpu.spirv_kernel(
+    spirv, inputs={"x": "float32"}, range=lambda x: x.size, name="swish", **roles)
 again(jnp.ones(77), beta=1.0).block_until_ready()
 '''
 
@@ -91,7 +92,8 @@ import example_kernels, jax, jax.numpy as jnp
 import tensorflow as tf
 
 x = jnp.ones((31, 17))
-jax.jit(lambda x: example_kernels.gram(example_kernels.squared_relu(x, scale=0.5)))(x).block_until_ready()
+program = jax.jit(lambda x: example_kernels.gram(example_kernels.squared_relu(x, scale=0.5)))
+program(x).block_until_ready()
 with tf.device("/XPU:0"):
     print(example_kernels.gram(tf.ones((100, 3))).device)
 """

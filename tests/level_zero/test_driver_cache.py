@@ -10,7 +10,8 @@ from onexpu._diagnostics import driver_cache
 (jnp.ones(9) * 3 + 1).block_until_ready()
 directory = driver_cache.directory()
 print("files:", sum(path.is_file() for path in directory.rglob("*")))
-print([(f.name, f.value, f.advice) for f in onexpu.doctor().findings if f.name == "cache of the driver"])
+findings = onexpu.doctor().findings
+print([(f.name, f.value, f.advice) for f in findings if f.name == "cache of the driver"])
 """
 
 

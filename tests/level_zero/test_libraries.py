@@ -37,7 +37,8 @@ import jax, jax.numpy as jnp
 from jax import lax
 
 def convolve(w, x):
-    return lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    return lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 def slopes(w, x):
     return jax.grad(lambda *args: convolve(*args).astype("float32").sum(), (0, 1))(w, x)

@@ -58,7 +58,8 @@ model = tf.keras.Sequential([
     tf.keras.layers.Dropout(0.5),
     tf.keras.layers.Dense(10),
 ])
-model.compile("OPTIMIZER", tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True), JIT_COMPILE)
+loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+model.compile("OPTIMIZER", loss, JIT_COMPILE)
 # Batches of a size that is known, for no kernel computes it here.
 batches = tf.data.Dataset.from_tensor_slices((images, labels)).batch(8, drop_remainder=True)
 model.fit(batches, epochs=1, verbose=0)

@@ -27,7 +27,8 @@ for name in sys.argv[1:]:
     try:
         judge.run_file(pathlib.Path(DATA, name), backend, backend.local_devices()[0])
     except Exception as error:
-        print(json.dumps({"name": name, "error": f"{type(error).__name__}: {error}"[:400]}), flush=True)
+        text = f"{type(error).__name__}: {error}"[:400]
+        print(json.dumps({"name": name, "error": text}), flush=True)
 print(json.dumps({"name": "end"}))
 """
 

@@ -24,7 +24,8 @@ part[...] = a
 x = onexpu.to_jax(part)
 assert x.unsafe_buffer_pointer() % 64 == 2, x.unsafe_buffer_pointer()
 product = jax.jit(lambda x, b: x @ b)
-loop = jax.jit(lambda x, b: jax.lax.fori_loop(0, 3, lambda i, c: c + x @ b, jnp.zeros((96, 72), x.dtype)))
+loop = jax.jit(lambda x, b: jax.lax.fori_loop(
+    0, 3, lambda i, c: c + x @ b, jnp.zeros((96, 72), x.dtype)))
 got = [np.asarray(product(x, b)) for _ in range(2)] + [np.asarray(loop(x, b)) / 3]
 if "Level-Zero" not in jax.devices()[0].client.platform_version:
     for one in got:

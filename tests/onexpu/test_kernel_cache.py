@@ -12,7 +12,8 @@ import sys
 USER = """
 import jax.numpy as jnp, jax, onexpu
 double = onexpu.sycl_kernel(
-    source="ONEXPU_KERNEL void twice(const float* x, float* y) { y[onexpu::global_id()] = 2 * x[onexpu::global_id()]; }",
+    source="ONEXPU_KERNEL void twice(const float* x, float* y) { "
+    "y[onexpu::global_id()] = 2 * x[onexpu::global_id()]; }",
     inputs=["x"], outputs={"y": onexpu.like("x")})
 print(double(jnp.arange(3.0, device=jax.devices("xpu")[0])))
 import tensorflow as tf

@@ -15,17 +15,46 @@ import json
 import jax, numpy as np, tensorflow as tf, onexpu
 
 module = onexpu.sycl_module("""
-ONEXPU_KERNEL void inside(const float* x, float* y, float* s) { const size_t i = onexpu::global_id(); s[i] = x[i]; y[i] = 2 * s[i]; }
-ONEXPU_KERNEL void reads_past(const float* x, float* y) { const size_t i = onexpu::global_id(); y[i] = x[i + 1]; }
-ONEXPU_KERNEL void reads_largest(const float* x, float* y) { const size_t i = onexpu::global_id(); y[i] = sycl::fmax(x[2 * i], 0.0f); }
-ONEXPU_KERNEL void reads_before(const float* x, float* y) { const long i = onexpu::global_id(); y[i] = x[i - 2]; }
-ONEXPU_KERNEL void writes_past(const float* x, float* y) { const size_t i = onexpu::global_id(); y[i] = 1; if (i == 0) y[9] = 1; }
-__attribute__((noinline)) void poke(const float* x) { const_cast<float*>(x)[3] = 5; }  // out of sight when compiled
-ONEXPU_KERNEL void writes_input(const float* x, float* y) { const size_t i = onexpu::global_id(); y[i] = 1; poke(x); }
-ONEXPU_KERNEL void writes_half(const float* x, float* y, int* z) { const size_t i = onexpu::global_id(); if (i % 2) { y[i] = 1; z[i] = 1; } }
+ONEXPU_KERNEL void inside(const float* x, float* y, float* s) {
+  const size_t i = onexpu::global_id();
+  s[i] = x[i];
+  y[i] = 2 * s[i];
+}
+ONEXPU_KERNEL void reads_past(const float* x, float* y) {
+  const size_t i = onexpu::global_id();
+  y[i] = x[i + 1];
+}
+ONEXPU_KERNEL void reads_largest(const float* x, float* y) {
+  const size_t i = onexpu::global_id();
+  y[i] = sycl::fmax(x[2 * i], 0.0f);
+}
+ONEXPU_KERNEL void reads_before(const float* x, float* y) {
+  const long i = onexpu::global_id();
+  y[i] = x[i - 2];
+}
+ONEXPU_KERNEL void writes_past(const float* x, float* y) {
+  const size_t i = onexpu::global_id();
+  y[i] = 1;
+  if (i == 0) y[9] = 1;
+}
+// Out of sight when compiled.
+__attribute__((noinline)) void poke(const float* x) { const_cast<float*>(x)[3] = 5; }
+ONEXPU_KERNEL void writes_input(const float* x, float* y) {
+  const size_t i = onexpu::global_id();
+  y[i] = 1;
+  poke(x);
+}
+ONEXPU_KERNEL void writes_half(const float* x, float* y, int* z) {
+  const size_t i = onexpu::global_id();
+  if (i % 2) {
+    y[i] = 1;
+    z[i] = 1;
+  }
+}
 ONEXPU_KERNEL void in_place(float* x) { x[onexpu::global_id()] += 1; }
 ONEXPU_KERNEL void counts(const float* x, unsigned* y) {
-  sycl::atomic_ref<unsigned, sycl::memory_order::relaxed, sycl::memory_scope::device>(y[0]).fetch_add(1);
+  sycl::atomic_ref<unsigned, sycl::memory_order::relaxed, sycl::memory_scope::device> count(y[0]);
+  count.fetch_add(1);
 }
 """)
 like = onexpu.like
@@ -33,9 +62,13 @@ SPECIAL = {
     "inside": dict(scratch={"s": like("x")}),
     "writes_half": dict(outputs={"y": like("x"), "z": like("x", dtype="int32")}),
     "in_place": dict(outputs={"x": like("x")}),
-    "counts": dict(outputs={"y": onexpu.array((1,), "uint32", zeroed=True)}, range=lambda x: x.size),
+    "counts": dict(
+        outputs={"y": onexpu.array((1,), "uint32", zeroed=True)}, range=lambda x: x.size),
 }
-kernels = {name: module.kernel(name, ["x"], **{"outputs": {"y": like("x")}, **SPECIAL.get(name, {})}) for name in module.names}
+kernels = {
+    name: module.kernel(name, ["x"], **{"outputs": {"y": like("x")}, **SPECIAL.get(name, {})})
+    for name in module.names
+}
 values = np.arange(8, dtype=np.float32)
 array = jax.device_put(values, jax.devices("xpu")[0])
 with tf.device("/XPU:0"):
@@ -44,7 +77,8 @@ unknown = [tf.TensorSpec([None], tf.float32)]
 ways = {
     "jax": lambda kernel: kernel(array),
     "jax.jit": lambda kernel: jax.jit(kernel)(array),
-    "jax.jit, more": lambda kernel: jax.jit(lambda x: jax.tree.map(lambda y: y + 0, kernel(x * 1)))(array),
+    "jax.jit, more": lambda kernel: jax.jit(
+        lambda x: jax.tree.map(lambda y: y + 0, kernel(x * 1)))(array),
     "tf": lambda kernel: kernel(tensor),
     "tf.function": lambda kernel: tf.function(kernel)(tensor),
     "tf.function, jit": lambda kernel: tf.function(kernel, jit_compile=True)(tensor),

@@ -243,7 +243,8 @@ def test_an_output_in_place_of_another_size() -> None:
     for call in every_way(kernel, ONES):
         with pytest.raises(
             ValueError,
-            match=r"changes 'x' in place, but the input is float32\[8\] and the output float32\[4\]",
+            match=r"changes 'x' in place, but the input is float32\[8\] "
+            r"and the output float32\[4\]",
         ):
             call()
 
@@ -378,7 +379,8 @@ import faulthandler, sys
 import jax, jax.numpy as jnp, onexpu
 faulthandler.enable()
 kernel = onexpu.sycl_kernel(
-    "ONEXPU_KERNEL void fine(const float* x, float* y) { y[onexpu::global_id()] = x[onexpu::global_id()]; }",
+    "ONEXPU_KERNEL void fine(const float* x, float* y) { "
+    "y[onexpu::global_id()] = x[onexpu::global_id()]; }",
     inputs=["x"], outputs={"y": onexpu.like("x")})
 kernel(jnp.ones(4, device=jax.devices("xpu")[0])).block_until_ready()
 import os, signal

@@ -160,7 +160,8 @@ import json, pathlib, sys
 import jax, numpy as np
 from tests.onexpu.conftest import make_swish
 
-program = jax.export.deserialize(bytearray(pathlib.Path({str(tmp_path / "program")!r}).read_bytes()))
+serialized = pathlib.Path({str(tmp_path / "program")!r}).read_bytes()
+program = jax.export.deserialize(bytearray(serialized))
 x = jax.device_put(np.linspace(-4, 4, 1001, dtype=np.float32), jax.devices("xpu")[0])
 try:
     program.call(x)
@@ -199,7 +200,8 @@ import numpy as np, tensorflow as tf
 
 x = np.linspace(-4, 4, 1001, dtype=np.float32)
 with tf.device("/XPU:0"):
-    y, slope = tf.saved_model.load({str(tmp_path / "model")!r}).run(tf.constant(np.stack([x, 2 * x, -x])))
+    loaded = tf.saved_model.load({str(tmp_path / "model")!r})
+    y, slope = loaded.run(tf.constant(np.stack([x, 2 * x, -x])))
 print(json.dumps([y.device, y.numpy().tolist(), slope.numpy().tolist()]))
 """
     device, y, slope = json.loads(_run(script))

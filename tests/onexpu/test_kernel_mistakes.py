@@ -326,14 +326,21 @@ def test_types_that_the_source_names(module, xpu) -> None:
 
 # -- What the compiled kernel does ---------------------------------------------------------------
 
+# Messages count lines: a kernel that takes two here is one line of the source.
 USES = """
 float total = 0;
-ONEXPU_KERNEL void writes_input(float* x, float* y) { y[onexpu::global_id()] = x[0]; x[onexpu::global_id()] = 1; }
-ONEXPU_KERNEL void casts_const(const float* x, float* y) { y[onexpu::global_id()] = 1; const_cast<float*>(x)[1] += 1; }
-ONEXPU_KERNEL void only_reads(float* x, float* y) { for (float* p = x; p < x + 1; ++p) y[onexpu::global_id()] = *p; }
-ONEXPU_KERNEL void writes_itself(const float* x, float* y) { float z = x[0]; x = &z; y[onexpu::global_id()] = *x; }
-ONEXPU_KERNEL void keeps_static(const float* x, float* y) { static float last; y[onexpu::global_id()] = last; last = x[0]; }
-ONEXPU_KERNEL void keeps_total(const float* x, float* y) { total += x[0]; y[onexpu::global_id()] = total; }
+ONEXPU_KERNEL void writes_input(float* x, float* y) { \
+  y[onexpu::global_id()] = x[0]; x[onexpu::global_id()] = 1; }
+ONEXPU_KERNEL void casts_const(const float* x, float* y) { \
+  y[onexpu::global_id()] = 1; const_cast<float*>(x)[1] += 1; }
+ONEXPU_KERNEL void only_reads(float* x, float* y) { \
+  for (float* p = x; p < x + 1; ++p) y[onexpu::global_id()] = *p; }
+ONEXPU_KERNEL void writes_itself(const float* x, float* y) { \
+  float z = x[0]; x = &z; y[onexpu::global_id()] = *x; }
+ONEXPU_KERNEL void keeps_static(const float* x, float* y) { \
+  static float last; y[onexpu::global_id()] = last; last = x[0]; }
+ONEXPU_KERNEL void keeps_total(const float* x, float* y) { \
+  total += x[0]; y[onexpu::global_id()] = total; }
 inline size_t index() { return onexpu::global_id(); }
 ONEXPU_KERNEL_ND(2) void drops_rows(const float* x, float* y) { y[index()] = x[index()]; }
 ONEXPU_KERNEL_ND(2) void planes(const float* x, float* y) {
@@ -341,7 +348,9 @@ ONEXPU_KERNEL_ND(2) void planes(const float* x, float* y) {
   const size_t i = item.get_global_id(0) * item.get_global_range(1) + item.get_global_id(1);
   y[i] = 2 * x[i];
 }
-ONEXPU_KERNEL void flat(const float* x, float* y) { y[onexpu::global_id()] = 2 * x[onexpu::global_id()]; }
+ONEXPU_KERNEL void flat(const float* x, float* y) {
+  y[onexpu::global_id()] = 2 * x[onexpu::global_id()];
+}
 """
 
 

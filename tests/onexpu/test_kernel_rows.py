@@ -17,7 +17,8 @@ X = np.random.default_rng(0).standard_normal(10_000).astype(np.float32)
 ATOMIC = """
 template <typename T>
 inline T add(T& to, T what) {
-  return sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device>(to).fetch_add(what);
+  sycl::atomic_ref<T, sycl::memory_order::relaxed, sycl::memory_scope::device> sum(to);
+  return sum.fetch_add(what);
 }
 """
 KEEP = (

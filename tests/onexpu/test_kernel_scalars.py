@@ -49,8 +49,8 @@ def echo(dtype: str) -> onexpu.SyclKernel:
     """Writes its scalar's bytes, and those of two others around it."""
     return onexpu.sycl_kernel(
         f"""
-        ONEXPU_KERNEL void echo(const float* x, uint8_t* bytes, int8_t before, {CPP_NAMES[dtype]} value,
-                                double after, size_t n) {{
+        ONEXPU_KERNEL void echo(const float* x, uint8_t* bytes, int8_t before,
+                                {CPP_NAMES[dtype]} value, double after, size_t n) {{
           auto* const given = reinterpret_cast<const uint8_t*>(&value);
           for (size_t i = 0; i < sizeof(value); ++i) bytes[i] = given[i];
           bytes[sizeof(value)] = uint8_t(before);
@@ -473,7 +473,8 @@ def test_an_exported_program_takes_scalars(swish, xpu, tmp_path) -> None:
     script = f"""
 import pathlib, jax, jax.numpy as jnp, numpy as np, onexpu
 from tests.onexpu.conftest import make_swish
-program = jax.export.deserialize(bytearray(pathlib.Path({str(tmp_path / "program")!r}).read_bytes()))
+serialized = pathlib.Path({str(tmp_path / "program")!r}).read_bytes()
+program = jax.export.deserialize(bytearray(serialized))
 x = jax.device_put(np.linspace(-4, 4, 9, dtype=np.float32), jax.devices("xpu")[0])
 try:
     program.call(x, jnp.float32(2))
@@ -502,8 +503,8 @@ def test_in_place_scratch_and_many_scalars(xpu) -> None:
     kernel = onexpu.sycl_kernel(
         """
         template <typename T>
-        ONEXPU_KERNEL void mix(T* x, const T* w, T* sums, T* room, sycl::half a, bool negate, double b,
-                               int16_t c, size_t size, size_t n) {
+        ONEXPU_KERNEL void mix(T* x, const T* w, T* sums, T* room, sycl::half a, bool negate,
+                               double b, int16_t c, size_t size, size_t n) {
           const size_t i = onexpu::global_id();
           room[i] = T(negate ? -x[i] : x[i]);
           sums[i] = T(room[i] * b + w[i] * float(a) + c + size + n);
@@ -533,7 +534,8 @@ def test_counted_rows_with_a_changing_threshold(xpu) -> None:
         ONEXPU_KERNEL void above(const float* x, float* y, uint32_t* count, float threshold) {
           const float value = x[onexpu::global_id()];
           if (value <= threshold) return;
-          sycl::atomic_ref<uint32_t, sycl::memory_order::relaxed, sycl::memory_scope::device> rows(*count);
+          sycl::atomic_ref<uint32_t, sycl::memory_order::relaxed, sycl::memory_scope::device>
+              rows(*count);
           y[rows.fetch_add(1)] = value;
         }""",
         inputs=["x"],

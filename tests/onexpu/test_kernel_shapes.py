@@ -21,7 +21,8 @@ GRAPHS = pytest.mark.parametrize("jit_compile", [False, True], ids=["graph", "ji
 def spans(shapes: dict[str, str] | None = None) -> onexpu.SyclKernel:
     """Sums of spans of x: `ends` has where each begins, and where the last one ends."""
     return onexpu.sycl_kernel(
-        """ONEXPU_KERNEL void spans(const float* x, const uint32_t* ends, const float* w, float* y) {
+        """ONEXPU_KERNEL void spans(const float* x, const uint32_t* ends, const float* w,
+                                    float* y) {
           const size_t i = onexpu::global_id();
           float sum = 0;
           for (uint32_t k = ends[i]; k < ends[i + 1]; ++k) sum += x[k];

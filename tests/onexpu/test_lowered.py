@@ -102,7 +102,8 @@ def test_without_a_device(swish, tmp_path) -> None:
     path.write_bytes(swish.spirv("float32"))
     script = f"""
 import jax, onexpu
-swish = onexpu.spirv_kernel({str(path)!r}, inputs={{"x": "float32"}}, outputs={{"y": onexpu.like("x")}},
+swish = onexpu.spirv_kernel({str(path)!r}, inputs={{"x": "float32"}},
+                            outputs={{"y": onexpu.like("x")}},
                             attributes={{"beta": float}}, name="swish")
 x = jax.ShapeDtypeStruct((4, 8), "float32")
 print(onexpu.lowered(swish, x, beta=1.0))

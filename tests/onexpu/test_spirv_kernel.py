@@ -120,8 +120,8 @@ def test_a_module_for_each_type(swish, x, tmp_path) -> None:
 
 def test_scalars_scratch_places_and_the_number_of_work_items(xpu) -> None:
     source = onexpu.sycl_kernel(
-        """ONEXPU_KERNEL void mixed(int32_t* x, double* sums, float* room, double a, bool negate, uint8_t b,
-                                    sycl::half c, int16_t d, long e, size_t n) {
+        """ONEXPU_KERNEL void mixed(int32_t* x, double* sums, float* room, double a, bool negate,
+                                    uint8_t b, sycl::half c, int16_t d, long e, size_t n) {
           const size_t i = onexpu::global_id();
           room[i] = negate ? -x[i] : x[i];
           sums[i] = room[i] * a + b + float(c) + d + e + n;
@@ -171,8 +171,8 @@ def test_a_process_without_the_compiler(swish, x, tmp_path) -> None:
     np.save(expected, swish(x, beta=1.5))
     script = f"""
 import jax, numpy as np, onexpu
-swish = onexpu.spirv_kernel({str(path)!r}, inputs={{"x": "float32"}}, outputs={{"y": onexpu.like("x")}},
-                            attributes={{"beta": float}})
+swish = onexpu.spirv_kernel({str(path)!r}, inputs={{"x": "float32"}},
+                            outputs={{"y": onexpu.like("x")}}, attributes={{"beta": float}})
 x = jax.device_put(np.linspace(-4, 4, 9, dtype=np.float32), jax.devices("xpu")[0])
 np.testing.assert_array_equal(swish(x, beta=1.5), np.load({str(expected)!r}))
 maps = open("/proc/self/maps").read()

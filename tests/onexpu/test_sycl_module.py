@@ -12,12 +12,16 @@ from onexpu import _native
 SOURCE = """
 namespace steps {
 template <typename T>
-ONEXPU_KERNEL void twice(const T* x, T* y) { y[onexpu::global_id()] = T(2) * x[onexpu::global_id()]; }
+ONEXPU_KERNEL void twice(const T* x, T* y) {
+  y[onexpu::global_id()] = T(2) * x[onexpu::global_id()];
+}
 }
 template <typename T>
 ONEXPU_KERNEL void negate(const T* x, T* y) { y[onexpu::global_id()] = -x[onexpu::global_id()]; }
 template <typename T>
-ONEXPU_KERNEL void bits(const T* x, T* y) { y[onexpu::global_id()] = x[onexpu::global_id()] ^ T(1); }
+ONEXPU_KERNEL void bits(const T* x, T* y) {
+  y[onexpu::global_id()] = x[onexpu::global_id()] ^ T(1);
+}
 ONEXPU_KERNEL void count(const float* x, uint32_t* y, size_t n) { y[0] = uint32_t(n); }
 """
 

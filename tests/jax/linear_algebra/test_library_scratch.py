@@ -32,10 +32,12 @@ for shape in ((70, 70), (5, 33, 33), (3, 1, 1), (2, 130, 130)):
         definite = (a @ adjoint(a) / shape[-1] + np.eye(shape[-1])).astype(dtype)
         hermitian = ((a + adjoint(a)) / 2).astype(dtype)
         for name, matrix, function in (
-            ("cholesky", definite, lambda m: (lambda l: l @ adjoint(l))(np.asarray(jnp.linalg.cholesky(m)))),
+            ("cholesky", definite, lambda m: (lambda l: l @ adjoint(l))(
+                np.asarray(jnp.linalg.cholesky(m)))),
             ("qr", a, lambda m: np.matmul(*map(np.asarray, jnp.linalg.qr(m)))),
-            ("eigh", hermitian, lambda m: (lambda w, v: (np.asarray(v) * np.asarray(w)[..., None, :])
-                                           @ adjoint(np.asarray(v)))(*jnp.linalg.eigh(m))),
+            ("eigh", hermitian,
+             lambda m: (lambda w, v: (np.asarray(v) * np.asarray(w)[..., None, :])
+                        @ adjoint(np.asarray(v)))(*jnp.linalg.eigh(m))),
             ("svd", a, lambda m: (lambda u, s, v: (np.asarray(u) * np.asarray(s)[..., None, :])
                                   @ np.asarray(v))(*jnp.linalg.svd(m))),
             ("solve", definite, lambda m: np.asarray(jnp.linalg.solve(m, m)) @ m),

@@ -96,7 +96,8 @@ mesh = jax.sharding.Mesh(np.array([one, two, three]), ("d",))
 rows = jax.sharding.NamedSharding(mesh, P("d"))
 b = np.random.default_rng(0).standard_normal((9, 999_999), dtype=np.float32)
 turn = jax.shard_map(
-    lambda v: jax.lax.all_to_all(v, "d", 1, 0, tiled=True), mesh=mesh, in_specs=P("d"), out_specs=P(None, "d")
+    lambda v: jax.lax.all_to_all(v, "d", 1, 0, tiled=True),
+    mesh=mesh, in_specs=P("d"), out_specs=P(None, "d"),
 )
 np.testing.assert_array_equal(jax.jit(turn)(jax.device_put(b, rows)), b)
 """

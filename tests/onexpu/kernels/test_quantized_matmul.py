@@ -114,7 +114,8 @@ SMALL = [case for case in CASES if np.prod(case.tokens) * case.k < 1000 or case.
 
 
 def _name(case: Case) -> str:
-    return f"{case.name}-{'x'.join(map(str, (*case.tokens, case.k, case.n)))}-{case.groups}{'z' * case.has_zeros}"
+    sizes = "x".join(map(str, (*case.tokens, case.k, case.n)))
+    return f"{case.name}-{sizes}-{case.groups}{'z' * case.has_zeros}"
 
 
 # Narrow types round results, and the weights of many tokens, to their epsilon.

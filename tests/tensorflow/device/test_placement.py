@@ -190,7 +190,8 @@ def allowed(x):
     with tf.device("/CPU:0"):
         y = nth(x)
     s = tf.strings.as_string(y)
-    return tf.tanh(y) + tf.cast(tf.strings.length(s), tf.float32) + tf.cast(tf.size(x) * 2, tf.float32)
+    length = tf.cast(tf.strings.length(s), tf.float32)
+    return tf.tanh(y) + length + tf.cast(tf.size(x) * 2, tf.float32)
 for function in (nth, tf.function(nth)):
     try:
         function(x)
