@@ -27,7 +27,8 @@ _LIMIT_BYTES = 16 << 30
 _FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT)
 # Frames that every failed CHECK has.
 _DULL = re.compile(
-    r"\?|.*Entry<|.*WithoutExceptions|absl::|raise|abort|gsignal|std::|__cxa|_sigtramp|google::protobuf::"
+    r"\?|.*Entry<|.*WithoutExceptions|absl::|raise|abort|gsignal|std::|__cxa|_sigtramp"
+    r"|google::protobuf::"
 )
 
 

@@ -6,7 +6,8 @@ import random
 import re
 
 _TOKEN = re.compile(
-    r"""tensor<[^<>]*>|"[^"\n]*"|@\w+|%\w+(?:[:\#]\d+)?|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+|[A-Za-z_][\w.]*|\s+|."""
+    r'tensor<[^<>]*>|"[^"\n]*"|@\w+|%\w+(?:[:\#]\d+)?|-?\d+\.\d+(?:[eE][+-]?\d+)?|-?\d+'
+    r"|[A-Za-z_][\w.]*|\s+|."
 )
 _KINDS = ("tensor<", '"', "@", "%")
 _INTEGERS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sizes import indexing, movement, products, reductions, rows  # noqa: F401  (they register their families)
+from tests.sizes import indexing, movement, products, reductions, rows  # noqa: F401  (registers)
 from tests.sizes.cases import FAMILIES, Case, Family, boundary_pairs, pairs
 
 __all__ = ["FAMILIES", "boundary_cases", "cases_of"]

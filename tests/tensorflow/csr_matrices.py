@@ -11,7 +11,7 @@ import both
 import compare
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.ops.linalg.sparse import sparse_csr_matrix_grad  # noqa: F401  (registers the gradients)
+from tensorflow.python.ops.linalg.sparse import sparse_csr_matrix_grad  # noqa: F401  (registers)
 from tensorflow.python.ops.linalg.sparse import sparse_csr_matrix_ops as csr
 
 TYPES = [np.float32, np.float64, np.complex64, np.complex128]
