@@ -15,8 +15,9 @@ struct GpuSelection {
   std::vector<std::string> left_out;  // Names of the others.
 };
 
-// Whether a value of ONEAPI_DEVICE_SELECTOR selects Level Zero devices by their ordinals alone, such
-// as "level_zero:0,1" or "level_zero:0;level_zero:2.1". Filters of other back ends do not count.
+// Whether a value of ONEAPI_DEVICE_SELECTOR selects Level Zero devices by their ordinals alone,
+// such as "level_zero:0,1" or "level_zero:0;level_zero:2.1". Filters of other back ends do not
+// count.
 bool SelectsByOrdinal(absl::string_view selector);
 
 // Keeps GPUs of one kind: a program that is compiled for one of the client's devices runs on all of
