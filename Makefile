@@ -17,16 +17,22 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
+# Options of `make lint`, e.g. LINT=--fix.
+LINT ?=
+
 # How long `make soak` takes, set-up excluded.
 SOAK_SECONDS ?= 3600
 
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo lint test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
+
+lint:
+	@$(PYTHON) tools/lint.py $(LINT)
 
 test: setup-tests
 	.venv/bin/pytest $(PYTEST) -m "not exhaustive" $(PARALLEL) --dist loadscope --no-loadscope-reorder

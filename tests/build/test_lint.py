@@ -1,0 +1,89 @@
+"""`make lint`: the tree is clean, findings and missing tools are reported."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from tools import environment, lint, report
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def _lint(*arguments: str | pathlib.Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "tools" / "lint.py", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_tree_is_clean() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout, so which files belong to the project is unknown")
+    done = _lint()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split(",")[0] for line in done.stdout.splitlines()] == [
+        "ruff check: passed",
+        "ruff format: passed",
+        "clang-format: passed",
+    ]
+
+
+def test_findings_fail_and_are_fixed(tmp_path: pathlib.Path) -> None:
+    python, cpp = tmp_path / "module.py", tmp_path / "unit.cc"
+    python.write_text('"""A module."""\nimport os\n\nx = [1,2]\n')
+    cpp.write_text("int  main( ) { }\n")
+    done = _lint(python, cpp)
+    assert done.returncode == 1
+    for finding in (
+        f"{python}:2:8: F401",
+        "ruff check: FAILED, 1 file.",
+        "ruff format: FAILED, 1 file.",
+        f"{cpp}:1:4: error: code should be clang-formatted",
+        "clang-format: FAILED, 1 file.",
+        "make lint LINT=--fix",
+    ):
+        assert finding in done.stdout
+    assert _lint("--fix", python, cpp).returncode == 0
+    assert python.read_text() == '"""A module."""\n\nx = [1, 2]\n'
+    assert cpp.read_text() == "int main() {}\n"
+    assert _lint(python, cpp).returncode == 0
+
+
+def test_only_the_tools_of_the_files_run(tmp_path: pathlib.Path) -> None:
+    cpp, text = tmp_path / "unit.h", tmp_path / "notes.md"
+    cpp.write_text("int f();\n")
+    text.write_text("# Notes\n")
+    assert _lint(cpp, text).stdout == "clang-format: passed, 1 file\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "command"),
+    [("ruff", r"pip install ruff==[\d.]+"), ("clang-format-22", "sudo apt-get install .*-22")],
+)
+def test_a_missing_tool_is_named_with_its_installation(
+    monkeypatch: pytest.MonkeyPatch, tool: str, command: str
+) -> None:
+    find = lint.shutil.which
+    monkeypatch.setattr(
+        lint.shutil, "which", lambda name, **more: None if name == tool else find(name, **more)
+    )
+    with pytest.raises(report.SetupError, match=f"{tool} was not found. Install it: {command}"):
+        lint.tools()
+
+
+def test_another_version_of_ruff_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    ruff = tmp_path / "bin" / "ruff"
+    ruff.parent.mkdir()
+    ruff.write_text("#!/bin/sh\necho ruff 0.0.1\n")
+    ruff.chmod(0o755)
+    monkeypatch.setattr(environment, "VENV", tmp_path)
+    with pytest.raises(report.SetupError, match=r"ruff 0\.0\.1, and another version is needed"):
+        lint.tools()
