@@ -26,7 +26,7 @@ SOAK_SECONDS ?= 3600
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo lint test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -92,6 +92,9 @@ setup-tests:
 
 develop:
 	@$(PYTHON) tools/develop.py --build $(DEVELOP)
+
+compile-commands: setup-tests
+	$(VENV_PYTHON) tools/compile_commands.py
 
 wheel: setup
 	$(VENV_PYTHON) -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
