@@ -1,5 +1,6 @@
-"""What depends on JAX's version, in one pass that needs neither TensorFlow nor a build: the matrix of docs/support.md runs
-it for each pair of Python and JAX.
+"""What depends on JAX's version. Needs neither TensorFlow nor a build.
+
+The matrix of docs/support.md runs it for each pair of Python and JAX.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from jax.experimental import io_callback
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import onexpu
-
 from tests.jax.process import run
 
 N = 6

@@ -1,4 +1,4 @@
-"""What `onexpu.doctor` says about versions: tested, untested, or not the one that a library is bound to."""
+"""What `onexpu.doctor` says about versions: tested, untested, or not that of a library."""
 
 from __future__ import annotations
 
