@@ -88,7 +88,7 @@ def test_errors(xpu) -> None:
         make(module, None)
     with pytest.raises(
         onexpu.SyclCompileError,
-        match=r"broken\.cpp:12:\d+: error: use of undeclared identifier 'z'",
+        match=r"broken\.cpp:16:\d+: error: use of undeclared identifier 'z'",
     ):
         make(module, "broken")(jax.device_put(np.ones(3, np.float32), xpu))
     with pytest.raises(ValueError, match="defines no kernel"):
