@@ -94,3 +94,34 @@ def test_attention_of_large_values(xpu) -> None:
     assert np.isfinite(got).all()
     # The first row attends to itself alone.
     np.testing.assert_array_equal(got[:, :, 0], x[:, :, 0].astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_comparisons_of_rounded_values(xpu, dtype: str) -> None:
+    """Each is true of the rounded value and false of the wide one."""
+    info = ml_dtypes.finfo(_DTYPES[dtype])
+    half = float(info.max) ** 0.5
+
+    def masks(large, whole, small):
+        return [
+            jnp.isinf(large * large),
+            ~jnp.isfinite(-(large * large)),
+            large * large == jnp.inf,
+            jnp.isinf(jnp.where(large > 0, large * large, large)),
+            (whole + 1) == whole,
+            ~(whole + 1 > whole),
+            jnp.exp(small) == 0,
+        ]
+
+    large = np.array([half * 1.5] * 3).astype(_DTYPES[dtype])
+    whole = np.array([2.0 ** (info.nmant + 1)] * 3).astype(_DTYPES[dtype])
+    small = np.array([-120.0] * 3).astype(_DTYPES[dtype])
+    results = jax.jit(masks)(*jax.device_put((large, whole, small), xpu))
+    assert [bool(one.all()) for one in results] == [True] * 7
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_epsilon_by_a_loop(xpu, dtype: str) -> None:
+    one = jax.device_put(np.array(1, _DTYPES[dtype]), xpu)
+    found = lax.while_loop(lambda e: (1 + e / 2) > 1, lambda e: e / 2, one)
+    assert float(found) == float(ml_dtypes.finfo(_DTYPES[dtype]).eps)

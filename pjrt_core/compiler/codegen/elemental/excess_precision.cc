@@ -31,13 +31,13 @@ bool PassesThrough(HloOpcode opcode) {
   }
 }
 
-// Computes in f32 and rounds its result, or gives something that cannot be wide.
+// Computes in f32 and rounds its result, or gives something that cannot be wide. A comparison is
+// neither: `isinf(x * x)` and `x + 1 > x` have another result for a wide value.
 bool Rounds(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kAdd:
     case HloOpcode::kAtan2:
     case HloOpcode::kCbrt:
-    case HloOpcode::kCompare:
     case HloOpcode::kCos:
     case HloOpcode::kDivide:
     case HloOpcode::kErf:
