@@ -1,10 +1,12 @@
 #include "pjrt_core/compiler/passes/onednn/epilogue_fusion.h"
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -123,11 +125,13 @@ class Fuser {
   absl::StatusOr<bool> AbsorbOne() {
     std::vector<HloInstruction*> between;
     HloInstruction* view = View(between);
-    ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, AbsorbUser(view));
+    ONEXPU_ASSIGN_OR_RETURN(const bool absorbed, AbsorbUser(view, between));
     return absorbed ? true : AbsorbActivation(view, between);
   }
 
-  absl::StatusOr<bool> AbsorbUser(HloInstruction* view) {
+  absl::StatusOr<bool> AbsorbUser(HloInstruction* view,
+                                  const std::vector<HloInstruction*>& between) {
+    if (!OnlyNarrows(between)) return false;
     if (view->user_count() != 1 || view == call_->parent()->root_instruction()) return false;
     HloInstruction* user = view->users().front();
     if (layout_sensitive_ && !xla::ShapeUtil::Equal(user->shape(), view->shape())) return false;
@@ -230,14 +234,19 @@ class Fuser {
     // oneDNN's is exp(x) - 1, whose error near zero is up to 2^-24: the smallest number of f16, but
     // more than many numbers of the other types.
     if (activation == Activation::Elu && view.shape().element_type() != xla::F16) return false;
-    // What is computed in the wider type would be rounded to the narrower one.
-    const auto width = [](const HloInstruction& value) {
-      return xla::primitive_util::SignificandWidth(value.shape().element_type());
-    };
-    for (const HloInstruction* step : between) {
-      if (width(*step) > width(*step->operand(0))) return false;
-    }
-    return true;
+    return OnlyNarrows(between);
+  }
+
+  // Whether no step converts to a type with more digits or a larger range. What the program
+  // computes in such a type would be rounded to the call's.
+  static bool OnlyNarrows(const std::vector<HloInstruction*>& between) {
+    return absl::c_all_of(between, [](const HloInstruction* step) {
+      const xla::PrimitiveType to = step->shape().element_type();
+      const xla::PrimitiveType from = step->operand(0)->shape().element_type();
+      return xla::primitive_util::SignificandWidth(to) <=
+                 xla::primitive_util::SignificandWidth(from) &&
+             xla::primitive_util::ExponentWidth(to) <= xla::primitive_util::ExponentWidth(from);
+    });
   }
 
   absl::StatusOr<bool> AbsorbScale(HloInstruction* multiply, HloInstruction* view) {
@@ -247,7 +256,10 @@ class Fuser {
     }
     const std::optional<double> scale = ConstantScalar(*Other(multiply, view));
     if (!scale.has_value()) return false;
-    epilogue_.alpha *= static_cast<float>(*scale);
+    // BLAS does not read the operands of a product that is scaled by zero, so NaN would be lost.
+    const float alpha = epilogue_.alpha * static_cast<float>(*scale);
+    if (alpha == 0 || !std::isfinite(alpha)) return false;
+    epilogue_.alpha = alpha;
     return Replace(multiply, view);
   }
 
