@@ -1,7 +1,8 @@
 // Fourier transforms along one dimension, one or several of a kind: a work-item transforms a line,
-// or two real ones as one complex, and neighbouring work-items have neighbouring lines. A line lies
-// in local memory, each work-item's in a column of its own, so that no barrier is needed; the last
-// step writes the result (Cooley and Tukey 1965, decimation in time, mixed radix).
+// and neighbouring work-items have neighbouring lines. A line lies in local memory, each
+// work-item's in a column of its own, so that no barrier is needed; the last step writes the result
+// (Cooley and Tukey 1965, decimation in time, mixed radix). Two real lines are not transformed as
+// one complex: NaN, and the rounding errors of a larger line, would enter the other.
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -51,8 +52,7 @@ class FftKernel {
 
   absl::StatusOr<LaunchDimensions> Emit() {
     const int64_t lines = xla::ShapeUtil::ElementsIn(line_shape_);
-    const int64_t count = is_real_ ? xla::CeilOfRatio<int64_t>(lines, 2) : lines;
-    const int64_t groups = xla::CeilOfRatio(count, kFftLines);
+    const int64_t groups = xla::CeilOfRatio(lines, kFftLines);
     Value* group = math_.ToIndexType(GroupId(kernel_));
     column_ = LocalId(kernel_);
     result_ = kernel_.results()[0];
@@ -72,23 +72,17 @@ class FftKernel {
     if (radices_.size() > 1) factors_ = MakeFactors();
     // The last group shares lines with the one before, and both write the same: no work-item is
     // without a line. A vector that may not be full costs a CPU masks in every load and store.
-    const bool all_full = count >= kFftLines;
+    const bool all_full = lines >= kFftLines;
     Value* first = math_.Mul(group, kFftLines);
-    if (all_full) first = math_.Minimum(first, count - kFftLines);
+    if (all_full) first = math_.Minimum(first, lines - kFftLines);
     Value* number = math_.Add(first, math_.ToIndexType(column_));
     const auto transform = [&] {
-      first_line_ = math_.Delinearize(number, line_shape_).values();
-      if (is_real_) {
-        Value* second = math_.Add(number, count);
-        // A last line without a partner is its own.
-        if (lines % 2 != 0) second = math_.Minimum(second, lines - 1);
-        second_line_ = math_.Delinearize(second, line_shape_).values();
-      }
+      line_ = math_.Delinearize(number, line_shape_).values();
       return Transform();
     };
     TF_RETURN_IF_ERROR(
         all_full ? transform()
-                 : kernel_.If(kernel_.b().CreateICmpSLT(number, math_.Constant(count)), transform));
+                 : kernel_.If(kernel_.b().CreateICmpSLT(number, math_.Constant(lines)), transform));
     const uint64_t global = groups * kFftLines * ffts_.size();
     return LaunchDimensions{{global}, {uint64_t{kFftLines}}};
   }
@@ -106,7 +100,7 @@ class FftKernel {
       TF_RETURN_IF_ERROR(Step(done, radices_[i], i + 1 == radices_.size()));
       done *= radices_[i];
     }
-    return fft_.fft_type() == xla::RFFT ? Separate() : absl::OkStatus();
+    return fft_.fft_type() == xla::RFFT ? WriteHalfSpectrum() : absl::OkStatus();
   }
 
   // Blocks of the first radix.
@@ -226,33 +220,31 @@ class FftKernel {
     });
   }
 
-  // Two spectra of real lines from that of the first plus i times the second: each is its own
-  // conjugate mirrored.
-  absl::Status Separate() {
+  // The spectrum of a real line is its own conjugate mirrored: the mean of both has no imaginary
+  // part where it is its own mirror.
+  absl::Status WriteHalfSpectrum() {
     const std::vector<int64_t> numbers = {length_ / 2 + 1};
     return kernel_.ForEach(numbers, [&](absl::Span<Value* const> k) -> absl::Status {
       Value* mirrored = math_.Rem(math_.Sub(math_.Constant(length_), k[0]), length_);
       const Complex z = ReadLocal(k[0]);
       const Complex mirror = ReadLocal(mirrored);
-      const Complex first = {(z.re + mirror.re) * 0.5, (z.im - mirror.im) * 0.5};
-      const Complex second = {(z.im + mirror.im) * 0.5, (mirror.re - z.re) * 0.5};
-      TF_RETURN_IF_ERROR(kernel_.Store(result_, At(first_line_, k[0]), Join(first)));
-      return kernel_.Store(result_, At(second_line_, k[0]), Join(second));
+      const Complex mean = {(z.re + mirror.re) * 0.5, (z.im - mirror.im) * 0.5};
+      return kernel_.Store(result_, At(line_, k[0]), Join(mean));
     });
   }
 
   // The element of the line that is transformed, from the operand.
   absl::StatusOr<Complex> Read(const HloInstruction& fft, Value* element) {
-    if (fft.fft_type() == xla::IRFFT) return ReadHalfSpectra(fft, element);
-    TF_ASSIGN_OR_RETURN(Value * first, Operand(fft, first_line_, element));
-    if (!is_real_) return Split(first);
-    TF_ASSIGN_OR_RETURN(Value * second, Operand(fft, second_line_, element));
-    return Complex{{first, kernel_.b()}, {second, kernel_.b()}};
+    if (fft.fft_type() == xla::IRFFT) return ReadHalfSpectrum(fft, element);
+    TF_ASSIGN_OR_RETURN(Value * value, Operand(fft, line_, element));
+    if (!is_real_) return Split(value);
+    const Real re(value, kernel_.b());
+    return Complex{re, re.Constant(0)};
   }
 
-  // The first line's spectrum plus i times the second's. Of the elements beyond the middle the
-  // mirrored are in memory; the imaginary part of what is its own mirror cannot be, and is ignored.
-  absl::StatusOr<Complex> ReadHalfSpectra(const HloInstruction& fft, Value* element) {
+  // The line's spectrum. Of the elements beyond the middle the mirrored are in memory; the
+  // imaginary part of what is its own mirror cannot be, and is ignored.
+  absl::StatusOr<Complex> ReadHalfSpectrum(const HloInstruction& fft, Value* element) {
     llvm::IRBuilder<>& b = kernel_.b();
     Value* beyond = b.CreateICmpSGT(element, math_.Constant(length_ / 2));
     Value* present = b.CreateSelect(beyond, math_.Sub(math_.Constant(length_), element), element);
@@ -260,15 +252,10 @@ class FftKernel {
     if (length_ % 2 == 0) {
       is_real = b.CreateOr(is_real, b.CreateICmpEQ(element, math_.Constant(length_ / 2)));
     }
-    const auto whole = [&](const std::vector<Value*>& line) -> absl::StatusOr<Complex> {
-      TF_ASSIGN_OR_RETURN(Value * value, Operand(fft, line, present));
-      const Complex half = Split(value);
-      const Real im = Select(beyond, -half.im, half.im);
-      return Complex{half.re, Select(is_real, im.Constant(0), im)};
-    };
-    TF_ASSIGN_OR_RETURN(const Complex first, whole(first_line_));
-    TF_ASSIGN_OR_RETURN(const Complex second, whole(second_line_));
-    return first + TimesI(second);
+    TF_ASSIGN_OR_RETURN(Value * value, Operand(fft, line_, present));
+    const Complex half = Split(value);
+    const Real im = Select(beyond, -half.im, half.im);
+    return Complex{half.re, Select(is_real, im.Constant(0), im)};
   }
 
   absl::StatusOr<Value*> Operand(const HloInstruction& fft, const std::vector<Value*>& line,
@@ -291,9 +278,7 @@ class FftKernel {
 
   absl::Status WriteResult(Value* element, Complex value) {
     if (is_inverse_) value = value * value.re.Constant(1.0 / static_cast<double>(length_));
-    if (!is_real_) return kernel_.Store(result_, At(first_line_, element), Join(value));
-    TF_RETURN_IF_ERROR(kernel_.Store(result_, At(first_line_, element), value.re.value()));
-    return kernel_.Store(result_, At(second_line_, element), value.im.value());
+    return kernel_.Store(result_, At(line_, element), is_real_ ? value.re.value() : Join(value));
   }
 
   // The work-item's own column last, by itself: so neighbours are seen to be neighbours.
@@ -376,8 +361,8 @@ class FftKernel {
   Array result_;                // of that
   Array re_, im_;               // [length, lines]
   llvm::GlobalVariable* factors_ = nullptr;
-  Value* column_ = nullptr;  // i64
-  std::vector<Value*> first_line_, second_line_;
+  Value* column_ = nullptr;   // i64
+  std::vector<Value*> line_;  // the index of the work-item's line
 };
 
 }  // namespace
