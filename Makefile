@@ -17,8 +17,8 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
-# Options of `make lint`, e.g. LINT=--fix.
-LINT ?=
+# Options of `make lint`, e.g. LINT=--fix. Not `?=`, because make defines LINT as "lint".
+LINT :=
 
 # How long `make soak` takes, set-up excluded.
 SOAK_SECONDS ?= 3600

@@ -175,6 +175,8 @@ def main() -> int:
     parser.add_argument("files", nargs="*", metavar="FILE", help="default: all that git tracks")
     arguments = parser.parse_args()
     try:
+        if missing := [file for file in arguments.files if not os.path.exists(file)]:
+            raise report.SetupError(f"no such file: {', '.join(missing)}")
         files = [os.path.abspath(file) for file in arguments.files] or tracked_files()
         passed = [run(tool, files, fix=arguments.fix) for tool in tools()]
     except report.SetupError as error:

@@ -34,6 +34,12 @@ def test_the_tree_is_clean() -> None:
     ]
 
 
+def test_missing_files_are_errors() -> None:
+    done = _lint("lint")
+    assert done.returncode != 0
+    assert "no such file: lint" in done.stdout + done.stderr
+
+
 def test_findings_fail_and_are_fixed(tmp_path: pathlib.Path) -> None:
     python, cpp = tmp_path / "module.py", tmp_path / "unit.cc"
     python.write_text('"""A module."""\nimport os\n\nx = [1,2]\n')
