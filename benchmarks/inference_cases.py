@@ -49,7 +49,7 @@ def _updates(
 
     def contender(platform: str, function: Callable[..., object]) -> Run:
         device = jax.devices(platform)[0]
-        # Copies: what is donated must be nobody else's.
+        # Copies, because donated arrays must have no other owner.
         kept = [jax.device_put([np.array(a) for a in state], device)]
         rest = jax.device_put(list(operands), device)
         call = jax.jit(functools.partial(step, function), donate_argnums=0)

@@ -148,7 +148,7 @@ def placement_report(
     if function is None:
         return _read()
 
-    # The call imports TensorFlow, if nobody has before.
+    # The call imports TensorFlow if it is not imported yet.
     function(*args, **kwargs)
     counters.watch(True)
     try:

@@ -57,7 +57,7 @@ def _operation(launch: Launch) -> _Call:
         "output_types": [tf.as_dtype(dtype) for _, dtype in launch.results],
     }
     if not tf.executing_eagerly():
-        # A graph may be saved, and loaded where nobody has defined the kernel.
+        # A graph may be saved, and loaded in a process that does not define the kernel.
         common |= {
             "spirv": kernel.kernel.spirv,
             "entry_point": kernel.kernel.entry_point,
@@ -158,7 +158,7 @@ class TensorFlowCalls:
             # Outside of what `tf.custom_gradient` watches: variables are read here.
             values = {name: tf.convert_to_tensor(attributes[name]) for name in plan.operands.single}
             attributes = {**attributes, **values}
-        # Without a tape there is nobody to ask for the gradient; a graph may be differentiated
+        # Without a tape no gradient is computed; a graph may be differentiated
         # later.
         if not self._kernel.has_gradient or (
             tf.executing_eagerly() and not record.could_possibly_record()

@@ -112,8 +112,8 @@ def to_dlpack(x: jax.Array | tf.Tensor, *, writable: bool = False) -> DLPackArra
     x : jax.Array, tf.Tensor or tf.Variable
         On an xpu device. A variable's present value.
     writable : bool, optional
-        Lets the consumer write. The frameworks take values for constant: nobody may compute with
-        `x` meanwhile, nor with other arrays of its memory.
+        Lets the consumer write. The frameworks assume that values are constant: do not compute
+        with `x` meanwhile, nor with other arrays of its memory.
 
     Returns
     -------

@@ -386,7 +386,7 @@ def sycl_kernel(
     outputs : mapping
         From the name of each output to its shape and type: `like` or `array`. One with the name of
         an input is that input, changed in place: the kernel has one pointer for both. Callers see
-        values all the same, so what somebody else still holds is copied before; ``jax.jit`` with
+        values all the same, so an array with other references is copied before; ``jax.jit`` with
         ``donate_argnums`` copies nothing.
     attributes : mapping, optional
         From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.

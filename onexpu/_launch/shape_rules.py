@@ -33,7 +33,7 @@ class _Declared:
     text: str
     words: tuple[_Word | None, ...]  # None: any size
     several: int | None  # where, among the words, any number of dimensions come in
-    several_name: str  # empty: they are nobody else's
+    several_name: str  # empty: no other input has them
 
 
 @dataclasses.dataclass(frozen=True)

@@ -117,7 +117,7 @@ struct Tile {
       for (int i = 0; i < rows; ++i) sums[(token + i) * kVectors + c] += finish(c, sum[i]);
     }
   }
-  // Sums of tokens that are none are nobody's.
+  // Sums beyond the last token are not used.
   template <typename Weight, typename Finish>
   void multiply(int tokens, int depth, Weight weight, Finish finish) {
     int token = 0;

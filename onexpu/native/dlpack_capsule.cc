@@ -5,7 +5,7 @@ namespace {
 
 namespace py = ::pybind11;
 
-// The two kinds of capsules: what they are called before and after somebody has consumed them.
+// The two kinds of capsules: their names before and after consumption.
 template <typename Managed>
 struct Kind;
 template <>

@@ -1,6 +1,6 @@
 """Rules for modules of JAX that few programs import, and that take long to import.
 
-They are registered when somebody imports the module.
+They are registered when the module is imported.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class _Buffer:
         return np.array(self._array, dtype=dtype, copy=copy)
 
     def __dlpack__(self, **options: Any) -> Any:
-        # numpy exports only what may be written; nobody may write into an operand all the same.
+        # numpy exports only writable arrays. Callbacks must still not write into operands.
         array = self._array
         if not array.flags.writeable:
             array = (

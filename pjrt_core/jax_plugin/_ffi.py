@@ -21,7 +21,7 @@ def register_handlers() -> None:
 
 def _register_target(name: str, fn: Any, platform: str, api_version: int, traits: Any) -> None:
     del platform
-    from onexpu import _native  # The core is loaded by whoever uses it, not by every import of JAX.
+    from onexpu import _native  # loads the core: at the first use, not with every import of JAX
 
     if api_version != _TYPED_FFI:
         raise NotImplementedError(

@@ -20,7 +20,7 @@ class Compiled:
     Attributes
     ----------
     status : int
-        0: compiled; 3: not implemented yet; 1: an error; negative: the signal that ended the
+        0: compiled; 3: UNIMPLEMENTED; 1: an error; negative: the signal that ended the
         process.
     message : str
         Standard output and standard error.

@@ -80,8 +80,8 @@ def test_gradient_by_image(dtype: str, tolerance: float, method: str) -> None:
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
 def test_many_rows(method: str) -> None:
-    """More than one work-item of a CPU takes, of a depth that is no power of two; samples on pixels
-    and between.
+    """More rows than one work-item of a CPU computes, of a depth that is not a power of two, with
+    samples on pixels and between them.
     """
     random = np.random.default_rng(3)
     image = random.normal(size=(2, 61, 40, 21)).astype(np.float32)

@@ -18,7 +18,7 @@ from tests.c_api.programs import DONATE, MULTIPLY_ADD, ONE_DEVICE, program_struc
 # Of one sequence.
 CALLS = 40
 _VOID = {"PJRT_Error_Destroy", "PJRT_Error_Message", "PJRT_Error_GetCode"}
-# The client stays, as it has to for what the sequence holds; nobody sets what Await would wait for.
+# The client stays, as it has to for what the sequence holds; no call sets an event that Await needs.
 _LEFT_OUT = _VOID | {"PJRT_Client_Destroy", "PJRT_Client_Create", "PJRT_Event_Await"}
 # What an argument is, by its name; an executable is a loaded one in the functions of those.
 _HANDLES = {
@@ -246,7 +246,7 @@ class Sequence:
         }
 
     def _Client_CreateViewOfDeviceBuffer(self, fields: Any) -> dict[str, Any] | None:
-        # A view of memory that nobody holds would be the caller's mistake.
+        # A view of memory without an owner would be the caller's mistake.
         shape = self._shape()
         return {**shape, "element_type": self._type(), "device_buffer_ptr": 0}
 
@@ -311,7 +311,7 @@ class Sequence:
         }
 
     def _Buffer_CopyRawToHostFuture(self, _: Any) -> None:
-        return None  # whoever asks has to call back, once
+        return None  # the caller must call back once
 
     def _Event_OnReady(self, _: Any) -> dict[str, Any]:
         return {

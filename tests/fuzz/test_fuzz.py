@@ -50,7 +50,7 @@ ANSWERS = {
     "tuple_of_other_operands.textproto": INVALID + ".*topk.1: the operands",
     "wrong_length_of_a_transform.mlir": INVALID + ".*fft.1: length 16777220",
 }
-# Portable artifacts whose bytes MLIR's reader trusts: nobody can check them before it.
+# Portable artifacts whose bytes MLIR's reader trusts: they cannot be checked before it.
 FATAL = ("crash_of_the_reader.vhlo", "fatal_error_of_the_reader.vhlo", "type_that_is_none.vhlo")
 A = np.arange(32, dtype=np.float32).reshape(4, 8)
 

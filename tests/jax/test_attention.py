@@ -37,8 +37,10 @@ def expected(query, key, value, bias=0.0):
 
 
 def assert_attention(actual, arrays, bias=0.0) -> None:
-    """An error of a score is a relative error of its weight: a few units of the greatest scores,
-    which are below 16, and the rounding of weights and results to their type.
+    """Compares attention with float64.
+
+    The error of a score is a relative error of its weight: some rounding errors of the largest
+    scores, which are below 16. Weights and results are rounded to their type as well.
     """
     result, terms = expected(*arrays, bias)
     narrow = float(jnp.finfo(arrays[0].dtype).eps)

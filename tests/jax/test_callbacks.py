@@ -112,7 +112,7 @@ def test_pure_callback_in_loops(xpu, cpu) -> None:
 
 
 def test_the_function_runs_after_its_executable_is_gone(xpu) -> None:
-    """A program in flight keeps the function, whoever else has dropped it."""
+    """A program in flight keeps the function when all other references are gone."""
     release = threading.Event()
 
     def slow(a):
@@ -293,4 +293,4 @@ def test_a_buffer_callback_that_returns_something_is_an_error(xpu) -> None:
         jax.jit(function)(jax.device_put(np.float32(1), xpu)).block_until_ready()
     with pytest.raises(jax.errors.JaxRuntimeError, match="must not return any values"):
         jax.effects_barrier()
-    dispatch.runtime_tokens.clear()  # nobody has to learn it again at exit
+    dispatch.runtime_tokens.clear()  # so that it is not raised again at exit

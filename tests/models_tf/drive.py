@@ -37,8 +37,8 @@ class Record:
         Path -> array: metrics of every step, outputs of the inference, variables at the end, and
         what the steps added to those that are trained.
     report : onexpu.PlacementReport
-        Of a step and inference after these, whose inputs are on the device and whose results nobody
-        reads.
+        Of a step and inference after these, whose inputs are on the device and whose results are
+        not read.
     report_from_host : onexpu.PlacementReport
         Of the next, whose inputs are on the host, where all of their results are read.
     report_uncompiled : onexpu.PlacementReport, optional

@@ -140,8 +140,8 @@ def _check_placement(record: Record, mode: str) -> None:
 
 
 def _check_transfers(record: Record, mode: str) -> None:
-    """What is copied are inputs and results, and nothing where inputs were on the device and nobody
-    reads results.
+    """Only inputs and results are copied, and nothing if inputs were on the device and results are
+    not read.
 
     But without compilation TensorFlow has shapes, conditions and bounds of integers on the host:
     eight bytes at most. Eager Python's literals are there, too, and the numbers of a batch's rows

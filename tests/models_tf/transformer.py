@@ -15,8 +15,8 @@ _PADDING, _START = 0, 1
 
 
 def _sequences(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Padded sequences of tokens, and the same with a start token and turned round: int64 [count,
-    length] each.
+    """Padded sequences of tokens, int64 [count, length], and the same reversed after a start
+    token, int64 [count, length + 1].
     """
     random = np.random.RandomState(5)
     source = np.full((count, _LENGTH), _PADDING, np.int64)

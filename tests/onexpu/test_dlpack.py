@@ -37,7 +37,7 @@ def on_device(framework: str, values: np.ndarray, xpu):
 
 
 class Producer:
-    """Somebody else's array: `memory` seen through another __dlpack__."""
+    """An externally owned array: `memory` seen through another __dlpack__."""
 
     def __init__(self, memory: onexpu.DLPackArray, device: tuple[int, int] | None = None) -> None:
         self.memory = memory

@@ -69,9 +69,7 @@ def other_context(queue) -> dpctl.SyclQueue:
 
 @pytest.fixture(scope="module")
 def slow_copy(queue):
-    """(destination, source, megabytes): a copy that so much other work comes before, and that
-    nobody waits for.
-    """
+    """(destination, source, megabytes): a copy behind much other work, which is not waited for."""
     large = [memory.MemoryUSMDevice(64 * MEGABYTE, queue=queue) for _ in range(2)]
 
     def copy(destination, source, megabytes: int = 64, after=()) -> dpctl.SyclEvent:
@@ -348,7 +346,7 @@ def test_failed_work_is_an_error_and_no_memory(xpu) -> None:
 def ping_pong(queue, slow_copy, rounds: int, start: float) -> None:
     """The value goes through dpctl, JAX and TensorFlow, each in its own queues.
 
-    Nobody waits for dpctl's queue or its events but the device: on the CPU device threads that wait
+    Only the device waits for dpctl's queue and its events: on the CPU device, threads that wait
     for a queue that is not in order can deadlock within Intel's OpenCL runtime (docs/buffers.md).
     """
     size = 256

@@ -57,7 +57,7 @@ def test_gradients_of_maxima(xpu, shape: tuple[int, int], dtype: str) -> None:
         y = x * 1.1
         return jnp.maximum(y, y[:, ::-1]).astype(jnp.float32).sum()
 
-    # Exact but for the rounding of 1.1 and of each gradient, and of ties.
+    # The errors are the rounding of 1.1 and of each gradient.
     epsilon = float(ml_dtypes.finfo(_DTYPES[dtype]).eps)
     total = np.asarray(jax.jit(jax.grad(of_rows))(x)).astype(np.float64).sum()
     np.testing.assert_allclose(total, 1.1 * shape[0], rtol=2 * epsilon)

@@ -15,7 +15,7 @@ def test_sync_devices_waits_for_the_device() -> None:
         for _ in range(16):
             x = tf.matmul(x, x) * 1e-3
     pending = onexpu.to_jax(x)
-    # Half a second of work, of which nobody has waited for a result.
+    # Half a second of work, whose result was not waited for.
     assert not pending.is_ready()
     tf.test.experimental.sync_devices()
     assert pending.is_ready()

@@ -134,7 +134,7 @@ def test_an_op_is_on_the_host_for_several_reasons(mode: Callable) -> None:
     }
     if (
         mode is tf.function
-    ):  # Eager code's ops for which tf.device asks for the CPU are nobody's placement.
+    ):  # Eager code's ops for which tf.device asks for the CPU are not counted.
         reasons["tf.device asks for the CPU"] = 1
     assert report.reasons["Range"] == reasons
     assert report.counts["host"]["Range"] == sum(reasons.values())

@@ -59,7 +59,7 @@ _UNSWEPT = {
     "SymbolicGradient": "gradients are made in Python since TensorFlow 1",
     "UniformQuantizedConvolution": "as UniformQuantizedDot, with twenty attributes more",
     "XlaCustomCall XlaCustomCallV2": (
-        "calls what the user registered, test_op_sweep.py one that nobody did"
+        "calls what the user registered, test_op_sweep.py one that is not registered"
     ),
     "XlaCallModule": "takes a serialised StableHLO module: test_jax2tf.py",
     "_FusedConv2D": "made by TensorFlow's optimiser of convolutions that follow each other",

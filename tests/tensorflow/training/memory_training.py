@@ -21,7 +21,7 @@ WAYS: dict[str, Callable[[Callable], Callable]] = {
 
 
 def live_bytes() -> int:
-    """What the pool has given out, when nothing is under way and nobody holds garbage."""
+    """What the pool has given out, when no work is in flight and no garbage is held."""
     gc.collect()
     tf.test.experimental.sync_devices()
     return onexpu.memory_info()["bytes_in_use"]
