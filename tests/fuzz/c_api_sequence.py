@@ -18,7 +18,7 @@ from tests.c_api.programs import DONATE, MULTIPLY_ADD, ONE_DEVICE, program_struc
 # Of one sequence.
 CALLS = 40
 _VOID = {"PJRT_Error_Destroy", "PJRT_Error_Message", "PJRT_Error_GetCode"}
-# The client stays, as it has to for what the sequence holds; no call sets an event that Await needs.
+# The client stays, because the sequence holds its objects; no call sets an event for Await.
 _LEFT_OUT = _VOID | {"PJRT_Client_Destroy", "PJRT_Client_Create", "PJRT_Event_Await"}
 # What an argument is, by its name; an executable is a loaded one in the functions of those.
 _HANDLES = {
