@@ -1,8 +1,6 @@
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
 
-#include "absl/numeric/int128.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/primitive_util.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
 
@@ -74,30 +72,9 @@ bool IsTranscendental(xla::HloOpcode opcode) {
   }
 }
 
-namespace {
-
-// Whether the counter leaves the range of its type. XLA's WhileLoopTripCountAnnotator computes trip
-// counts as if no counter wrapped.
-bool MayWrap(const xla::HloInstruction& loop, const xla::WhileLoopBackendConfig& config) {
-  if (!config.has_known_init_step() || !config.has_known_induction_variable()) return false;
-  const int64_t counter = config.known_induction_variable().tuple_index();
-  const xla::PrimitiveType type = loop.shape().tuple_shapes(counter).element_type();
-  if (!xla::primitive_util::IsIntegralType(type)) return false;
-  const absl::int128 last =
-      absl::int128(config.known_init_step().init()) +
-      absl::int128(config.known_init_step().step()) * config.known_trip_count().n();
-  const int bits = xla::primitive_util::BitWidth(type);
-  const bool is_signed = xla::primitive_util::IsSignedIntegralType(type);
-  const absl::int128 limit = absl::int128(1) << (is_signed ? bits - 1 : bits);
-  const absl::int128 lowest = is_signed ? -limit : absl::int128(0);
-  return last >= limit || last < lowest;
-}
-
-}  // namespace
-
 int64_t KnownTripCount(const xla::HloInstruction& loop) {
   const auto config = loop.backend_config<xla::WhileLoopBackendConfig>();
-  if (!config.ok() || !config->has_known_trip_count() || MayWrap(loop, *config)) return -1;
+  if (!config.ok() || !config->has_known_trip_count()) return -1;
   return config->known_trip_count().n();
 }
 

@@ -1,6 +1,7 @@
 // Gives every array a layout, and makes of layout changes what is cheapest: nothing (a bitcast) or
 // a copy.
 
+#include "pjrt_core/compiler/passes/control_flow/trip_counts.h"
 #include "pjrt_core/compiler/passes/layout/layout_assignment.h"
 #include "pjrt_core/compiler/passes/layout/linear_algebra_layouts.h"
 #include "pjrt_core/compiler/passes/layout/matmul_layouts.h"
@@ -34,6 +35,7 @@ void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
   pipeline.AddPass<xla::ReduceDecomposer>();
   pipeline.AddPass<xla::ConditionalCanonicalizer>();
   pipeline.AddPass<xla::WhileLoopTripCountAnnotator>();
+  pipeline.AddPass<TripCountVerifier>();
 }
 
 }  // namespace onexpu::compiler

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 
+#include "pjrt_core/compiler/passes/control_flow/trip_counts.h"
 #include "pjrt_core/compiler/passes/numerics/reducer_widening.h"
 #include "pjrt_core/compiler/passes/numerics/scan_rewriter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
+#include "xla/hlo/transforms/expanders/optimization_barrier_expander.h"
 #include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/broadcast_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
@@ -32,6 +34,7 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::SortSimplifier>();
   fixed_point.AddPass<xla::HloDCE>();
   fixed_point.AddPass<xla::WhileLoopConstantSinking>();
+  fixed_point.AddPass<WrappingCounterGuard>();
   fixed_point.AddPass<xla::WhileLoopSimplifier>();
   fixed_point.AddPass<xla::WhileLoopInvariantCodeMotion>();
   fixed_point.AddPass<xla::SliceSinker>();
@@ -42,6 +45,8 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   fixed_point.AddPass<xla::TupleSimplifier>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/false);
   fixed_point.AddPass<xla::ReduceWindowResizer>();
+  // Those of WrappingCounterGuard.
+  pipeline.AddPass<xla::OptimizationBarrierExpander>();
   constexpr int64_t kScanBlockLength = 32;
   pipeline.AddPass<ReducerWidening>(kScanBlockLength);
   // Otherwise a running sum over n elements takes n * n steps.

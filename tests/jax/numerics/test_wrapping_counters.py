@@ -13,6 +13,15 @@ _LOOPS = {
     "int8 at most 120": ("int8", 0, lambda i: i <= 120, 50),
     "int8 not positive": ("int8", 0, lambda i: i <= 0, -50),
     "uint16 above": ("uint16", 9, lambda i: i > 3, -4),
+    "int8 not negative": ("int8", 0, lambda i: i >= 0, 50),
+    "int32 not negative": ("int32", 0, lambda i: i >= 0, 2**30),
+    # Without wrapping, these would run once or never.
+    "uint8 once": ("uint8", 200, lambda i: i < 250, 100),
+    "int8 once": ("int8", 90, lambda i: i < 120, 60),
+    "uint32 down": ("uint32", 1, lambda i: i <= 1, -1),
+    "int64 once": ("int64", 2**62, lambda i: i < 2**62 + 5, 2**62 + 7),
+    "once": ("int32", 5, lambda i: i < 7, 7),
+    "never": ("uint8", 5, lambda i: i < 5, 7),
     "no wrapping": ("int32", 0, lambda i: i < 1000, 7),
     "down": ("int16", 100, lambda i: i >= -100, -9),
 }
