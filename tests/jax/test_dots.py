@@ -127,3 +127,19 @@ def test_attention_in_bfloat16(xpu, batch) -> None:
     expected = np.einsum("bhqk,bkhd->bqhd", weights / weights.sum(-1, keepdims=True), v)
     # Weights and result are rounded to 8 bits, and the weights of a row sum to 1.
     assert abs(actual - expected).max() <= 2 * 2.0**-8 * abs(v).max()
+
+
+def test_complex_products_in_a_wider_type(xpu) -> None:
+    random = np.random.default_rng(3)
+    a, b = (random.standard_normal((2, 300, 300)) + 1j for _ in range(2))
+    a, b = a.astype(np.complex64), b.astype(np.complex64)
+    product = jax.jit(lax.batch_matmul)
+    wide = jax.jit(
+        lambda a, b: lax.dot_general(
+            a, b, (((2,), (1,)), ((0,), (0,))), preferred_element_type=np.complex128
+        )
+    )
+    operands = jax.device_put((a, b), xpu)
+    exact = a.astype(np.complex128) @ b.astype(np.complex128)
+    np.testing.assert_allclose(wide(*operands), exact, rtol=0, atol=1e-12 * np.abs(exact).max())
+    np.testing.assert_allclose(product(*operands), exact, rtol=0, atol=1e-5 * np.abs(exact).max())

@@ -89,8 +89,7 @@ std::optional<LoopCounter> FindLoopCounter(const HloInstruction& loop, int64_t t
   const bool is_first = IsElement(*condition.operand(0), tuple_index);
   if (!is_first) {
     if (!IsElement(*condition.operand(1), tuple_index)) return std::nullopt;
-    counter.direction =
-        xla::Comparison(counter.direction, counter.type).Converse().GetDirection();
+    counter.direction = xla::Comparison(counter.direction, counter.type).Converse().GetDirection();
   }
   const std::optional<int64_t> bound = ConstantInteger(*condition.operand(is_first ? 1 : 0));
   const std::optional<int64_t> step = Step(Source(*body.operand(tuple_index)), tuple_index);

@@ -6,6 +6,7 @@
 #include "pjrt_core/compiler/passes/control_flow/trip_counts.h"
 #include "pjrt_core/compiler/passes/numerics/reducer_widening.h"
 #include "pjrt_core/compiler/passes/numerics/scan_rewriter.h"
+#include "pjrt_core/compiler/passes/numerics/scan_types.h"
 #include "pjrt_core/compiler/pipeline/algebraic_options.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
@@ -49,6 +50,7 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   pipeline.AddPass<xla::OptimizationBarrierExpander>();
   constexpr int64_t kScanBlockLength = 32;
   pipeline.AddPass<ReducerWidening>(kScanBlockLength);
+  pipeline.AddPass<ScanTypes>(kScanBlockLength);
   // Otherwise a running sum over n elements takes n * n steps.
   pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(kScanBlockLength);
 }

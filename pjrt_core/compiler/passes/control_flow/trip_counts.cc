@@ -37,13 +37,12 @@ std::optional<int64_t> ExactTripCount(const HloInstruction& loop, int64_t counte
 
 absl::Status HideElement(xla::HloComputation& condition, int64_t tuple_index) {
   for (HloInstruction* element : condition.parameter_instruction(0)->users()) {
-    if (element->opcode() != HloOpcode::kGetTupleElement ||
-        element->tuple_index() != tuple_index) {
+    if (element->opcode() != HloOpcode::kGetTupleElement || element->tuple_index() != tuple_index) {
       continue;
     }
     const std::vector<HloInstruction*> users = element->users();
-    HloInstruction* barrier = condition.AddInstruction(HloInstruction::CreateUnary(
-        element->shape(), HloOpcode::kOptimizationBarrier, element));
+    HloInstruction* barrier = condition.AddInstruction(
+        HloInstruction::CreateUnary(element->shape(), HloOpcode::kOptimizationBarrier, element));
     for (HloInstruction* user : users) {
       TF_RETURN_IF_ERROR(element->ReplaceUseWith(user, barrier));
     }

@@ -14,6 +14,7 @@ using xla::HloOpcode;
 
 bool ComplexDotSplitter::InstructionMatchesPattern(HloInstruction* instruction) {
   return instruction->opcode() == HloOpcode::kDot &&
+         instruction->shape().element_type() == xla::C64 &&
          instruction->operand(0)->shape().element_type() == xla::C64 &&
          instruction->operand(1)->shape().element_type() == xla::C64 && IsLargeDot(*instruction);
 }
