@@ -7,6 +7,8 @@ constexpr char kAttribute[] = "onexpu.rounded";
 
 }  // namespace
 
+bool Is16BitFloat(xla::PrimitiveType type) { return type == xla::BF16 || type == xla::F16; }
+
 void SetRounded(xla::HloInstruction& instruction) {
   instruction.set_frontend_attribute(kAttribute, "true");
 }

@@ -4,8 +4,12 @@
 #define PJRT_CORE_COMPILER_ANALYSIS_ROUNDED_VALUES_H_
 
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/xla_data.pb.h"
 
 namespace onexpu::compiler {
+
+// Whether intermediate values of the type may stay in f32.
+bool Is16BitFloat(xla::PrimitiveType type);
 
 void SetRounded(xla::HloInstruction& instruction);
 

@@ -74,8 +74,8 @@ bool IsForgiving(const HloInstruction& instruction,
 }  // namespace
 
 bool MayStayWide(const HloInstruction& instruction) {
-  const xla::PrimitiveType type = instruction.shape().element_type();
-  if ((type != xla::BF16 && type != xla::F16) || !instruction.parent()->IsFusionComputation() ||
+  if (!Is16BitFloat(instruction.shape().element_type()) ||
+      !instruction.parent()->IsFusionComputation() ||
       !instruction.GetModule()->config().debug_options().xla_allow_excess_precision()) {
     return false;
   }

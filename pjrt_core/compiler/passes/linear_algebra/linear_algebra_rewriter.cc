@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/analysis/fft_queries.h"
+#include "pjrt_core/compiler/analysis/rounded_values.h"
 #include "pjrt_core/compiler/passes/linear_algebra/matrix_guards.h"
 #include "pjrt_core/compiler/passes/linear_algebra/matrix_scaling.h"
 #include "pjrt_core/compiler/passes/linear_algebra/mkl_call.h"
@@ -339,8 +340,6 @@ absl::StatusOr<bool> RewriteSolver(HloInstruction* instruction, const Target& ta
 
 // ---- Half precision
 
-bool IsNarrow(xla::PrimitiveType type) { return type == xla::F16 || type == xla::BF16; }
-
 // Whether `instruction` is one of those above on floats of 16 bits, which no library has, and in
 // whose expansions each of many steps would round.
 bool IsNarrowSolver(const HloInstruction& instruction) {
@@ -351,12 +350,12 @@ bool IsNarrowSolver(const HloInstruction& instruction) {
                            return instruction.IsCustomCall(factorisation.name);
                          });
   return is_solver && instruction.operand_count() > 0 &&
-         IsNarrow(instruction.operand(0)->shape().element_type());
+         Is16BitFloat(instruction.operand(0)->shape().element_type());
 }
 
 xla::Shape InSingle(xla::Shape shape) {
   xla::ShapeUtil::ForEachMutableSubshape(&shape, [](xla::Shape* part, const xla::ShapeIndex&) {
-    if (part->IsArray() && IsNarrow(part->element_type())) part->set_element_type(xla::F32);
+    if (part->IsArray() && Is16BitFloat(part->element_type())) part->set_element_type(xla::F32);
   });
   return shape;
 }
@@ -365,7 +364,7 @@ xla::Shape InSingle(xla::Shape shape) {
 absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
   std::vector<HloInstruction*> operands;
   for (HloInstruction* operand : solver->operands()) {
-    operands.push_back(IsNarrow(operand->shape().element_type()) ? ConvertTo(xla::F32, operand)
+    operands.push_back(Is16BitFloat(operand->shape().element_type()) ? ConvertTo(xla::F32, operand)
                                                                  : operand);
   }
   HloInstruction* wide = solver->parent()->AddInstruction(

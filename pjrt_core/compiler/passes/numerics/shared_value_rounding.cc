@@ -3,14 +3,14 @@
 #include "pjrt_core/compiler/analysis/rounded_values.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
-#include "xla/xla_data.pb.h"
+#include "xla/hlo/ir/hlo_opcode.h"
 
 namespace onexpu::compiler {
 namespace {
 
-bool IsNarrow(const xla::HloInstruction& instruction) {
-  const xla::PrimitiveType type = instruction.shape().element_type();
-  return type == xla::BF16 || type == xla::F16;
+bool IsComputed(const xla::HloInstruction& instruction) {
+  return instruction.opcode() != xla::HloOpcode::kParameter &&
+         instruction.opcode() != xla::HloOpcode::kConstant;
 }
 
 }  // namespace
@@ -20,7 +20,10 @@ absl::StatusOr<bool> SharedValueRounding::RunImpl(
   bool changed = false;
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     for (xla::HloInstruction* instruction : computation->instructions()) {
-      if (!IsNarrow(*instruction) || instruction->user_count() < 2) continue;
+      if (!Is16BitFloat(instruction->shape().element_type()) || !IsComputed(*instruction) ||
+          instruction->user_count() < 2) {
+        continue;
+      }
       SetRounded(*instruction);
       changed = true;
     }
