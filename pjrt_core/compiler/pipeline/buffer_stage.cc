@@ -16,6 +16,7 @@
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/hlo_memory_scheduler.h"
 #include "xla/hlo/transforms/simplifiers/optimize_input_output_buffer_alias.h"
+#include "xla/hlo/transforms/simplifiers/sub_byte_normalization.h"
 #include "xla/service/buffer_assignment.h"
 #include "xla/service/copy_insertion.h"
 #include "xla/service/hlo_verifier.h"
@@ -58,6 +59,8 @@ bool HasTooLargeTemporaries(const xla::BufferAssignment& assignment, const Targe
 }  // namespace
 
 void AddBufferPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  // Passes of XLA pack narrow types in the shapes that they create.
+  pipeline.AddPass<xla::SubByteNormalization>(xla::SubByteNormalization::REMOVE_ELEMENT_SIZE);
   // CopyInsertion wants every computation called once.
   pipeline.AddPass<xla::FlattenCallGraph>();
   pipeline.AddPass<xla::OptimizeInputOutputBufferAlias>(/*registered_buffer_donor_only=*/true,

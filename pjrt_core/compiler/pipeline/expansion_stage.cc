@@ -8,7 +8,7 @@
 #include "pjrt_core/compiler/passes/linear_algebra/linear_algebra_rewriter.h"
 #include "pjrt_core/compiler/passes/numerics/batch_sum.h"
 #include "pjrt_core/compiler/passes/numerics/complex_branches.h"
-#include "pjrt_core/compiler/pipeline/algebraic_options.h"
+#include "pjrt_core/compiler/pipeline/algebraic_simplifier.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/transforms/expanders/bitcast_dtypes_expander.h"
@@ -20,7 +20,6 @@
 #include "xla/hlo/transforms/expanders/qr_expander.h"
 #include "xla/hlo/transforms/expanders/rng_bit_generator_expander.h"
 #include "xla/hlo/transforms/expanders/stochastic_convert_decomposer.h"
-#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/batch_dot_simplification.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/result_caster.h"
@@ -67,7 +66,7 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::BatchDotSimplification>();
   // Floats that are multiplied into integers add up as floats.
   pipeline.AddPass<xla::ResultCaster>(HasIntegerResult);
-  pipeline.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/false));
+  pipeline.AddPass<AlgebraicSimplifier>(/*layout_sensitive=*/false);
   pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<BatchSum>();
   pipeline.AddPass<xla::DotDecomposer>();

@@ -6,12 +6,11 @@
 #include "pjrt_core/compiler/passes/layout/linear_algebra_layouts.h"
 #include "pjrt_core/compiler/passes/layout/matmul_layouts.h"
 #include "pjrt_core/compiler/passes/onednn/epilogue_fusion.h"
-#include "pjrt_core/compiler/pipeline/algebraic_options.h"
+#include "pjrt_core/compiler/pipeline/algebraic_simplifier.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/transforms/expanders/reduce_decomposer.h"
 #include "xla/hlo/transforms/expanders/reshape_decomposer.h"
-#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/conditional_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/while_loop_trip_count_annotator.h"
@@ -27,7 +26,7 @@ void AddLayoutPasses(const StageContext& context, xla::HloModule& module,
   // A reshape that moves data becomes a bitcast and a copy.
   pipeline.AddPass<xla::ReshapeDecomposer>();
   auto& fixed_point = pipeline.AddPass<xla::HloPassFix<xla::HloPassPipeline>>("simplify-layouts");
-  fixed_point.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/true));
+  fixed_point.AddPass<AlgebraicSimplifier>(/*layout_sensitive=*/true);
   fixed_point.AddPass<xla::HloDCE>();
   fixed_point.AddPass<xla::HloCSE>(/*is_layout_sensitive=*/true);
   pipeline.AddPass<EpilogueFusion>(context.target, /*layout_sensitive=*/true);

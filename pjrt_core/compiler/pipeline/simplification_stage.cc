@@ -7,11 +7,10 @@
 #include "pjrt_core/compiler/passes/numerics/reducer_widening.h"
 #include "pjrt_core/compiler/passes/numerics/scan_rewriter.h"
 #include "pjrt_core/compiler/passes/numerics/scan_types.h"
-#include "pjrt_core/compiler/pipeline/algebraic_options.h"
+#include "pjrt_core/compiler/pipeline/algebraic_simplifier.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
 #include "xla/hlo/pass/hlo_pass_fix.h"
 #include "xla/hlo/transforms/expanders/optimization_barrier_expander.h"
-#include "xla/hlo/transforms/simplifiers/algebraic_simplifier.h"
 #include "xla/hlo/transforms/simplifiers/broadcast_canonicalizer.h"
 #include "xla/hlo/transforms/simplifiers/hlo_dce.h"
 #include "xla/hlo/transforms/simplifiers/reduce_window_resizer.h"
@@ -30,7 +29,7 @@ namespace onexpu::compiler {
 
 void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
   auto& fixed_point = pipeline.AddPass<xla::HloPassFix<xla::HloPassPipeline>>("simplify");
-  fixed_point.AddPass<xla::AlgebraicSimplifier>(AlgebraicOptions(/*layout_sensitive=*/false));
+  fixed_point.AddPass<AlgebraicSimplifier>(/*layout_sensitive=*/false);
   fixed_point.AddPass<xla::BroadcastCanonicalizer>();
   fixed_point.AddPass<xla::SortSimplifier>();
   fixed_point.AddPass<xla::HloDCE>();
