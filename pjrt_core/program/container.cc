@@ -66,7 +66,11 @@ AlignedBytes::AlignedBytes(size_t size)
   std::memset(data_.get(), 0, size);
 }
 
+AlignedBytes::AlignedBytes(uint8_t* data, size_t size, std::function<void()> release)
+    : data_(data, Free{std::move(release)}), size_(size) {}
+
 void AlignedBytes::Free::operator()(uint8_t* bytes) const {
+  if (release) return release();
   ::operator delete(bytes, std::align_val_t(kBlobAlignment));
 }
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,8 @@ class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(size_t size);  // zero-filled
+  // Memory of another library, which `release` frees. Its alignment is kBlobAlignment or more.
+  AlignedBytes(uint8_t* data, size_t size, std::function<void()> release);
 
   uint8_t* data() { return data_.get(); }
   const uint8_t* data() const { return data_.get(); }
@@ -34,6 +37,7 @@ class AlignedBytes {
  private:
   struct Free {
     void operator()(uint8_t* bytes) const;
+    std::function<void()> release;  // empty: operator delete
   };
   std::unique_ptr<uint8_t, Free> data_;
   size_t size_ = 0;

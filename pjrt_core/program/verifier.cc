@@ -12,6 +12,7 @@
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/element_type.h"
+#include "pjrt_core/program/hlo_proto.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/verify_memory.h"
 #include "pjrt_core/program/verify_thunks.h"
@@ -196,6 +197,25 @@ absl::Status VerifyKernels(const Program& program) {
   return absl::OkStatus();
 }
 
+absl::Status VerifyHloLiterals(const Program& program, absl::Span<const uint8_t> blobs) {
+  if (program.hlo_literals() == nullptr) return absl::OkStatus();
+  const uint64_t proto_bytes = program.hlo_proto() == nullptr ? 0 : program.hlo_proto()->size();
+  uint64_t last = 0;
+  for (const HloLiteral* literal : *program.hlo_literals()) {
+    if (literal->position() < last || literal->position() > proto_bytes) {
+      return VerifyError("HLO literal", "out of order, or beyond the HLO");
+    }
+    last = literal->position();
+    ONEXPU_RETURN_IF_ERROR(VerifyBlob(*literal->blob(), blobs, "HLO literal"));
+    const uint64_t element_bytes = ElementBytes(literal->encoding());
+    if (element_bytes == 0) return VerifyError("HLO literal", "unknown encoding");
+    if (literal->blob()->size() % element_bytes != 0) {
+      return VerifyError("HLO literal", "its size is not a multiple of its element's");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blobs) {
@@ -216,6 +236,7 @@ absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blo
   for (const Blob* blob : {program.hlo_proto(), program.compile_options()}) {
     if (blob != nullptr) ONEXPU_RETURN_IF_ERROR(VerifyBlob(*blob, blobs, "metadata"));
   }
+  ONEXPU_RETURN_IF_ERROR(VerifyHloLiterals(program, blobs));
   return VerifyThunks(program, *program.thunks());
 }
 

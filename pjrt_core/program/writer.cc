@@ -3,15 +3,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
+#include "pjrt_core/program/verifier.h"
 
 namespace onexpu::program {
 namespace {
@@ -20,22 +21,35 @@ constexpr size_t RoundUp(size_t value, size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+absl::Span<const uint8_t> Bytes(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
 }  // namespace
 
-Blob Writer::AddBlob(absl::Span<const uint8_t> bytes) {
+Blob Writer::AddBorrowedBlob(absl::Span<const uint8_t> bytes) {
   const std::pair<uint32_t, uint64_t> key(Checksum(bytes), bytes.size());
   const auto [first, last] = known_.equal_range(key);
   for (auto known = first; known != last; ++known) {
-    if (bytes.empty() ||
-        std::memcmp(blobs_.data() + known->second, bytes.data(), bytes.size()) == 0) {
-      return Blob(known->second, bytes.size());
+    const StoredBlob& blob = blobs_[known->second];
+    if (bytes.empty() || std::memcmp(blob.bytes.data(), bytes.data(), bytes.size()) == 0) {
+      return Blob(blob.offset, bytes.size());
     }
   }
-  const uint64_t offset = RoundUp(blobs_.size(), kBlobAlignment);
-  blobs_.resize(offset, 0);
-  blobs_.insert(blobs_.end(), bytes.begin(), bytes.end());
-  known_.emplace(key, offset);
+  const uint64_t offset = RoundUp(blobs_end_, kBlobAlignment);
+  known_.emplace(key, blobs_.size());
+  blobs_.push_back({offset, bytes});
+  blobs_end_ = offset + bytes.size();
   return Blob(offset, bytes.size());
+}
+
+Blob Writer::AddBlob(std::string bytes) {
+  owned_.push_back(std::move(bytes));
+  return AddBorrowedBlob(Bytes(owned_.back()));
+}
+
+Blob Writer::AddBlob(absl::Span<const uint8_t> bytes) {
+  return AddBlob(std::string(bytes.begin(), bytes.end()));
 }
 
 absl::StatusOr<AlignedBytes> Writer::Finish(flatbuffers::Offset<Program> root) {
@@ -48,21 +62,24 @@ absl::StatusOr<AlignedBytes> Writer::Finish(flatbuffers::Offset<Program> root) {
   header.header_bytes = kHeaderBytes;
   header.flatbuffer_bytes = flatbuffer.size();
   header.blobs_offset = RoundUp(kHeaderBytes + flatbuffer.size(), kBlobAlignment);
-  header.blobs_bytes = blobs_.size();
+  header.blobs_bytes = blobs_end_;
   header.flatbuffer_checksum = Checksum(flatbuffer);
-  header.blobs_checksum = Checksum(blobs_);
-  header.header_checksum = HeaderChecksum(header);
 
   AlignedBytes bytes(header.blobs_offset + header.blobs_bytes);
-  std::memcpy(bytes.data(), &header, sizeof(header));
   std::memcpy(bytes.data() + kHeaderBytes, flatbuffer.data(), flatbuffer.size());
-  if (!blobs_.empty()) {
-    std::memcpy(bytes.data() + header.blobs_offset, blobs_.data(), blobs_.size());
+  for (const StoredBlob& blob : blobs_) {
+    if (blob.bytes.empty()) continue;
+    std::memcpy(bytes.data() + header.blobs_offset + blob.offset, blob.bytes.data(),
+                blob.bytes.size());
   }
-  const auto parsed = Container::ParseInPlace(bytes.span());
-  if (!parsed.ok()) {
+  header.blobs_checksum = Checksum(bytes.span().subspan(header.blobs_offset));
+  header.header_checksum = HeaderChecksum(header);
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  const absl::Status status = VerifyProgram(*GetProgram(bytes.data() + kHeaderBytes),
+                                            bytes.span().subspan(header.blobs_offset));
+  if (!status.ok()) {
     return absl::InternalError(absl::StrCat(
-        "onexpu: the compiler wrote a program that does not verify: ", parsed.status().message()));
+        "onexpu: the compiler wrote a program that does not verify: ", status.message()));
   }
   return bytes;
 }

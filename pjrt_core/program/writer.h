@@ -6,7 +6,9 @@
 #define PJRT_CORE_PROGRAM_WRITER_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,18 +24,27 @@ class Writer {
  public:
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
 
-  // Copies the bytes. Equal bytes are stored once and get the same Blob.
-  Blob AddBlob(absl::Span<const uint8_t> bytes);
+  // Equal bytes are stored once and get the same Blob.
+  Blob AddBlob(std::string bytes);
+  Blob AddBlob(absl::Span<const uint8_t> bytes);  // copies
+  // Reads the bytes here and in Finish.
+  Blob AddBorrowedBlob(absl::Span<const uint8_t> bytes);
 
-  // The finished container. The result is verified as a reader would, so a compiler's mistake shows
-  // here.
+  // The finished container. Verifies the Program, so a compiler's mistake shows here.
   absl::StatusOr<AlignedBytes> Finish(flatbuffers::Offset<Program> root);
 
  private:
+  struct StoredBlob {
+    uint64_t offset;
+    absl::Span<const uint8_t> bytes;
+  };
+
   flatbuffers::FlatBufferBuilder builder_;
-  std::vector<uint8_t> blobs_;
-  // (checksum, size) -> offsets of blobs that have them.
-  std::multimap<std::pair<uint32_t, uint64_t>, uint64_t> known_;
+  std::vector<StoredBlob> blobs_;
+  std::deque<std::string> owned_;  // the bytes of those that are not borrowed
+  uint64_t blobs_end_ = 0;
+  // (checksum, size) -> indices of blobs that have them.
+  std::multimap<std::pair<uint32_t, uint64_t>, size_t> known_;
 };
 
 }  // namespace onexpu::program

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "pjrt_core/device/device.h"
 #include "pjrt_core/device/statistics.h"
+#include "pjrt_core/program/container.h"
 
 namespace onexpu {
 
@@ -47,10 +48,9 @@ class Client {
   // A program is being compiled that will be loaded here: lets what is slow to start begin.
   virtual void PrepareToLoad() = 0;
 
-  // Verifies the container, checks its target against the device, uploads constants and builds
-  // kernels (or takes their native binaries from the disk cache). `program` is copied or kept by
-  // the result.
-  virtual absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(std::vector<uint8_t> program,
+  // Checks the program's target against the device, uploads constants and builds kernels (or takes
+  // their native binaries from the disk cache). The result keeps `program`.
+  virtual absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(program::Container program,
                                                               absl::Span<const int> device_ids) = 0;
 
   // Handlers are looked up when a Program is loaded or a launch is made.

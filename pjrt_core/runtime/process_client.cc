@@ -127,7 +127,7 @@ class ProcessClient final : public Client {
         absl::StrCat("onexpu: no device ", id, ": there are ", devices_.size()));
   }
 
-  absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(std::vector<uint8_t> program,
+  absl::StatusOr<std::shared_ptr<LoadedProgram>> Load(program::Container program,
                                                       absl::Span<const int> device_ids) override {
     ONEXPU_RETURN_IF_ERROR(CheckNotForked());
     std::vector<SyclDevice*> devices;
@@ -135,7 +135,7 @@ class ProcessClient final : public Client {
       ONEXPU_ASSIGN_OR_RETURN(Device * device, LookupDevice(id));
       devices.push_back(static_cast<SyclDevice*>(device));
     }
-    return LoadProgram(program, std::move(devices));
+    return LoadProgram(std::move(program), std::move(devices));
   }
 
   void PrepareToLoad() override {

@@ -16,6 +16,7 @@
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
+#include "pjrt_core/program/hlo_proto.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t largest);
 
@@ -116,6 +117,11 @@ void ReadAsTheRuntime(const Container& container) {
   }
   for (const Blob* blob : {program.hlo_proto(), program.compile_options()}) {
     if (blob != nullptr) sum += Sum(container.blob(*blob));
+  }
+  if (program.hlo_literals() != nullptr) {
+    for (const HloLiteral* literal : *program.hlo_literals()) {
+      sum += EncodedBytes(container.blob(*literal->blob()), literal->encoding());
+    }
   }
   for (const Parameter* parameter : *program.parameters()) memory.Check(*parameter->slice());
   for (const Result* result : *program.results()) memory.Check(*result->slice());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
+#include "pjrt_core/program/hlo_proto.h"
 #include "pjrt_core/program/writer.h"
 #include "tests/program/sample_program.h"
 
@@ -147,6 +149,54 @@ TEST(ContainerTest, InPlaceNeedsAlignment) {
   AlignedBytes shifted(aligned.size() + 1);
   std::memcpy(shifted.data() + 1, aligned.data(), aligned.size());
   EXPECT_FALSE(Container::ParseInPlace(shifted.span().subspan(1)).ok());
+}
+
+TEST(ContainerTest, WritesTheHloWithItsLiterals) {
+  Writer writer;
+  ProgramT program = SampleProgram(writer);
+  program.hlo_proto = std::make_unique<Blob>(writer.AddBlob(std::string("abcd")));
+  const auto add = [&](uint64_t position, auto elements, LiteralEncoding encoding) {
+    auto literal = std::make_unique<HloLiteralT>();
+    literal->position = position;
+    literal->blob = std::make_unique<Blob>(writer.AddBlob(std::string(
+        reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(elements[0]))));
+    literal->encoding = encoding;
+    program.hlo_literals.push_back(std::move(literal));
+  };
+  add(0, std::string("raw"), LiteralEncoding::Raw);
+  add(2, std::vector<int32_t>{1, 300, -1}, LiteralEncoding::S32);
+  add(2, std::vector<uint32_t>{0xFFFFFFFFu}, LiteralEncoding::U32);
+  add(4, std::vector<uint64_t>{0, ~uint64_t{0}}, LiteralEncoding::U64);
+  const auto bytes = Pack(writer, program);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const auto container = Container::ParseInPlace(bytes->span());
+  ASSERT_TRUE(container.ok()) << container.status();
+
+  // https://protobuf.dev/programming-guides/encoding/#varints
+  const std::string ones(9, '\xFF');
+  const std::string expected = absl::StrCat(  //
+      "raw", "ab", "\x01\xAC\x02", ones, "\x01", "\xFF\xFF\xFF\xFF\x0F", "cd", std::string(1, '\0'),
+      ones, "\x01");
+  std::string proto(HloProtoBytes(*container), '?');
+  ASSERT_EQ(proto.size(), expected.size());
+  WriteHloProto(*container, reinterpret_cast<uint8_t*>(proto.data()));
+  EXPECT_EQ(proto, expected);
+}
+
+TEST(ContainerTest, ReleasesTheMemoryOfAnotherLibraryOnce) {
+  const std::vector<uint8_t> sample = SampleBytes();
+  AlignedBytes theirs(sample.size());
+  std::memcpy(theirs.data(), sample.data(), sample.size());
+  int released = 0;
+  {
+    auto container =
+        Container::Parse(AlignedBytes(theirs.data(), theirs.size(), [&released] { ++released; }));
+    ASSERT_TRUE(container.ok()) << container.status();
+    EXPECT_EQ(container->bytes().data(), theirs.data());
+    const Container moved = std::move(*container);
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
 }
 
 TEST(WriterTest, EqualBlobsAreStoredOnce) {

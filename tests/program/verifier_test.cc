@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "pjrt_core/program/writer.h"
@@ -39,6 +40,19 @@ void AddSizes(ProgramT& p) {
   p.results.push_back(std::move(sizes));
   p.has_size_result = true;
   p.results[0]->dynamic_sizes = {1};
+}
+
+// Literals of the HLO, whose blob is the constant.
+void AddHloLiterals(ProgramT& p, const std::vector<uint64_t>& positions,
+                    LiteralEncoding encoding = LiteralEncoding::S32) {
+  p.hlo_proto = std::make_unique<Blob>(0, 4);
+  for (const uint64_t position : positions) {
+    auto literal = std::make_unique<HloLiteralT>();
+    literal->position = position;
+    literal->blob = std::make_unique<Blob>(*p.allocations[3]->constant);
+    literal->encoding = encoding;
+    p.hlo_literals.push_back(std::move(literal));
+  }
 }
 
 const Damage kDamages[] = {
@@ -216,6 +230,29 @@ const Damage kDamages[] = {
        p.results[0]->dynamic_sizes = {-1, 1};
      },
      "sizes of other dimensions"},
+    {"HloLiteralsOutOfOrder", [](ProgramT& p) { AddHloLiterals(p, {2, 1}); }, "out of order"},
+    {"HloLiteralBeyondTheHlo", [](ProgramT& p) { AddHloLiterals(p, {5}); }, "beyond the HLO"},
+    {"HloLiteralOfNoHlo",
+     [](ProgramT& p) {
+       AddHloLiterals(p, {1});
+       p.hlo_proto.reset();
+     },
+     "beyond the HLO"},
+    {"HloLiteralOfAnUnknownEncoding",
+     [](ProgramT& p) { AddHloLiterals(p, {1}, static_cast<LiteralEncoding>(9)); },
+     "unknown encoding"},
+    {"HloLiteralWithPartOfAnElement",
+     [](ProgramT& p) {
+       AddHloLiterals(p, {1});
+       *p.hlo_literals[0]->blob = Blob(0, 6);
+     },
+     "not a multiple"},
+    {"HloLiteralOutsideTheBlobs",
+     [](ProgramT& p) {
+       AddHloLiterals(p, {1});
+       *p.hlo_literals[0]->blob = Blob(0, 1 << 20);
+     },
+     "blob section"},
 };
 
 class VerifierTest : public ::testing::TestWithParam<Damage> {};
@@ -236,6 +273,14 @@ INSTANTIATE_TEST_SUITE_P(Damages, VerifierTest, ::testing::ValuesIn(kDamages),
 TEST(VerifierTest, AcceptsTheSoundProgram) {
   Writer writer;
   const auto bytes = Pack(writer, SampleProgram(writer));
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+}
+
+TEST(VerifierTest, AcceptsLiteralsOfTheHlo) {
+  Writer writer;
+  ProgramT program = SampleProgram(writer);
+  AddHloLiterals(program, {0, 2, 4});
+  const auto bytes = Pack(writer, program);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
 }
 

@@ -118,7 +118,7 @@ TEST(Devices, TheCpuCountsAsTwo) {
     const uint32_t a = program.Parameter(program::ElementType::F32, {64});
     const uint32_t sum = program.Result(program::ElementType::F32, {64});
     program.Add(program.Kernel("add", 64, {a, a, sum}));
-    auto loaded = client->Load(program.Bytes(), {0, 1}).value();
+    auto loaded = client->Load(program.Finish(), {0, 1}).value();
     auto here = loaded->Execute({{x}}, first, {}, false).value().results[0];
     auto result = loaded->Execute({{there}}, second, {}, false).value().results[0];
     if (result->device() != second) return std::string("result placement");

@@ -343,14 +343,14 @@ TEST(Execute, MissingKernelsAndThunksAreErrorsAtLoad) {
   TestProgram builder(TestDevice());
   const uint32_t a = builder.Parameter(program::ElementType::F32, {8});
   builder.Add(builder.Kernel("no_such_kernel", 8, {a}));
-  auto status = TestClient()->Load(builder.Bytes(), {}).status();
+  auto status = TestClient()->Load(builder.Finish(), {}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr("no_such_kernel"));
 
   TestProgram wrong(TestDevice());
   const uint32_t b = wrong.Parameter(program::ElementType::F32, {8});
   wrong.Add(wrong.Kernel("add", 8, {b}));
-  EXPECT_EQ(TestClient()->Load(wrong.Bytes(), {}).status().code(),
+  EXPECT_EQ(TestClient()->Load(wrong.Finish(), {}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 

@@ -139,18 +139,18 @@ std::unique_ptr<program::ThunkT> TestProgram::Copy(uint32_t source, uint32_t des
   return thunk;
 }
 
-std::vector<uint8_t> TestProgram::Bytes() {
+program::Container TestProgram::Finish() {
   absl::StatusOr<program::AlignedBytes> packed =
       writer_.Finish(program::Program::Pack(writer_.builder(), &program_));
   if (!packed.ok()) {
     fprintf(stderr, "%s\n", packed.status().ToString().c_str());
     abort();
   }
-  return {packed->data(), packed->data() + packed->size()};
+  return program::Container::Parse(*std::move(packed)).value();
 }
 
 std::shared_ptr<LoadedProgram> TestProgram::Load() {
-  return TestClient()->Load(Bytes(), {}).value();
+  return TestClient()->Load(Finish(), {}).value();
 }
 
 std::shared_ptr<Client> TestClient() {

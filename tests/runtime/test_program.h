@@ -42,7 +42,7 @@ class TestProgram {
   program::ProgramT& program() { return program_; }
   program::Slice Whole(uint32_t allocation) const;
 
-  std::vector<uint8_t> Bytes();
+  program::Container Finish();
   std::shared_ptr<LoadedProgram> Load();
 
  private:

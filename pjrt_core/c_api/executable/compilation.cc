@@ -21,9 +21,9 @@ absl::Status CheckFormat(absl::string_view format) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint8_t>> CompileProgram(const PJRT_Program& program,
-                                                    absl::string_view compile_options,
-                                                    absl::Span<const uint8_t> target) {
+absl::StatusOr<program::Container> CompileProgram(const PJRT_Program& program,
+                                                  absl::string_view compile_options,
+                                                  absl::Span<const uint8_t> target) {
   const PJRT_Program whole = ReadStruct(program);
   ONEXPU_RETURN_IF_ERROR(RequireArray(whole, whole.code, whole.code_size, "code"));
   ONEXPU_RETURN_IF_ERROR(RequireArray(whole, whole.format, whole.format_size, "format"));
@@ -33,7 +33,8 @@ absl::StatusOr<std::vector<uint8_t>> CompileProgram(const PJRT_Program& program,
   input.compile_options = compile_options;
   input.target = target;
   ONEXPU_RETURN_IF_ERROR(CheckFormat(input.format));
-  return CompilerLibrary::Get().Compile(input);
+  ONEXPU_ASSIGN_OR_RETURN(program::AlignedBytes bytes, CompilerLibrary::Get().Compile(input));
+  return program::Container::Parse(std::move(bytes));
 }
 
 }  // namespace onexpu::c_api

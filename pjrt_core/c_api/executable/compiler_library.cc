@@ -100,7 +100,7 @@ absl::StatusOr<const CompilerLibrary::Functions*> CompilerLibrary::Load() {
   return &functions_;
 }
 
-absl::StatusOr<std::vector<uint8_t>> CompilerLibrary::Compile(const CompileInput& input) {
+absl::StatusOr<program::AlignedBytes> CompilerLibrary::Compile(const CompileInput& input) {
   ONEXPU_ASSIGN_OR_RETURN(const Functions* functions, Load());
   OnexpuCompileRequest request{};
   request.struct_size = sizeof(request);
@@ -114,15 +114,15 @@ absl::StatusOr<std::vector<uint8_t>> CompilerLibrary::Compile(const CompileInput
   request.target_size = input.target.size();
   request.spirv_worker = functions->spirv_worker.c_str();
   OnexpuCompileResult* result = functions->compile(&request);
-  absl::StatusOr<std::vector<uint8_t>> program = std::vector<uint8_t>();
+  const OnexpuReleaseCompileResultFn release = functions->release;
   if (result->code == 0) {
-    program->assign(result->program, result->program + result->program_size);
-  } else {
-    program = absl::Status(static_cast<absl::StatusCode>(result->code),
-                           absl::string_view(result->message, result->message_size));
+    return program::AlignedBytes(const_cast<uint8_t*>(result->program), result->program_size,
+                                 [release, result] { release(result); });
   }
-  functions->release(result);
-  return program;
+  const absl::Status status(static_cast<absl::StatusCode>(result->code),
+                            absl::string_view(result->message, result->message_size));
+  release(result);
+  return status;
 }
 
 }  // namespace onexpu::c_api

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -18,6 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "pjrt_core/compiler/compiler.h"
+#include "pjrt_core/program/container.h"
 
 namespace onexpu::c_api {
 
@@ -32,10 +32,10 @@ class CompilerLibrary {
  public:
   static CompilerLibrary& Get();
 
-  // The bytes of the Program. FAILED_PRECONDITION when the library or TensorFlow's is missing or of
-  // another version (the message names the pip line), and in a fork()ed child of a process that has
-  // compiled.
-  absl::StatusOr<std::vector<uint8_t>> Compile(const CompileInput& input);
+  // The bytes of the Program, in the compiler's memory. FAILED_PRECONDITION when the library or
+  // TensorFlow's is missing or of another version (the message names the pip line), and in a
+  // fork()ed child of a process that has compiled.
+  absl::StatusOr<program::AlignedBytes> Compile(const CompileInput& input);
 
  private:
   CompilerLibrary() = default;

@@ -1,12 +1,15 @@
 #include "pjrt_core/c_api/executable/executable.h"
 
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/c_api/entry.h"
+#include "pjrt_core/program/hlo_proto.h"
 
 // Bytes that are handed out, each with its own deleter.
 struct PJRT_SerializedExecutable {
@@ -109,15 +112,9 @@ absl::Status OutputMemoryKinds(PJRT_Executable_OutputMemoryKinds_Args& args) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<absl::Span<const uint8_t>> StoredBlob(const ExecutableMetadata& metadata,
-                                                     const program::Blob* blob,
-                                                     absl::string_view what) {
-  if (blob == nullptr || blob->size() == 0) {
-    return absl::UnimplementedError(absl::StrCat("onexpu: Program '",
-                                                 metadata.program().name()->c_str(),
-                                                 "' was stored without its ", what));
-  }
-  return metadata.container().blob(*blob);
+absl::Status NotStored(const ExecutableMetadata& metadata, absl::string_view what) {
+  return absl::UnimplementedError(absl::StrCat(
+      "onexpu: Program '", metadata.program().name()->c_str(), "' was stored without its ", what));
 }
 
 // The first call asks for the size, the second for the bytes.
@@ -126,22 +123,30 @@ absl::Status OptimizedProgram(PJRT_Executable_OptimizedProgram_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.program, "program"));
   static constexpr absl::string_view kFormat = "hlo_with_config";
   const ExecutableMetadata& metadata = *args.executable->metadata;
-  ONEXPU_ASSIGN_OR_RETURN(absl::Span<const uint8_t> hlo,
-                          StoredBlob(metadata, metadata.program().hlo_proto(), "optimised HLO"));
+  const program::Container& container = metadata.container();
+  const size_t size = program::HloProtoBytes(container);
+  if (size == 0) return NotStored(metadata, "optimised HLO");
+  // protobuf's limit for a message. jaxlib aborts for more.
+  if (size > std::numeric_limits<int32_t>::max()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "onexpu: the optimised HLO of Program '", metadata.program().name()->c_str(), "' takes ",
+        size, " bytes, more than the 2 GiB of a protobuf message. Pass large constants as ",
+        "arguments"));
+  }
   PJRT_Program& out = *args.program;
   out.format = kFormat.data();
   out.format_size = kFormat.size();
   if (out.code == nullptr) {
-    out.code_size = hlo.size();
+    out.code_size = size;
     return absl::OkStatus();
   }
-  if (out.code_size < hlo.size()) {
+  if (out.code_size < size) {
     return absl::InvalidArgumentError(
         absl::StrCat("onexpu: PJRT_Executable_OptimizedProgram: code_size is ", out.code_size,
-                     ", but the program takes ", hlo.size(), " bytes"));
+                     ", but the program takes ", size, " bytes"));
   }
-  std::memcpy(out.code, hlo.data(), hlo.size());
-  out.code_size = hlo.size();
+  program::WriteHloProto(container, reinterpret_cast<uint8_t*>(out.code));
+  out.code_size = size;
   return absl::OkStatus();
 }
 
@@ -163,10 +168,10 @@ absl::Status Serialize(PJRT_Executable_Serialize_Args& args) {
 absl::Status GetCompileOptions(PJRT_Executable_GetCompileOptions_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.executable, "executable"));
   const ExecutableMetadata& metadata = *args.executable->metadata;
-  ONEXPU_ASSIGN_OR_RETURN(
-      absl::Span<const uint8_t> options,
-      StoredBlob(metadata, metadata.program().compile_options(), "compile options"));
-  auto* serialized = new PJRT_SerializedCompileOptions{ToString(options)};
+  const program::Blob* const options = metadata.program().compile_options();
+  if (options == nullptr || options->size() == 0) return NotStored(metadata, "compile options");
+  auto* serialized =
+      new PJRT_SerializedCompileOptions{ToString(metadata.container().blob(*options))};
   args.serialized_bytes = serialized->bytes.data();
   args.serialized_bytes_size = serialized->bytes.size();
   args.serialized_compile_options = serialized;

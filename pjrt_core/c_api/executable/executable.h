@@ -27,8 +27,7 @@ namespace onexpu::c_api {
 class ExecutableMetadata {
  public:
   // Of a Program that is not loaded.
-  static absl::StatusOr<std::shared_ptr<const ExecutableMetadata>> Parse(
-      absl::Span<const uint8_t> bytes);
+  static std::shared_ptr<const ExecutableMetadata> Of(program::Container container);
   // Of a loaded one, which is kept alive.
   static std::shared_ptr<const ExecutableMetadata> Of(std::shared_ptr<LoadedProgram> program);
 

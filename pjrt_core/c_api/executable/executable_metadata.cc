@@ -21,9 +21,7 @@ std::string LayoutOf(const program::Shape& shape) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const ExecutableMetadata>> ExecutableMetadata::Parse(
-    absl::Span<const uint8_t> bytes) {
-  ONEXPU_ASSIGN_OR_RETURN(program::Container container, program::Container::Parse(bytes));
+std::shared_ptr<const ExecutableMetadata> ExecutableMetadata::Of(program::Container container) {
   std::shared_ptr<ExecutableMetadata> metadata(new ExecutableMetadata);
   metadata->owned_ = std::move(container);
   metadata->container_ = &*metadata->owned_;

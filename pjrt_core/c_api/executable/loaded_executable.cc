@@ -42,7 +42,7 @@ std::vector<int> DeviceIds(const PJRT_Client& client, const LoadOptions& options
   return {};
 }
 
-absl::StatusOr<PJRT_LoadedExecutable*> Load(PJRT_Client* client, std::vector<uint8_t> program,
+absl::StatusOr<PJRT_LoadedExecutable*> Load(PJRT_Client* client, program::Container program,
                                             absl::string_view compile_options) {
   ONEXPU_ASSIGN_OR_RETURN(LoadOptions options, ReadLoadOptions(compile_options));
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<LoadedProgram> loaded,
@@ -68,7 +68,7 @@ absl::Status Compile(PJRT_Client_Compile_Args& args) {
   ONEXPU_ASSIGN_OR_RETURN(LoadOptions options, ReadLoadOptions(serialized));
   ONEXPU_ASSIGN_OR_RETURN(absl::Span<const uint8_t> target, Target(*args.client, options));
   args.client->core->PrepareToLoad();
-  ONEXPU_ASSIGN_OR_RETURN(std::vector<uint8_t> program,
+  ONEXPU_ASSIGN_OR_RETURN(program::Container program,
                           CompileProgram(*args.program, serialized, target));
   ONEXPU_ASSIGN_OR_RETURN(args.executable, Load(args.client, std::move(program), serialized));
   return absl::OkStatus();
@@ -77,8 +77,10 @@ absl::Status Compile(PJRT_Client_Compile_Args& args) {
 absl::Status DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args& args) {
   ONEXPU_RETURN_IF_ERROR(Require(args, args.client, "client"));
   ONEXPU_RETURN_IF_ERROR(Require(args, args.serialized_executable, "serialized_executable"));
-  std::vector<uint8_t> program(args.serialized_executable,
-                               args.serialized_executable + args.serialized_executable_size);
+  ONEXPU_ASSIGN_OR_RETURN(program::Container program,
+                          program::Container::Parse(absl::MakeConstSpan(
+                              reinterpret_cast<const uint8_t*>(args.serialized_executable),
+                              args.serialized_executable_size)));
   if (args.overridden_serialized_compile_options != nullptr) {
     ONEXPU_ASSIGN_OR_RETURN(
         args.loaded_executable,
@@ -87,10 +89,9 @@ absl::Status DeserializeAndLoad(PJRT_Executable_DeserializeAndLoad_Args& args) {
                                args.overridden_serialized_compile_options_size)));
     return absl::OkStatus();
   }
-  ONEXPU_ASSIGN_OR_RETURN(program::Container container, program::Container::Parse(program));
   absl::string_view stored;
-  if (const program::Blob* blob = container.program().compile_options(); blob != nullptr) {
-    const absl::Span<const uint8_t> bytes = container.blob(*blob);
+  if (const program::Blob* blob = program.program().compile_options(); blob != nullptr) {
+    const absl::Span<const uint8_t> bytes = program.blob(*blob);
     stored = absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   ONEXPU_ASSIGN_OR_RETURN(args.loaded_executable, Load(args.client, std::move(program), stored));

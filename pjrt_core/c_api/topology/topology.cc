@@ -139,13 +139,11 @@ absl::Status Compile(PJRT_Compile_Args& args) {
   ONEXPU_RETURN_IF_ERROR(
       RequireArray(args, args.compile_options, args.compile_options_size, "compile_options"));
   ONEXPU_ASSIGN_OR_RETURN(
-      std::vector<uint8_t> bytes,
+      program::Container program,
       CompileProgram(*args.program,
                      absl::string_view(args.compile_options, args.compile_options_size),
                      args.topology->target));
-  ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<const ExecutableMetadata> metadata,
-                          ExecutableMetadata::Parse(bytes));
-  args.executable = new PJRT_Executable{std::move(metadata)};
+  args.executable = new PJRT_Executable{ExecutableMetadata::Of(std::move(program))};
   return absl::OkStatus();
 }
 

@@ -106,8 +106,8 @@ absl::Status MemoryMap::AddConstant(const xla::BufferAllocation& allocation) {
                                             " differs from its shape in layout or size"));
   }
   const auto* bytes = static_cast<const uint8_t*>(literal.untyped_data());
-  const program::Blob blob =
-      writer_.AddBlob(absl::MakeConstSpan(bytes, static_cast<size_t>(literal.size_bytes())));
+  const program::Blob blob = writer_.AddBorrowedBlob(
+      absl::MakeConstSpan(bytes, static_cast<size_t>(literal.size_bytes())));
   const auto [known, inserted] = constants_.try_emplace({blob.offset(), blob.size()}, 0);
   if (inserted) {
     known->second = AddAllocation(AllocationKind::Constant, blob.size());

@@ -11,19 +11,16 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/emit/hlo_storage.h"
 #include "pjrt_core/compiler/emit/memory_map.h"
 #include "pjrt_core/compiler/emit/thunk_emitter.h"
 #include "pjrt_core/compiler/emit/thunk_printer.h"
 #include "pjrt_core/program/writer.h"
-#include "xla/service/hlo.pb.h"
+#include "xla/literal.h"
 #include "xla/service/hlo_cost_analysis.h"
 
 namespace onexpu::compiler {
 namespace {
-
-absl::Span<const uint8_t> Bytes(absl::string_view text) {
-  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
-}
 
 absl::StatusOr<std::unique_ptr<program::CostT>> EstimateCost(const xla::HloModule& module) {
   xla::HloCostAnalysis analysis;
@@ -45,7 +42,7 @@ void Describe(const ProgramDescription& description, const xla::HloModule& modul
   program.num_replicas = static_cast<int32_t>(module.config().replica_count());
   program.num_partitions = static_cast<int32_t>(module.config().num_partitions());
   program.compile_options =
-      std::make_unique<program::Blob>(writer.AddBlob(Bytes(description.compile_options)));
+      std::make_unique<program::Blob>(writer.AddBlob(std::string(description.compile_options)));
 }
 
 template <typename Table>
@@ -70,7 +67,7 @@ void SetDynamicSizes(absl::Span<const DynamicDimension> dimensions, program::Pro
 
 }  // namespace
 
-absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
+absl::StatusOr<EmittedProgram> EmitProgram(xla::HloModule& module,
                                            const xla::BufferAssignment& assignment,
                                            KernelCodegen& codegen,
                                            const ProgramDescription& description) {
@@ -86,14 +83,11 @@ absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
   EmittedProgram emitted;
   ONEXPU_ASSIGN_OR_RETURN(emitted.modules, codegen.Finish());
   for (const CompiledModule& compiled : emitted.modules) {
-    program.modules.push_back(writer.AddBlob(Bytes(compiled.spirv)));
+    program.modules.push_back(writer.AddBlob(compiled.spirv));
     program.generated_code_bytes += compiled.spirv.size();
   }
   ONEXPU_ASSIGN_OR_RETURN(program.cost, EstimateCost(module));
-  xla::HloModuleProtoWithConfig proto;
-  module.ToProtoWithConfig(&proto);
-  program.hlo_proto =
-      std::make_unique<program::Blob>(writer.AddBlob(Bytes(proto.SerializeAsString())));
+  const std::vector<xla::Literal> literals = StoreHlo(module, writer, program);
   emitted.thunk_sequence = PrintThunks(program);
   ONEXPU_ASSIGN_OR_RETURN(emitted.bytes,
                           writer.Finish(program::Program::Pack(writer.builder(), &program)));

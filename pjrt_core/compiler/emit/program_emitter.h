@@ -33,7 +33,8 @@ struct EmittedProgram {
   std::string thunk_sequence;           // readable, for dumps
 };
 
-absl::StatusOr<EmittedProgram> EmitProgram(const xla::HloModule& module,
+// Moves large literals out of the module, which has no use afterwards.
+absl::StatusOr<EmittedProgram> EmitProgram(xla::HloModule& module,
                                            const xla::BufferAssignment& assignment,
                                            KernelCodegen& codegen,
                                            const ProgramDescription& description);

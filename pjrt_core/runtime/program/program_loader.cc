@@ -121,9 +121,8 @@ bool CopyDirectly(absl::Span<SyclDevice* const> devices) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(program::Container container,
                                                            std::vector<SyclDevice*> devices) {
-  ONEXPU_ASSIGN_OR_RETURN(program::Container container, program::Container::Parse(bytes));
   ONEXPU_ASSIGN_OR_RETURN(std::shared_ptr<Client> client, Client::Get());
   const uint32_t replicas = container.program().num_replicas();
   const uint32_t partitions = container.program().num_partitions();

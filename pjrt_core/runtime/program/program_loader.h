@@ -1,4 +1,4 @@
-// Makes LoadedPrograms out of the bytes of a Program. Any thread.
+// Loads Programs on devices. Any thread.
 #ifndef PJRT_CORE_RUNTIME_PROGRAM_PROGRAM_LOADER_H_
 #define PJRT_CORE_RUNTIME_PROGRAM_PROGRAM_LOADER_H_
 
@@ -14,7 +14,7 @@
 namespace onexpu {
 
 // On these devices, by partition and replica; on the first ones when there are none.
-absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(absl::Span<const uint8_t> bytes,
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(program::Container container,
                                                            std::vector<SyclDevice*> devices);
 
 }  // namespace onexpu

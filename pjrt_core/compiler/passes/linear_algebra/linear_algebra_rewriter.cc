@@ -365,7 +365,7 @@ absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
   std::vector<HloInstruction*> operands;
   for (HloInstruction* operand : solver->operands()) {
     operands.push_back(Is16BitFloat(operand->shape().element_type()) ? ConvertTo(xla::F32, operand)
-                                                                 : operand);
+                                                                     : operand);
   }
   HloInstruction* wide = solver->parent()->AddInstruction(
       solver->CloneWithNewOperands(InSingle(solver->shape()), operands));

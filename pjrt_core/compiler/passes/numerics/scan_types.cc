@@ -37,8 +37,7 @@ HloInstruction* BitcastConvert(HloInstruction* value, xla::PrimitiveType type) {
 }
 
 xla::PrimitiveType BitsOf(xla::PrimitiveType type) {
-  return xla::primitive_util::UnsignedIntegralTypeForBitWidth(
-      xla::primitive_util::BitWidth(type));
+  return xla::primitive_util::UnsignedIntegralTypeForBitWidth(xla::primitive_util::BitWidth(type));
 }
 
 // `value` as integers of the type `bits`, which is as wide as its own or wider.
@@ -90,9 +89,8 @@ absl::StatusOr<HloComputation*> ReducerOfBits(HloComputation& reducer, xla::Prim
     TF_ASSIGN_OR_RETURN(HloInstruction * element, xla::MakeGetTupleElementHlo(root, i));
     elements.push_back(ToBits(element, bits));
   }
-  result->set_root_instruction(
-      result->AddInstruction(HloInstruction::CreateTuple(elements)),
-      /*accept_different_shape=*/true);
+  result->set_root_instruction(result->AddInstruction(HloInstruction::CreateTuple(elements)),
+                               /*accept_different_shape=*/true);
   return result;
 }
 
@@ -118,14 +116,13 @@ absl::Status GiveOneType(HloReduceWindowInstruction* scan) {
   }
   TF_ASSIGN_OR_RETURN(HloComputation * reducer, ReducerOfBits(*scan->to_apply(), bits));
   HloComputation* const computation = scan->parent();
-  HloInstruction* const of_bits =
-      computation->AddInstruction(HloInstruction::CreateReduceWindow(
-          xla::ShapeUtil::MakeTupleShape(shapes), inputs, initial, scan->window(), reducer));
+  HloInstruction* const of_bits = computation->AddInstruction(HloInstruction::CreateReduceWindow(
+      xla::ShapeUtil::MakeTupleShape(shapes), inputs, initial, scan->window(), reducer));
   scan->SetupDerivedInstruction(of_bits);
   std::vector<HloInstruction*> results;
   for (int64_t i = 0; i < scan->input_count(); ++i) {
-    HloInstruction* const result = computation->AddInstruction(
-        HloInstruction::CreateGetTupleElement(shapes[i], of_bits, i));
+    HloInstruction* const result =
+        computation->AddInstruction(HloInstruction::CreateGetTupleElement(shapes[i], of_bits, i));
     results.push_back(FromBits(result, scan->shape().tuple_shapes(i).element_type()));
   }
   return computation->ReplaceInstruction(

@@ -30,7 +30,8 @@ xla::PrimitiveType LibraryType(const xla::HloInstruction& product, const Target&
   const xla::PrimitiveType rhs = product.operand(1)->shape().element_type();
   const xla::PrimitiveType result = product.shape().element_type();
   if (lhs == xla::S8 && rhs == xla::S8 && result == xla::S32 && target.has_s8) return xla::S8;
-  if (!IsAtMostF32(lhs) || !IsAtMostF32(rhs) || !IsAtMostF32(result)) return xla::PRIMITIVE_TYPE_INVALID;
+  if (!IsAtMostF32(lhs) || !IsAtMostF32(rhs) || !IsAtMostF32(result))
+    return xla::PRIMITIVE_TYPE_INVALID;
   return lhs == rhs && HasPrimitives(lhs, target) ? lhs : xla::F32;
 }
 
