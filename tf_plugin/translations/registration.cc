@@ -34,6 +34,7 @@ void RegisterTranslations() {
   RegisterMatrixSolve();
   RegisterMaxPooling();
   RegisterNumericSummary();
+  RegisterOneHot();
   RegisterQuantizationGradient();
   RegisterRandomBinomial();
   RegisterReductions();

@@ -34,6 +34,7 @@ void RegisterLstmCells();
 void RegisterMatrixSolve();
 void RegisterMaxPooling();
 void RegisterNumericSummary();
+void RegisterOneHot();
 void RegisterQuantizationGradient();
 void RegisterRandomBinomial();
 void RegisterReductions();
