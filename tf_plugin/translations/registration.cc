@@ -35,6 +35,7 @@ void RegisterTranslations() {
   RegisterMaxPooling();
   RegisterNumericSummary();
   RegisterOneHot();
+  RegisterPatches();
   RegisterQuantizationGradient();
   RegisterRandomBinomial();
   RegisterReductions();

@@ -35,6 +35,7 @@ void RegisterMatrixSolve();
 void RegisterMaxPooling();
 void RegisterNumericSummary();
 void RegisterOneHot();
+void RegisterPatches();
 void RegisterQuantizationGradient();
 void RegisterRandomBinomial();
 void RegisterReductions();

@@ -41,6 +41,11 @@ TOO_MANY = {
     "MatrixDiagV3": {"diagonal": np.ones((2, 2, 2, 2)), "k": 1 << 30, "num_rows": -1,
                      "num_cols": -1, "padding_value": 0.0},
     "ResizeNearestNeighbor": {"images": IMAGE, "size": [HUGE, HUGE]},
+    "ResizeBilinear": {"images": IMAGE, "size": [1, HUGE]},
+    "ExtractVolumePatches": {
+        "input": IMAGE[:, None], "ksizes": [1, 1, HUGE, HUGE, 1], "strides": [1] * 5,
+        "padding": "SAME",
+    },
     "ExtractImagePatches": {
         "images": IMAGE, "ksizes": [1, HUGE, HUGE, 1], "strides": [1] * 4,
         "rates": [1, HUGE, HUGE, 1], "padding": "SAME",

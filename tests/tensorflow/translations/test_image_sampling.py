@@ -1,4 +1,4 @@
-"""Projective transforms, the gradient of resizing to the nearest element, patches of volumes."""
+"""Projective transforms, and the gradient of resizing to the nearest element."""
 
 from __future__ import annotations
 
@@ -81,14 +81,3 @@ def test_gradient_of_resizing_to_the_nearest(option: str | None, size: tuple[int
 def test_gradient_of_resizing_of_types(dtype: Any) -> None:
     slope = np.abs(IMAGES * 5).astype(dtype)
     both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=[3, 4]))
-
-
-@pytest.mark.parametrize("padding", ["SAME", "VALID"])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_patches_of_volumes(dtype: Any, padding: str) -> None:
-    volumes = (np.random.RandomState(2).randn(2, 5, 6, 7, 2) * 9).astype(dtype)
-    both.check(
-        lambda: R.ExtractVolumePatches(
-            input=volumes, ksizes=[1, 2, 3, 2, 1], strides=[1, 1, 2, 3, 1], padding=padding
-        )
-    )

@@ -1,5 +1,5 @@
-// ImageProjectiveTransform, ResizeNearestNeighborGrad and ExtractVolumePatches: images that read or
-// give elements at computed places.
+// ImageProjectiveTransform and ResizeNearestNeighborGrad: images that read or give elements at
+// computed places.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tensorflow/core/framework/kernel_shape_util.h"
-#include "tensorflow/core/util/padding.h"
 #include "tf_plugin/translations/registration.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -258,61 +256,6 @@ class ResizeNearestNeighborGrad final : public XlaOpKernel {
   bool align_corners_ = false, half_pixel_centers_ = false;
 };
 
-// Input: volumes [batch, planes, rows, columns, depth].
-class ExtractVolumePatches final : public XlaOpKernel {
- public:
-  explicit ExtractVolumePatches(OpKernelConstruction* construction) : XlaOpKernel(construction) {
-    OP_REQUIRES_OK(construction, construction->GetAttr("ksizes", &sizes_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("strides", &strides_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("padding", &padding_));
-    for (const auto* values : {&sizes_, &strides_}) {
-      OP_REQUIRES(construction,
-                  values->size() == 5 && values->front() == 1 && values->back() == 1 &&
-                      *std::min_element(values->begin(), values->end()) > 0,
-                  absl::InvalidArgumentError(
-                      "ksizes and strides must be [1, planes, rows, columns, 1] of positive "
-                      "numbers"));
-    }
-  }
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
- private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
-    const TensorShape shape = context->InputShape(0);
-    TF_RETURN_IF_ERROR(CheckImages(shape, 5));
-    xla::PaddingConfig padding = xla::MakeNoPaddingConfig(5);
-    std::vector<int64_t> results(5, 0);
-    for (int i = 1; i < 4; ++i) {
-      int64_t before = 0, after = 0;
-      TF_RETURN_IF_ERROR(tensorflow::GetWindowedOutputSizeVerbose(
-          shape.dim_size(i), sizes_[i], 1, strides_[i], padding_, &results[i], &before, &after));
-      padding.mutable_dimensions(i)->set_edge_padding_low(before);
-      padding.mutable_dimensions(i)->set_edge_padding_high(after);
-    }
-    const XlaOp padded = xla::Pad(
-        context->Input(0), xla::Zero(context->builder(), context->input_xla_type(0)), padding);
-    std::vector<XlaOp> patches;
-    for (int64_t k = 0; k < int64_t{sizes_[1]} * sizes_[2] * sizes_[3]; ++k) {
-      const int64_t first[] = {0, k / sizes_[3] / sizes_[2], k / sizes_[3] % sizes_[2],
-                               k % sizes_[3], 0};
-      std::vector<int64_t> limit = {shape.dim_size(0), 0, 0, 0, shape.dim_size(4)};
-      std::vector<int64_t> strides(strides_.begin(), strides_.end());
-      for (int i = 1; i < 4; ++i) {
-        limit[i] = first[i] + std::max<int64_t>((results[i] - 1) * strides_[i] + 1, 0);
-      }
-      patches.push_back(xla::Slice(padded, first, limit, strides));
-    }
-    context->SetOutput(0, xla::ConcatInDim(context->builder(), patches, 4));
-    return absl::OkStatus();
-  }
-
-  std::vector<int32_t> sizes_, strides_;
-  tensorflow::Padding padding_;
-};
-
 }  // namespace
 
 void RegisterImageSampling() {
@@ -322,7 +265,6 @@ void RegisterImageSampling() {
       TranslationOf("ImageProjectiveTransformV3").CompileTimeConstantInput("output_shape")));
   RegisterTranslation<ResizeNearestNeighborGrad>(
       std::move(TranslationOf("ResizeNearestNeighborGrad").CompileTimeConstantInput("size")));
-  RegisterTranslation<ExtractVolumePatches>(TranslationOf("ExtractVolumePatches"));
 }
 
 }  // namespace onexpu::tf_plugin
