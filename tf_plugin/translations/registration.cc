@@ -28,7 +28,6 @@ void RegisterTranslations() {
   RegisterGlobalNormalization();
   RegisterGruCells();
   RegisterImageColors();
-  RegisterImageSampling();
   RegisterLocalResponseNormalization();
   RegisterLstmCells();
   RegisterMatrixSolve();
@@ -36,9 +35,11 @@ void RegisterTranslations() {
   RegisterNumericSummary();
   RegisterOneHot();
   RegisterPatches();
+  RegisterProjectiveTransforms();
   RegisterQuantizationGradient();
   RegisterRandomBinomial();
   RegisterReductions();
+  RegisterResizing();
   RegisterScatterUpdates();
   RegisterSecondPoolingGradients();
   RegisterSingularValues();

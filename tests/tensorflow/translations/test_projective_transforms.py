@@ -1,4 +1,4 @@
-"""Projective transforms, and the gradient of resizing to the nearest element."""
+"""Projective transforms of images."""
 
 from __future__ import annotations
 
@@ -65,19 +65,3 @@ def test_projective_transforms_that_do_not_fit() -> None:
     both.check_refused(lambda: transform(output_shape=[5, 0]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="CUBIC"), tf.device("/XPU:0"):
         transform(interpolation="CUBIC")  # the CPU's kernel says so in the log, and takes another
-
-
-@pytest.mark.parametrize("size", [(3, 4), (14, 22), (7, 11), (1, 1)])
-@pytest.mark.parametrize("option", [None, "align_corners", "half_pixel_centers"])
-def test_gradient_of_resizing_to_the_nearest(option: str | None, size: tuple[int, int]) -> None:
-    slope = np.random.RandomState(1).randn(2, 7, 11, 3).astype(np.float32)
-    options = {option: True} if option else {}
-    both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=size, **options))
-
-
-@pytest.mark.parametrize(
-    "dtype", [np.uint8, np.int8, np.int32, np.float16, ml_dtypes.bfloat16, np.float64]
-)
-def test_gradient_of_resizing_of_types(dtype: Any) -> None:
-    slope = np.abs(IMAGES * 5).astype(dtype)
-    both.check(lambda: R.ResizeNearestNeighborGrad(grads=slope, size=[3, 4]))

@@ -1,7 +1,4 @@
-// ImageProjectiveTransform and ResizeNearestNeighborGrad: images that read or give elements at
-// computed places.
-#include <algorithm>
-#include <cmath>
+// ImageProjectiveTransform: images that read elements at computed coordinates.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -26,10 +23,10 @@ using ::tensorflow::XlaOpKernelContext;
 using ::xla::ScalarLike;
 using ::xla::XlaOp;
 
-absl::Status CheckImages(const TensorShape& images, int rank) {
-  if (images.dims() == rank) return absl::OkStatus();
+absl::Status CheckImages(const TensorShape& images) {
+  if (images.dims() == 4) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("images must be ", rank, "-dimensional, got shape ", images.DebugString()));
+      absl::StrCat("images must be 4-dimensional, got shape ", images.DebugString()));
 }
 
 // How often `period` fits into `x`, as a 64-bit integer of an x86 processor, which is negative
@@ -89,7 +86,7 @@ class ProjectiveTransform final : public XlaOpKernel {
  private:
   absl::Status Translate(XlaOpKernelContext* context) const {
     const TensorShape images = context->InputShape(0), transforms = context->InputShape(1);
-    TF_RETURN_IF_ERROR(CheckImages(images, 4));
+    TF_RETURN_IF_ERROR(CheckImages(images));
     if (transforms.dims() != 2 || transforms.dim_size(1) != 8 ||
         (transforms.dim_size(0) != 1 && transforms.dim_size(0) != images.dim_size(0))) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -189,82 +186,13 @@ class ProjectiveTransform final : public XlaOpKernel {
   std::string interpolation_, fill_mode_;
 };
 
-// Inputs: the gradient of images that were resized, and the size [2] that they had before.
-class ResizeNearestNeighborGrad final : public XlaOpKernel {
- public:
-  explicit ResizeNearestNeighborGrad(OpKernelConstruction* construction)
-      : XlaOpKernel(construction) {
-    OP_REQUIRES_OK(construction, construction->GetAttr("align_corners", &align_corners_));
-    OP_REQUIRES_OK(construction, construction->GetAttr("half_pixel_centers", &half_pixel_centers_));
-  }
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
- private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
-    const TensorShape gradient = context->InputShape(0);
-    TF_RETURN_IF_ERROR(CheckImages(gradient, 4));
-    std::vector<int64_t> size;
-    TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(1, &size));
-    if (size.size() != 2 || size[0] <= 0 || size[1] <= 0) {
-      return absl::InvalidArgumentError("shape_t must be two positive numbers");
-    }
-    XlaOp sum = context->Input(0);
-    const auto sizes = gradient.dim_sizes();
-    std::vector<int64_t> shape(sizes.begin(), sizes.end());
-    for (const int dimension : {1, 2}) {
-      const std::vector<int64_t> places = PlacesOf(shape[dimension], size[dimension - 1]);
-      shape[dimension] = size[dimension - 1];
-      sum = SumAt(sum, places, shape, dimension, context->input_xla_type(0));
-    }
-    context->SetOutput(0, sum);
-    return absl::OkStatus();
-  }
-
-  // Which element before each one after the resizing was read from.
-  std::vector<int64_t> PlacesOf(int64_t after, int64_t before) const {
-    const float scale = align_corners_ && after > 1
-                            ? static_cast<float>(before - 1) / static_cast<float>(after - 1)
-                            : static_cast<float>(before) / static_cast<float>(after);
-    std::vector<int64_t> places;
-    for (int64_t i = 0; i < after; ++i) {
-      const float at = (static_cast<float>(i) + (half_pixel_centers_ ? 0.5F : 0.0F)) * scale;
-      const float place = align_corners_ ? std::round(at) : std::floor(at);
-      places.push_back(std::clamp<int64_t>(static_cast<int64_t>(place), 0, before - 1));
-    }
-    return places;
-  }
-
-  static XlaOp SumAt(XlaOp x, absl::Span<const int64_t> places, absl::Span<const int64_t> shape,
-                     int64_t dimension, xla::PrimitiveType type) {
-    xla::XlaBuilder* const builder = x.builder();
-    xla::ScatterDimensionNumbers dimensions;
-    for (int64_t i = 0; i < 4; ++i) {
-      if (i != dimension) dimensions.add_update_window_dims(i);
-    }
-    dimensions.add_inserted_window_dims(dimension);
-    dimensions.add_scatter_dims_to_operand_dims(dimension);
-    dimensions.set_index_vector_dim(1);
-    return xla::Scatter(xla::Broadcast(xla::Zero(builder, type), shape),
-                        xla::ConstantR1<int64_t>(builder, places), x,
-                        xla::CreateScalarAddComputation(type, builder), dimensions,
-                        /*indices_are_sorted=*/true);
-  }
-
-  bool align_corners_ = false, half_pixel_centers_ = false;
-};
-
 }  // namespace
 
-void RegisterImageSampling() {
+void RegisterProjectiveTransforms() {
   RegisterTranslation<ProjectiveTransform<2>>(std::move(
       TranslationOf("ImageProjectiveTransformV2").CompileTimeConstantInput("output_shape")));
   RegisterTranslation<ProjectiveTransform<3>>(std::move(
       TranslationOf("ImageProjectiveTransformV3").CompileTimeConstantInput("output_shape")));
-  RegisterTranslation<ResizeNearestNeighborGrad>(
-      std::move(TranslationOf("ResizeNearestNeighborGrad").CompileTimeConstantInput("size")));
 }
 
 }  // namespace onexpu::tf_plugin
