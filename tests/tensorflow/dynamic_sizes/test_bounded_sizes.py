@@ -88,3 +88,30 @@ def test_elementwise(name: str, order: str) -> None:
     with tf.device("/XPU:0"):
         compiled = tf.function(function, jit_compile=True)(tf.constant(X), tf.constant(TABLE))
     np.testing.assert_allclose(compiled, expected, rtol=1e-5)
+
+
+R = tf.raw_ops
+GRADIENTS: dict[str, Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
+    "ReluGrad": lambda dy, x: R.ReluGrad(gradients=dy, features=x - 6),
+    "Relu6Grad": lambda dy, x: R.Relu6Grad(gradients=dy, features=x - 2),
+    "EluGrad": lambda dy, y: R.EluGrad(gradients=dy, outputs=y - 6),
+    "SeluGrad": lambda dy, y: R.SeluGrad(gradients=dy, outputs=y - 6),
+    "LeakyReluGrad": lambda dy, x: R.LeakyReluGrad(gradients=dy, features=x - 6, alpha=0.3),
+    "SqrtGrad": lambda dy, y: R.SqrtGrad(y=y, dy=dy),
+    "RsqrtGrad": lambda dy, y: R.RsqrtGrad(y=y, dy=dy),
+    "ReciprocalGrad": lambda dy, y: R.ReciprocalGrad(y=y, dy=dy),
+    "ApproximateEqual": lambda x, y: tf.cast(R.ApproximateEqual(x=x, y=y, tolerance=4), x.dtype),
+}
+
+
+@covering(order=["long first", "short first"], name=GRADIENTS)
+def test_gradients(name: str, order: str) -> None:
+    def function(x: tf.Tensor, table: tf.Tensor) -> tf.Tensor:
+        pair = [_long(x), _short(table)]
+        return GRADIENTS[name](*(pair if order == "long first" else pair[::-1]))
+
+    with tf.device("/CPU:0"):
+        expected = function(tf.constant(X), tf.constant(TABLE))
+    with tf.device("/XPU:0"):
+        compiled = tf.function(function, jit_compile=True)(tf.constant(X), tf.constant(TABLE))
+    np.testing.assert_allclose(compiled, expected, rtol=1e-5)

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "tf_plugin/translations/cpu_translation.h"
+#include "tf_plugin/translations/dynamic_sizes/common_bounds.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -27,7 +28,9 @@ class ApproximateEqual final : public XlaOpKernel {
   }
 
   void Compile(XlaOpKernelContext* context) override {
-    const XlaOp distance = xla::Abs(context->Input(0) - context->Input(1));
+    XlaOp x = context->Input(0), y = context->Input(1);
+    OP_REQUIRES_OK(context, UseCommonBounds(x, y));
+    const XlaOp distance = xla::Abs(x - y);
     // Magnitudes of complex numbers are real, and integers compare with the tolerance as they are.
     const XlaOp rounded = xla::ConvertElementType(
         xla::ConstantR0<float>(context->builder(), tolerance_), RealType(context));

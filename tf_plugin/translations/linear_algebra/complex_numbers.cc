@@ -3,6 +3,7 @@
 // are real numbers and come as complex ones. The gradients of a reciprocal and of square roots also
 // keep a zero where the derivative is infinite, which TensorFlow's translations turn into NaN.
 #include "tensorflow/core/framework/types.h"
+#include "tf_plugin/translations/dynamic_sizes/common_bounds.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -31,11 +32,11 @@ class GradientKernel final : public XlaOpKernel {
   using XlaOpKernel::XlaOpKernel;
 
   void Compile(XlaOpKernelContext* context) override {
-    XlaOp y = context->Input(0);
+    XlaOp y = context->Input(0), dy = context->Input(1);
+    OP_REQUIRES_OK(context, UseCommonBounds(y, dy));
     if (tensorflow::DataTypeIsComplex(context->input_type(0))) y = xla::Conj(y);
     // As in TensorFlow's CPU kernels, a gradient of zero stays zero where the derivative is
     // infinite or NaN: of a square root at 0, for example.
-    const XlaOp dy = context->Input(1);
     const XlaOp zero = xla::ZerosLike(dy);
     context->SetOutput(0, xla::Select(xla::Eq(dy, zero), zero, gradient(y, dy)));
   }

@@ -3,6 +3,7 @@
 // values there.
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/types.h"
+#include "tf_plugin/translations/dynamic_sizes/common_bounds.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -11,6 +12,7 @@
 namespace onexpu::tf_plugin {
 namespace {
 
+using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
 using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
@@ -52,8 +54,27 @@ class ActivationGradient final : public XlaOpKernel {
   using XlaOpKernel::XlaOpKernel;
 
   void Compile(XlaOpKernelContext* context) override {
-    context->SetOutput(0, gradient(context->Input(0), context->Input(1)));
+    XlaOp dy = context->Input(0), x = context->Input(1);
+    OP_REQUIRES_OK(context, UseCommonBounds(dy, x));
+    context->SetOutput(0, gradient(dy, x));
   }
+};
+
+class LeakyReluGradient final : public XlaOpKernel {
+ public:
+  explicit LeakyReluGradient(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("alpha", &alpha_));
+  }
+
+  void Compile(XlaOpKernelContext* context) override {
+    XlaOp dy = context->Input(0), x = context->Input(1);
+    OP_REQUIRES_OK(context, UseCommonBounds(dy, x));
+    context->SetOutput(0,
+                       xla::Select(xla::Gt(x, xla::ZerosLike(x)), dy, dy * ScalarLike(dy, alpha_)));
+  }
+
+ private:
+  float alpha_ = 0;
 };
 
 // As C++'s std::min and std::max: a limit that is NaN does not limit, and where the limits cross,
@@ -98,6 +119,7 @@ void RegisterActivations() {
   RegisterTranslation<ActivationGradient<OfRelu6>>(TranslationOf("Relu6Grad"));
   RegisterTranslation<ActivationGradient<OfElu>>(TranslationOf("EluGrad"));
   RegisterTranslation<ActivationGradient<OfSelu>>(TranslationOf("SeluGrad"));
+  RegisterTranslation<LeakyReluGradient>(TranslationOf("LeakyReluGrad"));
   RegisterTranslation<ClipByValue>(TranslationOf("ClipByValue"));
 }
 
