@@ -25,6 +25,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/util/overflow.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
+#include "tf_plugin/xla_backend/dynamic_result_sizes.h"
 #include "tf_plugin/xla_backend/dynamic_size_rules.h"
 #include "tf_plugin/xla_backend/shape_rules.h"
 #include "tf_plugin/xla_backend/type_rules.h"

@@ -1,5 +1,5 @@
-// Translations of TensorFlow that lose the sizes of operands with dynamic dimensions: their results
-// get the sizes afterwards, or the op is rejected where the values are wrong as well.
+// Checks of operands with dynamic dimensions, whose size is known only at run time. An op is
+// rejected if its translation takes the upper bounds for the sizes and computes wrong values.
 #ifndef TF_PLUGIN_XLA_BACKEND_DYNAMIC_SIZE_RULES_H_
 #define TF_PLUGIN_XLA_BACKEND_DYNAMIC_SIZE_RULES_H_
 
@@ -15,10 +15,6 @@ absl::Status CheckDynamicSizes(tensorflow::OpKernelContext& context);
 // UNIMPLEMENTED if the op gave a variable a value of dynamic size, which TensorFlow stores with its
 // upper bound. To be called after the translation.
 absl::Status CheckVariables(tensorflow::OpKernelContext& context);
-
-// Gives results the sizes of the operand that they have their shape from, for translations that
-// give them the upper bounds. To be called after the translation.
-absl::Status SetResultSizes(tensorflow::OpKernelContext& context);
 
 }  // namespace onexpu::tf_plugin
 

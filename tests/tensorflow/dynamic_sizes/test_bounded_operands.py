@@ -1,5 +1,6 @@
 """Compiled functions on operands whose sizes are known only at run time, against TensorFlow's CPU
-kernels: values, sizes and gradients of every kind of op (`bounded_cases.py`)."""
+kernels: values, sizes and gradients of every kind of op (`bounded_cases.py`,
+`bounded_array_cases.py`)."""
 
 from __future__ import annotations
 
@@ -12,23 +13,45 @@ import pytest
 import tensorflow as tf
 
 from tests.exhaustive import every
-from tests.tensorflow.dynamic_sizes import bounded_cases
-from tests.tensorflow.dynamic_sizes.bounded_cases import CASES, REJECTED, VALUES_ONLY, K, N
+from tests.tensorflow.dynamic_sizes import bounded_array_cases, bounded_cases
+from tests.tensorflow.dynamic_sizes.bounded_cases import K, N
+
+CASES = {
+    **bounded_cases.CASES,
+    **bounded_array_cases.CASES,
+    **bounded_array_cases.VALUES_ONLY_CASES,
+    **bounded_array_cases.NOT_EMPTY_CASES,
+}
+VALUES_ONLY = {
+    *bounded_cases.VALUES_ONLY,
+    *bounded_array_cases.VALUES_ONLY_CASES,
+    *bounded_array_cases.NOT_EMPTY_CASES,
+}
+REJECTED = {**bounded_cases.REJECTED, **bounded_array_cases.REJECTED}
 
 # Cases of one program: compiling one for each case takes several times as long.
 GROUP = 12
 # Beside cases that make the mask a compile-time constant, TensorFlow cannot translate a loop over
 # no rows, with XLA:CPU's JIT either.
 LOOPS = ["map_fn", "vectorized_map", "scan", "foldl"]
-TOGETHER = [name for name in CASES if name not in LOOPS]
-COUNT = -(-len(TOGETHER) // GROUP)
-# Neighbours among the cases are of one kind: each group has some of every kind.
-GROUPS = [TOGETHER[i::COUNT] for i in range(COUNT)]
+
+
+def _groups(names: list[str]) -> list[list[str]]:
+    """Neighbors among the cases are of one kind: each group has some of every kind."""
+    count = -(-len(names) // GROUP)
+    return [names[i::count] for i in range(count)]
+
+
+# Some of the first cases make the mask a constant for their group, and cannot have others with them
+# that reject no rows.
+FIRST = [name for name in bounded_cases.CASES if name not in LOOPS]
+GROUPS = _groups(FIRST) + _groups([name for name in CASES if name not in bounded_cases.CASES])
 MASKS = {3: [0, 1, 0, 0, 1, 1, 0], 1: [0, 0, 0, 0, 1, 0, 0], 7: [1] * N, 0: [0] * N}
 # For no rows, TensorFlow's CPU kernels give the shape of the operand, or gradients that they never
 # write; a loop that never runs has no gradient there.
 NOT_EMPTY = {
     *LOOPS,
+    *bounded_array_cases.NOT_EMPTY_CASES,
     "depthwise conv of batches",
     "conv1d over the bounded, SAME",
     "conv1d over the bounded, VALID",

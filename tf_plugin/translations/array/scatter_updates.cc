@@ -108,7 +108,8 @@ class InplaceKernel : public XlaOpKernel {
       context->SetOutput(0, context->Input(0));
       return absl::OkStatus();
     }
-    const XlaOp rows = xla::ScalarLike(context->Input(1), x.dim_size(0));
+    const XlaOp rows = xla::ConvertElementType(xla::GetDimensionSize(context->Input(0), 0),
+                                               context->input_xla_type(1));
     const XlaOp wrapped = xla::Rem(xla::Rem(context->Input(1), rows) + rows, rows);
     TF_ASSIGN_OR_RETURN(
         const XlaOp result,

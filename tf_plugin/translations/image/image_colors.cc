@@ -216,8 +216,10 @@ class AdjustContrast final : public XlaOpKernel {
     const XlaOp sum = xla::Reduce(images, xla::Zero(context->builder(), xla::F32),
                                   xla::CreateScalarAddComputation(xla::F32, context->builder()),
                                   {rank - 3, rank - 2});
-    const XlaOp mean = sum / ScalarLike(sum, shape.dim_size(static_cast<int>(rank) - 3) *
-                                                 shape.dim_size(static_cast<int>(rank) - 2));
+    const auto size = [&](int64_t dimension) {
+      return xla::ConvertElementType(xla::GetDimensionSize(images, dimension), xla::F32);
+    };
+    const XlaOp mean = sum / (size(rank - 3) * size(rank - 2));
     std::vector<int64_t> kept;
     for (int64_t i = 0; i < rank - 3; ++i) kept.push_back(i);
     kept.push_back(rank - 1);
