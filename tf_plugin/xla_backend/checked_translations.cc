@@ -25,6 +25,7 @@
 #include "tensorflow/core/framework/types.h"
 #include "tensorflow/core/util/overflow.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
+#include "tf_plugin/xla_backend/contraction_rules.h"
 #include "tf_plugin/xla_backend/dynamic_result_sizes.h"
 #include "tf_plugin/xla_backend/dynamic_size_rules.h"
 #include "tf_plugin/xla_backend/shape_rules.h"
@@ -230,6 +231,7 @@ class CheckedTranslation final : public OpKernel {
   void Compute(OpKernelContext* context) override {
     OP_REQUIRES_OK(context, Check(*context));
     OP_REQUIRES_OK(context, CheckDynamicSizes(*context));
+    OP_REQUIRES_OK(context, CheckContractions(*context));
     // XLA throws if an intermediate result has no valid shape, and no caller catches exceptions.
     try {
       translation_->Compute(context);

@@ -185,4 +185,13 @@ REJECTED: dict[str, tuple[str, Case]] = {
         "DynamicPartition",
         lambda v, e: tf.dynamic_partition(tf.transpose(v), [0, 1, 0], 2),
     ),
+    "matrix product of two bounds": (
+        "BatchMatMulV2",
+        lambda v, e: tf.matmul(tf.stack([v, v]), e.x[None, :3] * tf.ones([2, 1, 1]), True),
+    ),
+    "einsum of two bounds": ("Einsum", lambda v, e: tf.einsum("ni,nj->ij", v, e.x[:3])),
+    "einsum of batches of two bounds": (
+        "Einsum",
+        lambda v, e: tf.einsum("ni...,nj...->ij...", v[:, :, None], e.x[:3, :, None]),
+    ),
 }
