@@ -28,6 +28,7 @@
 #include "tf_plugin/xla_backend/contraction_rules.h"
 #include "tf_plugin/xla_backend/dynamic_result_sizes.h"
 #include "tf_plugin/xla_backend/dynamic_size_rules.h"
+#include "tf_plugin/xla_backend/dynamic_where.h"
 #include "tf_plugin/xla_backend/shape_rules.h"
 #include "tf_plugin/xla_backend/type_rules.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -234,7 +235,9 @@ class CheckedTranslation final : public OpKernel {
     OP_REQUIRES_OK(context, CheckContractions(*context));
     // XLA throws if an intermediate result has no valid shape, and no caller catches exceptions.
     try {
-      translation_->Compute(context);
+      const absl::StatusOr<bool> is_done = TranslateDynamicWhere(*context);
+      OP_REQUIRES_OK(context, is_done.status());
+      if (!*is_done) translation_->Compute(context);
     } catch (const absl::BadStatusOrAccess& error) {
       OP_REQUIRES_OK(context, error.status());
     } catch (const std::exception& error) {

@@ -90,6 +90,9 @@ CASES: dict[str, Case] = {
 
 # Without a gradient, or with one that cannot be compiled.
 VALUES_ONLY_CASES: dict[str, Case] = {
+    "where of columns": lambda v, e: tf.where(tf.transpose(v) > 0),
+    "where of both": lambda v, e: tf.where(_gram(v) > 0.1),
+    "where of blocks": lambda v, e: tf.where(tf.stack([v, -v], 1) > 0),
     "set_diag": lambda v, e: tf.linalg.set_diag(_gram(v), v[:, 0]),
     "volume patches of batches": lambda v, e: _volume_patches(_images(v)[..., None], "SAME"),
     "patches of batches": lambda v, e: _patches(_images(v), "SAME"),
