@@ -52,6 +52,7 @@ check-models-tf: setup-tests
 sweep: setup-tests
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --full
 	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --fuzz
+	$(VENV_PYTHON) -m tests.tensorflow.registered_ops.sweep --bounded
 
 # The schedules of a GPU after those of the CPU device, whichever of them fails.
 sweep-sizes: setup-tests

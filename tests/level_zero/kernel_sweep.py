@@ -42,7 +42,7 @@ def main(arguments: list[str]) -> None:
     from tests.tensorflow.registered_ops import judge, run_call, sweep
 
     judge.on_xpu()
-    options.full = options.fuzz = False
+    options.full = options.fuzz = options.bounded = False
     work = list(sweep.items(options))
     for number, item in enumerate(work[options.first :], options.first):
         if item.missing:

@@ -85,7 +85,7 @@ def judge(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str, str]
             return "accepts", f"{expected.kind}: {expected.message}"
         word, expected = "alone", run_call.run(call, "XPU", "eager")
     try:
-        _compare(call, actual, expected)
+        compare_results(call, actual, expected)
     except AssertionError as error:
         return "differs", " ".join(str(error).split())
     return word, ""
@@ -132,13 +132,13 @@ def judge_wrong(call: Call, mode: str, note: Callable[[str], None]) -> tuple[str
     if not all(np.all(np.isfinite(e)) for e in expected if e.dtype.kind in "fc"):
         return "same", "not numbers"
     try:
-        _compare(call, actual, expected)
+        compare_results(call, actual, expected)
     except AssertionError as error:
         return "differs", " ".join(str(error).split())
     return "same", ""
 
 
-def _compare(call: Call, actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
+def compare_results(call: Call, actual: list[np.ndarray], expected: list[np.ndarray]) -> None:
     op = call.op
     actual, expected = actual[: table.RESULTS.get(op)], expected[: table.RESULTS.get(op)]
     shapes = [

@@ -18,7 +18,7 @@ MODES = ("eager", "graph", "jit")
 def run(call: calls.Call, device: str, mode: str, known_shapes: bool = True) -> list[np.ndarray]:
     """What the op gives, and after it the values of the variables that it was given."""
     with tf.device(f"/{device}:0"):
-        operands = _Operands(call)
+        operands = Operands(call)
         if mode == "eager":
             return [
                 _numbers(tensor)
@@ -41,7 +41,7 @@ def _numbers(tensor: tf.Tensor) -> np.ndarray:
     return np.asarray(tensor.numpy())
 
 
-class _Operands:
+class Operands:
     """The tensors of a call: its arrays as parameters, in order, and what is made of them."""
 
     def __init__(self, call: calls.Call) -> None:

@@ -2,6 +2,7 @@
 
     python -m tests.tensorflow.registered_ops.sweep              # one type for each op
     python -m tests.tensorflow.registered_ops.sweep --full       # every type, and wrong calls
+    python -m tests.tensorflow.registered_ops.sweep --bounded    # operands of unknown sizes
     python -m tests.tensorflow.registered_ops.sweep --ops Where  # some
 
 An op that ends its process, or never returns, is found with the call that it was given; the next
@@ -32,7 +33,7 @@ SECONDS_OF_A_HANG = 180
 # zero.
 _ELSEWHERE = ("tensorflow::grappler::",)
 # How a call may go.
-FINE = ("same", "alone", "uncompilable", "missing")
+FINE = ("same", "alone", "uncompilable", "missing", "rejected")
 # In the full form, of types that an op's definition allows: what both devices refuse with the same
 # kind of error.
 FINE_FOR_OTHER_TYPES = (*FINE, "refused")
@@ -59,7 +60,7 @@ class Item:
 
 def items(options: argparse.Namespace) -> Iterator[Item]:
     """What is to be done, in an order that every process finds again."""
-    from tests.tensorflow.registered_ops import calls, fuzz, registry, run_call, table
+    from tests.tensorflow.registered_ops import bounded, calls, fuzz, registry, run_call, table
 
     for op in options.ops or registry.ops():
         if op in table.UNSWEPT:
@@ -71,6 +72,10 @@ def items(options: argparse.Namespace) -> Iterator[Item]:
             continue
         if options.fuzz:
             made = [] if made[0].program else list(fuzz.mutants(made[0], options.mutants))
+        if options.bounded:
+            for call in made:
+                yield from (Item(op, each, "jit") for each in bounded.bounded_calls(call))
+            continue
         for call in made:
             other_types = options.full and call.types != made[0].types
             yield from (
@@ -83,7 +88,7 @@ def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
     # The reference is Eigen's numbers, and its checks of arguments: oneDNN's kernels end the
     # process where those refuse.
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
-    from tests.tensorflow.registered_ops import judge
+    from tests.tensorflow.registered_ops import bounded, judge
 
     judge.on_xpu()
     part, parts = map(int, options.part.split("/"))
@@ -104,9 +109,9 @@ def _prepare(options: argparse.Namespace) -> Callable[[int], tuple[str, str]]:
         if item.missing:
             word, message = "no call", item.missing
         else:
-            word, message = (judge.judge_wrong if item.wrong else judge.judge)(
-                item.call, item.mode, note
-            )
+            decide = judge.judge_wrong if item.wrong else judge.judge
+            decide = bounded.judge_bounded if options.bounded else decide
+            word, message = decide(item.call, item.mode, note)
         _write(options.results, {**record, "word": word, "message": message})
         return word, ""
 
@@ -173,6 +178,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--full", action="store_true", help="every type of every op")
     parser.add_argument("--fuzz", action="store_true", help="calls that are wrong")
+    parser.add_argument("--bounded", action="store_true", help="operands of unknown sizes")
     parser.add_argument(
         "--mutants", type=int, default=4, help="wrong calls of each op, with --fuzz"
     )
@@ -193,6 +199,7 @@ def main() -> int:
         "--mutants",
         str(options.mutants),
     ] * options.fuzz
+    arguments += ["--bounded"] * options.bounded
     if options.modes:
         arguments += ["--modes", *options.modes]
     if options.ops:

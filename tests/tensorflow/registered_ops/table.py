@@ -99,6 +99,9 @@ OTHER_IN_PROGRAMS = {
 _ALL = frozenset(registry.TYPES)
 _UNSIGNED = {tf.uint8, tf.uint16, tf.uint32, tf.uint64}
 
+# Ops on bounds and sizes of dynamic dimensions themselves.
+SIZES_BY_DEFINITION = {"XlaRemoveDynamicDimensionSize", "XlaSetDynamicDimensionSize"}
+
 # The same of ops that are programs on XPU when they run alone, too, by type: halves are rounded
 # otherwise; the CPU's kernel of Tile, which is registered for all types, refuses this one.
 AS_PROGRAMS = {"Tile": {tf.uint16}, "UniformQuantizedDot": _ALL, "UniformRequantize": _ALL}
