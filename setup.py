@@ -105,7 +105,7 @@ setup(
         ),
     ],
     package_dir={"jax_plugins.onexpu": "pjrt_core/jax_plugin"},
-    package_data={"onexpu": ["py.typed"], "jax_plugins.onexpu": ["py.typed"]},
+    package_data={"onexpu": ["py.typed", "*.pyi"], "jax_plugins.onexpu": ["py.typed"]},
     distclass=BinaryDistribution,
     cmdclass={"build_py": BuildWithBazel},
 )
