@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -35,7 +35,7 @@ class BoundedCache(Generic[Value]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Hashable]:
         with self._lock:
             return iter(list(self._values))
 

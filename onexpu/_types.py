@@ -69,7 +69,8 @@ def numpy_name_of_cpp(text: str) -> str | None:
 def numpy_dtype(name: str) -> np.dtype:
     """Returns the dtype of a name; those that numpy lacks come from ml_dtypes."""
     if hasattr(ml_dtypes, name):
-        return np.dtype(getattr(ml_dtypes, name))
+        scalar_type: type[np.generic] = getattr(ml_dtypes, name)
+        return np.dtype(scalar_type)
     return np.dtype(name)
 
 

@@ -135,7 +135,7 @@ class Report:
         import rich.table
         import rich.text
 
-        tables = []
+        tables: list[rich.console.RenderableType] = []
         for section in dict.fromkeys(f.section for f in self.findings):
             table = rich.table.Table(title=section, title_justify="left", show_header=False)
             table.add_column("name", no_wrap=True)

@@ -43,7 +43,6 @@ def read(routes: Iterable[str]) -> tuple[dict[str, dict[str, int]], dict[str, di
     counts: dict[str, dict[str, int]] = {route: {} for route in routes}
     reasons: dict[str, dict[str, int]] = {}
 
-    @_VISITOR
     def visit(_: int, route: bytes, op: bytes, reason: bytes, count: int) -> None:
         ops, name = counts[route.decode()], op.decode()
         ops[name] = ops.get(name, 0) + count
@@ -52,5 +51,5 @@ def read(routes: Iterable[str]) -> tuple[dict[str, dict[str, int]], dict[str, di
 
     library = _library()
     if library is not None:
-        library.onexpu_tf_placement_counters(visit, None)
+        library.onexpu_tf_placement_counters(_VISITOR(visit), None)
     return counts, reasons

@@ -91,9 +91,15 @@ def _read() -> TransferStatistics:
     values = _native.statistics()
     transfers = {
         (direction, origin, function): (count, size)
-        for direction, origin, function, count, size in values.pop("transfers")
+        for direction, origin, function, count, size in values["transfers"]
     }
-    return TransferStatistics(transfers, **values)
+    return TransferStatistics(
+        transfers,
+        programs_executed=values["programs_executed"],
+        kernels_launched=values["kernels_launched"],
+        library_calls=values["library_calls"],
+        eager_launches=values["eager_launches"],
+    )
 
 
 _baseline = TransferStatistics({})

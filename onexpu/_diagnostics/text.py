@@ -9,6 +9,6 @@ def render(renderable: object) -> str:
 
     import rich.console
 
-    console = rich.console.Console(file=io.StringIO(), width=110)
-    console.print(renderable)
-    return console.file.getvalue()
+    output = io.StringIO()
+    rich.console.Console(file=output, width=110).print(renderable)
+    return output.getvalue()

@@ -69,4 +69,5 @@ def get_compiler_ir(
             )
     except tf.errors.OpError as error:
         raise ValueError(f"Failed getting HLO text: '{error.message}'") from error
-    return text.numpy()
+    result: bytes = text.numpy()
+    return result

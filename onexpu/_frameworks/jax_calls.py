@@ -35,9 +35,7 @@ def describe(name: str, operand: Any) -> Operand:
     return Operand(name, tuple(operand.shape), operand.dtype.name)
 
 
-@functools.cache
-def _is_array_type(type_: type) -> bool:
-    return issubclass(type_, jax.Array)
+_is_array_type: Callable[[type], bool] = functools.cache(lambda type_: issubclass(type_, jax.Array))
 
 
 def _as_array(x: Any) -> jax.Array:
@@ -86,7 +84,8 @@ def _result_type(
     operand = jax.typeof(operands[0]) if operands else None
     if operand is None or not _compat.varying_axes(operand):
         return jax.ShapeDtypeStruct(shape, dtype)
-    return _compat.varying_type(shape, dtype, operand)
+    result: jax.ShapeDtypeStruct = _compat.varying_type(shape, dtype, operand)
+    return result
 
 
 def _is_staged() -> bool:
@@ -104,7 +103,8 @@ def _as_type(scalar: jax.Array, dtype: str) -> jax.Array:
     if scalar.dtype == type_:
         return scalar
     # The kernel reads 64 bits, whether or not JAX's own arrays may have them.
-    with jax.enable_x64(type_.itemsize >= 8 or bool(jax.config.jax_enable_x64)):
+    config: Any = jax.config  # JAX adds an attribute for each option at run time
+    with jax.enable_x64(type_.itemsize >= 8 or bool(config.jax_enable_x64)):
         return jax.lax.convert_element_type(scalar, type_)
 
 
@@ -164,7 +164,8 @@ class _PackedNumbers:
         def put() -> jax.Array:
             # Not committed to the device: the other operands decide where the call runs.
             with jax.default_device(device):
-                return jax.device_put(words(packed))
+                vector: jax.Array = jax.device_put(words(packed))
+            return vector
 
         return self._arrays.get(key, put)
 
@@ -262,9 +263,8 @@ class JaxCalls:
             call = self._differentiable(call, numbers, operands.single)
 
         def run(*arguments: jax.Array) -> list[Any]:
-            arguments = self._without_derivatives(arguments, operands.single)
             # Here, so that JAX sums up the gradient of an operand that does not vary by itself.
-            return call(*_varying_alike(arguments))
+            return call(*_varying_alike(self._without_derivatives(arguments, operands.single)))
 
         run.__name__ = run.__qualname__ = self._definition.name
         return jax.jit(run, inline=True)
@@ -289,7 +289,7 @@ class JaxCalls:
                     "count as an output"
                 )
             results = run(*arguments)
-            outputs = results[: launches[0].num_outputs]
+            outputs: list[Any] = results[: launches[0].num_outputs]
             for i, count in enumerate(launches[0].rows):
                 if count < 0:
                     continue

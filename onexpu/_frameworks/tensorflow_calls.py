@@ -40,7 +40,8 @@ def _handler(launch: Launch) -> bytes:
     call = attr_value_pb2.NameAttrList(name=launch.target)
     for name, value in launch.attributes.items():
         call.attr[name].tensor.CopyFrom(tf.make_tensor_proto(value))
-    return call.SerializeToString(deterministic=True)
+    serialized: bytes = call.SerializeToString(deterministic=True)
+    return serialized
 
 
 def _operation(launch: Launch) -> _Call:
@@ -165,7 +166,6 @@ class TensorFlowCalls:
         ):
             return self._call(tensors, attributes, plan)
 
-        @tf.custom_gradient
         def call(*operands: tf.Tensor) -> tuple[list[tf.Tensor], Any]:
             outputs = list(self._call(operands, attributes, plan))
 
@@ -174,7 +174,8 @@ class TensorFlowCalls:
 
             return outputs, backward
 
-        return call(*tensors)
+        results: Sequence[tf.Tensor] = tf.custom_gradient(call)(*tensors)
+        return results
 
     def known_call(self, inputs: Sequence[Any], attributes: Mapping[str, Any]) -> KnownCall:
         """Returns the function for calls with inputs and numbers of these types."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import jax
     import tensorflow as tf
 
+    from onexpu._native import SharedBuffer
+
 ONE_API = 14  # kDLOneAPI
 _VERSION = (1, 1)
 _DEVICE_TYPES = {1: "kDLCPU", 2: "kDLCUDA", 3: "kDLCUDAHost", 10: "kDLROCM", ONE_API: "kDLOneAPI"}
@@ -26,7 +28,7 @@ class DLPackArray:
     a consumer makes keeps the memory, too.
     """
 
-    def __init__(self, buffer: Any, writable: bool) -> None:
+    def __init__(self, buffer: SharedBuffer, writable: bool) -> None:
         self._buffer = buffer
         self._writable = writable
 
@@ -214,7 +216,7 @@ def _ask(producer: Any, queue: Any) -> Any:
         return producer.__dlpack__(stream=queue)  # of before version 1
 
 
-def _view(capsule: Any, queue: Any) -> Any:
+def _view(capsule: Any, queue: Any) -> SharedBuffer:
     """Consumes a capsule."""
     from onexpu import _native
 

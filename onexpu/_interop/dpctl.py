@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import jax
     import tensorflow as tf
 
+    from onexpu._native import SharedBuffer
+
 _INTERFACE = "__sycl_usm_array_interface__"
 
 
@@ -72,7 +74,8 @@ def queue_address(queue: Any) -> int:
     dpctl = sys.modules.get("dpctl")
     if dpctl is None or not isinstance(queue, dpctl.SyclQueue):
         raise TypeError(f"onexpu: a dpctl.SyclQueue is wanted, not {type(queue).__name__}")
-    return queue.addressof_ref()
+    address: int = queue.addressof_ref()
+    return address
 
 
 def dpctl_queue(device: int | jax.Device = 0) -> dpctl.SyclQueue:
@@ -175,7 +178,9 @@ def _describe(x: Any) -> _Array:
     )
 
 
-def view(x: Any, after: Sequence[dpctl.SyclEvent] | None = None, *, is_ordered: bool = True) -> Any:
+def view(
+    x: Any, after: Sequence[dpctl.SyclEvent] | None = None, *, is_ordered: bool = True
+) -> SharedBuffer:
     """Returns an array's memory as a SharedBuffer.
 
     Its contents come after dpnp's work and the events `after`. Of memory of others not even the
@@ -206,7 +211,7 @@ def view(x: Any, after: Sequence[dpctl.SyclEvent] | None = None, *, is_ordered: 
 class _Shared:
     """What dpctl.memory makes itself of; it keeps this."""
 
-    def __init__(self, buffer: Any, num_bytes: int, queue: Any, writable: bool) -> None:
+    def __init__(self, buffer: SharedBuffer, num_bytes: int, queue: Any, writable: bool) -> None:
         self._buffer = buffer
         self.__sycl_usm_array_interface__ = {
             "data": (buffer.address, not writable),
@@ -232,7 +237,7 @@ def _read_only(kind: type) -> type:
     return type("ReadOnly" + kind.__name__, (kind,), {"__doc__": kind.__doc__, **methods})
 
 
-def _memory(buffer: Any, queue: Any, writable: bool) -> Any:
+def _memory(buffer: SharedBuffer, queue: Any, writable: bool) -> Any:
     """Returns memory of dpctl that keeps the buffer. What `queue` is given later comes after the
     contents.
     """
@@ -241,7 +246,7 @@ def _memory(buffer: Any, queue: Any, writable: bool) -> Any:
     buffer.order_queue(queue_address(queue))
     num_bytes = int(np.prod(buffer.shape, dtype=np.int64)) * numpy_dtype(buffer.dtype).itemsize
     shared = _Shared(buffer, num_bytes, queue, writable)
-    kind = type(memory.as_usm_memory(shared))
+    kind: type = type(memory.as_usm_memory(shared))
     return (kind if writable else _read_only(kind))(shared)
 
 
@@ -331,7 +336,7 @@ def to_dpnp(
     return as_dpnp(usm_ndarray(buffer, queue or dpctl_queue(buffer.device), writable))
 
 
-def usm_ndarray(buffer: Any, queue: Any, writable: bool) -> Any:
+def usm_ndarray(buffer: SharedBuffer, queue: Any, writable: bool) -> Any:
     """Returns a usm_ndarray on `queue` over a SharedBuffer."""
     tensor = dpnp_module().tensor
     dtype = numpy_dtype(buffer.dtype)

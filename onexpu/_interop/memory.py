@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import jax
     import tensorflow as tf
 
+    from onexpu._native import SharedBuffer
+
 
 def _join(halves: tf.Tensor) -> int:
     """Returns the address that an op gives as two int32, which stay on the host."""
@@ -68,7 +70,7 @@ def _concrete(x: Any) -> tf.Tensor:
     return tensor
 
 
-def share(x: Any, *, is_written: bool = False) -> Any:
+def share(x: Any, *, is_written: bool = False) -> SharedBuffer:
     """Returns the memory of a JAX array or a tensor as a SharedBuffer, which keeps it."""
     from onexpu import _native
 
@@ -112,7 +114,8 @@ def address_of(x: Any) -> int:
 
         return _join(ops().onexpu_buffer_address(_concrete(x)))
     _array_device(x)
-    return x.unsafe_buffer_pointer()
+    address: int = x.unsafe_buffer_pointer()
+    return address
 
 
 def tensor_as_jax(x: tf.Tensor | tf.Variable) -> jax.Array:
@@ -127,7 +130,7 @@ def tensor_as_jax(x: tf.Tensor | tf.Variable) -> jax.Array:
     return _take_in_jax(_join(ops().onexpu_export(tensor)), shape, dtype, index)
 
 
-def as_jax(buffer: Any) -> jax.Array:
+def as_jax(buffer: SharedBuffer) -> jax.Array:
     """Returns a JAX array over a SharedBuffer."""
     dtype = _jax_type(buffer.dtype)
     if 0 in buffer.shape:
@@ -161,7 +164,8 @@ def _jax_device(index: int) -> jax.Device:
 def _empty_in_jax(shape: tuple[int, ...], dtype: np.dtype, index: int) -> jax.Array:
     import jax
 
-    return jax.device_put(np.zeros(shape, dtype), _jax_device(index))
+    array: jax.Array = jax.device_put(np.zeros(shape, dtype), _jax_device(index))
+    return array
 
 
 def _take_in_jax(address: int, shape: tuple[int, ...], dtype: np.dtype, index: int) -> jax.Array:
@@ -172,10 +176,13 @@ def _take_in_jax(address: int, shape: tuple[int, ...], dtype: np.dtype, index: i
 
     try:
         # JAX passes the address on and never reads through it: the core knows it for what it is.
-        return jax.device_put(_AtAddress(address, shape, dtype).array(), _jax_device(index))
+        array: jax.Array = jax.device_put(
+            _AtAddress(address, shape, dtype).array(), _jax_device(index)
+        )
     except BaseException:
         _native.cancel_export(address)
         raise
+    return array
 
 
 class _AtAddress:
@@ -195,7 +202,7 @@ class _AtAddress:
         return np.asarray(self).view(self._dtype)
 
 
-def as_tensor(buffer: Any) -> tf.Tensor:
+def as_tensor(buffer: SharedBuffer) -> tf.Tensor:
     """Returns a tensor over a SharedBuffer."""
     import tensorflow as tf
 
@@ -227,4 +234,5 @@ def _array_device(array: jax.Array) -> int:
             f"onexpu: the array is on {', '.join(map(str, devices))}; only memory of one xpu "
             "device can be handed over"
         )
-    return devices[0].local_hardware_id or devices[0].id
+    ordinal: int = devices[0].local_hardware_id or devices[0].id
+    return ordinal

@@ -245,7 +245,7 @@ class SyclKernel:
         return JaxCalls(self, self._definition)
 
     @functools.cached_property
-    def _dpctl_calls(self) -> Any:
+    def _dpctl_calls(self) -> KnownCall:
         from onexpu._frameworks.dpctl_calls import DpctlCalls
 
         return DpctlCalls(self._definition)

@@ -202,7 +202,8 @@ class KernelLibrary:
 
     def __getattr__(self, name: str) -> SyclKernel:
         try:
-            return self.__dict__["_kernels"][name]
+            kernel: SyclKernel = self.__dict__["_kernels"][name]
+            return kernel
         except KeyError:
             pass
         if name in self.__dict__.get("names", ()):

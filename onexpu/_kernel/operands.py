@@ -200,7 +200,8 @@ class OperandsDefinition:
             raise ValueError(
                 f"onexpu: {name}={value} of kernel '{self.name}' does not fit into {dtype}"
             )
-        return number
+        result: np.generic = number
+        return result
 
     def check_shapes(self, operands: Sequence[Operand]) -> UncheckedShapes:
         """Checks the declared shapes; returns what has to be checked when they are known."""

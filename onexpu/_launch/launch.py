@@ -69,7 +69,7 @@ class Launch:
     num_outputs : int
     in_place : tuple of int
         Of each result the input whose memory the kernel changes into it, or -1; empty for none.
-    handler_attributes : mapping
+    handler_attributes : dict
         From names to strings, booleans, numpy's scalars, and vectors of these.
     unchecked : UncheckedShapes
     rows : tuple of int
@@ -82,12 +82,12 @@ class Launch:
     results: tuple[Result, ...]
     num_outputs: int
     in_place: tuple[int, ...] = ()
-    handler_attributes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    handler_attributes: dict[str, Any] = dataclasses.field(default_factory=dict)
     unchecked: UncheckedShapes = UncheckedShapes()
     rows: tuple[int, ...] = ()
 
     @property
-    def attributes(self) -> Mapping[str, Any]:
+    def attributes(self) -> dict[str, Any]:
         """The attributes of the FFI call."""
         return self.handler_attributes
 
@@ -131,7 +131,7 @@ class KernelLaunch(Launch):
     zeroed: tuple[int, ...] = ()
 
     @property
-    def attributes(self) -> Mapping[str, Any]:
+    def attributes(self) -> dict[str, Any]:
         """The attributes of the FFI call."""
         attributes: dict[str, Any] = {
             "kernel": self.kernel.key,

@@ -145,9 +145,12 @@ def resolve(
     else:
         operand = next(o for o in operands if o.name == specification.input)
         shape = operand.shape if specification.shape is None else specification.shape
-        dtype = specification.dtype or operand.dtype
-        if is_function(dtype):
-            dtype = dtype_name(dtype(operand.dtype))
+        if specification.dtype is None:
+            dtype = operand.dtype
+        elif isinstance(specification.dtype, str):
+            dtype = specification.dtype
+        else:
+            dtype = dtype_name(specification.dtype(operand.dtype))
     if callable(shape):
         shape = shape(*operands)
     return tuple(shape), dtype

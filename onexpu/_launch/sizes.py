@@ -27,23 +27,21 @@ def sizes_of(
     ValueError
         No 1 to 3 sizes, or one that is not an integer.
     """
-    if callable(value):
-        value = value(*operands)
-    if value is None:
+    given: Any = value(*operands) if callable(value) else value
+    if given is None:
         return ()
-    if not isinstance(value, list | tuple):
-        value = (value,)
-    if not 1 <= len(value) <= 3:
+    sizes: Sequence[Any] = given if isinstance(given, list | tuple) else (given,)
+    if not 1 <= len(sizes) <= 3:
         raise ValueError(
-            f"onexpu: the {what} of kernel '{kernel}' has 1 to 3 dimensions, not {len(value)}"
+            f"onexpu: the {what} of kernel '{kernel}' has 1 to 3 dimensions, not {len(sizes)}"
         )
-    for size in value:
+    for size in sizes:
         if isinstance(size, float | np.floating) and size != int(size):
             raise ValueError(
-                f"onexpu: the {what} of kernel '{kernel}' is [{', '.join(map(str, value))}]; sizes "
+                f"onexpu: the {what} of kernel '{kernel}' is [{', '.join(map(str, sizes))}]; sizes "
                 "are integers (// divides them)"
             )
-    return tuple(int(v) if isinstance(v, int | float | np.number) else v for v in value)
+    return tuple(int(v) if isinstance(v, int | float | np.number) else v for v in sizes)
 
 
 def check_sizes(

@@ -27,4 +27,5 @@ def random(*shape: int, seed: int = 0) -> np.ndarray:
 def convolve(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
     """Returns the "VALID" convolution of NHWC by HWIO in the arguments' type."""
     windows = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[:2], axis=(1, 2))
-    return np.einsum("nhwcij,ijco->nhwo", windows, kernel, optimize=True)
+    result: np.ndarray = np.einsum("nhwcij,ijco->nhwo", windows, kernel, optimize=True)
+    return result

@@ -279,7 +279,8 @@ def _collectives() -> Iterator[Value]:
 
     def run(function: Callable[[jax.Array], jax.Array], out: PartitionSpec) -> jax.Array:
         mapped = jax.shard_map(function, mesh=mesh, in_specs=split, out_specs=out, check_vma=False)
-        return jax.jit(mapped)(sharded)
+        result: jax.Array = jax.jit(mapped)(sharded)
+        return result
 
     total = run(lambda x: jax.lax.psum(x, "d"), PartitionSpec())
     yield Value("psum", total, x.sum(0, keepdims=True))

@@ -114,7 +114,7 @@ def _dynamic_sizes() -> Iterator[Value]:
         yield Value("unique, inverted", tf.gather(values, index), x)
 
 
-def _float64() -> Iterator[Value]:
+def _float64() -> Iterator[Value | Note]:
     import numpy as np
     import tensorflow as tf
 

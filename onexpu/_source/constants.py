@@ -65,12 +65,14 @@ class Constants:
         omitted = None
         for name in self.signature.template_order:
             constant = next((c for c in self.declared if c.name == name), None)
-            missing = constant is not None and name not in self.given and constant.default is None
-            if missing and not constant.has_default:
-                raise ValueError(
-                    f"onexpu: template parameter '{name}'{line_text(constant.line)} of kernel "
-                    f"'{self.kernel}' has no value: constants={{'{name}': ...}} gives one"
-                )
+            missing = False
+            if constant is not None and name not in self.given and constant.default is None:
+                missing = True
+                if not constant.has_default:
+                    raise ValueError(
+                        f"onexpu: template parameter '{name}'{line_text(constant.line)} of kernel "
+                        f"'{self.kernel}' has no value: constants={{'{name}': ...}} gives one"
+                    )
             if omitted is not None and not missing:
                 raise ValueError(
                     f"onexpu: template parameter '{omitted}' of kernel '{self.kernel}' needs a "
@@ -89,7 +91,7 @@ class Constants:
     @property
     def fixed(self) -> dict[str, int]:
         """The values that do not follow from the inputs."""
-        values = {c.name: c.default for c in self.declared if c.default is not None}
+        values: dict[str, Any] = {c.name: c.default for c in self.declared if c.default is not None}
         values |= {name: value for name, value in self.given.items() if not is_function(value)}
         names = [constant.name for constant in self.declared if constant.name in values]
         return {name: self._checked(name, values[name]) for name in names}

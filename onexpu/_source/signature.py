@@ -380,5 +380,5 @@ def find_kernels(source: str) -> tuple[list[Signature], list[RejectedKernel]]:
             declared.append(RejectedKernel(declaration.name, declaration.line, reason))
         else:
             kernels.append(kernel)
-    known = {kernel.name for kernel in (*kernels, *rejected)}
+    known = {kernel.name for kernel in kernels} | {kernel.name for kernel in rejected}
     return kernels, rejected + [kernel for kernel in declared if kernel.name not in known]

@@ -56,10 +56,10 @@ def check_source(
         match = re.search(rf"\b{name}\b", code)
         if match is not None:
             line = line_of(code, match.start())
-            kernel = _kernel_at(kernels, line)
+            caller = _kernel_at(kernels, line)
             where = f"{file}:{line}" if file else f"line {line}"
             raise ValueError(
-                f"onexpu: {f'kernel {kernel!r}' if kernel else 'the source'} uses {match[0]} "
+                f"onexpu: {f'kernel {caller!r}' if caller else 'the source'} uses {match[0]} "
                 f"({where}): {reason}. {_LOCAL_MEMORY}"
             )
     for kernel in kernels:

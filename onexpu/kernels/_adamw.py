@@ -147,7 +147,7 @@ def adamw(
             raise ValueError(
                 f"onexpu.kernels.adamw: {name} is {value}; it must be at least 0 and below 1"
             )
-    return _update(
+    step: tuple[Any, Any, Any] = _update(
         parameter,
         gradient,
         m,
@@ -159,6 +159,7 @@ def adamw(
         epsilon=epsilon,
         weight_decay=weight_decay,
     )
+    return step
 
 
 def adamw_tree(
@@ -201,11 +202,14 @@ def adamw_tree(
     """
     import jax  # trees are JAX's; without them, TensorFlow alone needs no JAX
 
+    structure: Any  # JAX does not declare the methods of a PyTreeDef
     leaves, structure = jax.tree.flatten(parameters)
-    rest = [structure.flatten_up_to(tree) for tree in (gradients, m, v)]
+    leaves_of_gradients, leaves_of_m, leaves_of_v = (
+        structure.flatten_up_to(tree) for tree in (gradients, m, v)
+    )
     steps = [
         adamw(*of_a_leaf, step_count, learning_rate, **options)
-        for of_a_leaf in zip(leaves, *rest, strict=True)
+        for of_a_leaf in zip(leaves, leaves_of_gradients, leaves_of_m, leaves_of_v, strict=True)
     ]
     new_parameters, new_m, new_v = ([step[i] for step in steps] for i in range(3))
     return (

@@ -180,7 +180,8 @@ def _features(query: Any, key: Any) -> int:
     elif not 0 < shapes[0][-1] <= _MOST_FEATURES:
         why = f"heads have 1 to {_MOST_FEATURES} features"
     else:
-        return shapes[0][-1]
+        features: int = shapes[0][-1]
+        return features
     raise ValueError(
         f"onexpu.kernels.attention: query has the shape {shapes[0]}, key {shapes[1]}; {why}"
     )

@@ -161,18 +161,19 @@ def _a_token(key_pages: Operand, *operands: Operand) -> tuple[Any, ...]:
     return (_tokens(*operands), *key_pages.shape[2:])
 
 
-_DEFINITION = {
-    # One more than there are: without tokens the pages still are results of a launch.
-    "rows": lambda *operands: _tokens(*operands) + 1,
-    "attributes": {
-        "tokens": _tokens,
-        "capacity": lambda key_pages, *_: key_pages.shape[0] * key_pages.shape[1],
-        "columns": lambda key_pages, *_: key_pages.shape[2] * key_pages.shape[3],
-    },
-    "dtypes": {
-        "T": [name for name in CPP_NAMES if not name.startswith("complex")],
-        "S": ["int32", "int64", "uint32", "uint64"],
-    },
+def _rows(*operands: Operand) -> Any:
+    """Returns the number of tokens plus 1, because without tokens, the pages are still results."""
+    return _tokens(*operands) + 1
+
+
+_ATTRIBUTES = {
+    "tokens": _tokens,
+    "capacity": lambda key_pages, *_: key_pages.shape[0] * key_pages.shape[1],
+    "columns": lambda key_pages, *_: key_pages.shape[2] * key_pages.shape[3],
+}
+_DTYPES = {
+    "T": [name for name in CPP_NAMES if not name.startswith("complex")],
+    "S": ["int32", "int64", "uint32", "uint64"],
 }
 _PAGES = {name: like(name) for name in ("key_pages", "value_pages")}
 _SHAPES = dict.fromkeys(_PAGES, "pages page_size heads features") | {"slots": "tokens"}
@@ -180,19 +181,23 @@ _SHAPES = dict.fromkeys(_PAGES, "pages page_size heads features") | {"slots": "t
 _update = TeamKernel(
     _SOURCE,
     "paged_kv_update",
+    rows=_rows,
     inputs=["key_pages", "value_pages", "keys", "values", "slots"],
     outputs=_PAGES,
     shapes=_SHAPES | dict.fromkeys(("keys", "values"), "tokens heads features"),
     rows_at_once=_TOKENS_AT_ONCE,
-    **_DEFINITION,
+    attributes=_ATTRIBUTES,
+    dtypes=_DTYPES,
 )
 _take_back = TeamKernel(
     _SOURCE,
     "paged_kv_update_gradient",
+    rows=_rows,
     inputs=["key_pages", "value_pages", "slots"],
     outputs=_PAGES | dict.fromkeys(("keys", "values"), like("key_pages", shape=_a_token)),
     shapes=_SHAPES,
-    **_DEFINITION,
+    attributes=_ATTRIBUTES,
+    dtypes=_DTYPES,
 )
 
 
@@ -242,4 +247,5 @@ def paged_kv_update(
     Array([[0., 5., 0.],
            [7., 0., 0.]], dtype=float32)
     """
-    return _update(key_pages, value_pages, keys, values, slots)
+    pages: tuple[Any, Any] = _update(key_pages, value_pages, keys, values, slots)
+    return pages

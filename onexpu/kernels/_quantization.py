@@ -14,19 +14,19 @@ def _groups(name: str, weight: Any, group_size: int | None) -> jax.Array:
     """Returns the groups of rows as a dimension of their own."""
     import jax.numpy as jnp
 
-    weight = jnp.asarray(weight)
-    if weight.ndim != 2 or weight.size == 0 or not jnp.issubdtype(weight.dtype, jnp.floating):
+    matrix = jnp.asarray(weight)
+    if matrix.ndim != 2 or matrix.size == 0 or not jnp.issubdtype(matrix.dtype, jnp.floating):
         raise ValueError(
-            f"onexpu.kernels.{name}: the weight is {weight.dtype}{list(weight.shape)}; it must be "
+            f"onexpu.kernels.{name}: the weight is {matrix.dtype}{list(matrix.shape)}; it must be "
             "floating-point numbers [k, n]"
         )
-    rows = weight.shape[0] if group_size is None else group_size
-    if rows < 1 or weight.shape[0] % rows:
+    rows = matrix.shape[0] if group_size is None else group_size
+    if rows < 1 or matrix.shape[0] % rows:
         raise ValueError(
-            f"onexpu.kernels.{name}: groups of {rows} rows do not divide the {weight.shape[0]} "
+            f"onexpu.kernels.{name}: groups of {rows} rows do not divide the {matrix.shape[0]} "
             "rows of the weight"
         )
-    return weight.reshape(-1, rows, weight.shape[1])
+    return matrix.reshape(-1, rows, matrix.shape[1])
 
 
 def _safe(scales: jax.Array) -> jax.Array:
@@ -109,6 +109,7 @@ def quantize_int4(
     import jax.numpy as jnp
 
     groups = _groups("quantize_int4", weight, group_size)
+    zeros: jax.Array | None = None
     if zero_points:
         low = jnp.minimum(jnp.min(groups, axis=1, keepdims=True), 0)
         high = jnp.maximum(jnp.max(groups, axis=1, keepdims=True), 0)
@@ -116,13 +117,13 @@ def quantize_int4(
         zeros = jnp.round(-low / scales)
     else:
         scales = _safe(jnp.max(jnp.abs(groups), axis=1, keepdims=True) / 7)
-        zeros = 8
-    numbers = jnp.clip(jnp.round(groups / scales) + zeros, 0, 15).astype(jnp.uint8)
+    offset = 8 if zeros is None else zeros
+    numbers = jnp.clip(jnp.round(groups / scales) + offset, 0, 15).astype(jnp.uint8)
     numbers = numbers.reshape(-1, groups.shape[-1])
     if numbers.shape[0] % 2:
         numbers = jnp.pad(numbers, [(0, 1), (0, 0)])
     packed = numbers[::2] | numbers[1::2] << 4
-    if not zero_points:
+    if zeros is None:
         return packed, _scales(scales, group_size)
     return packed, _scales(scales, group_size), _scales(zeros, group_size).astype(jnp.uint8)
 

@@ -269,28 +269,28 @@ def _group(x: Operand, weight: Operand, scales: Operand, *_: Operand) -> Any:
     return x.shape[-1] // (scales.shape[0] if scales.ndim == 2 else 1)
 
 
-_DEFINITION = {
-    "inputs": ["x", "weight", "scales", "zeros"],
-    "dtypes": {"T": FLOATING["T"], "Q": ["int8", "uint8"], "S": FLOATING["T"]},
-}
+_INPUTS = ["x", "weight", "scales", "zeros"]
+_DTYPES = {"T": FLOATING["T"], "Q": ["int8", "uint8"], "S": FLOATING["T"]}
 _SIZES = {"has_zeros": bool, "columns": lambda x, weight, *_: weight.shape[1], "group": _group}
 
 _fused = TeamKernel(
     _SOURCE,
     "quantised_matmul",
     rows=_teams,
+    inputs=_INPUTS,
     outputs={"y": like("x", shape=lambda x, weight, *_: (*x.shape[:-1], weight.shape[1]))},
     attributes=_SIZES | {"tokens": all_rows, "depth": columns},
-    **_DEFINITION,
+    dtypes=_DTYPES,
 )
 # Of its first operand it takes the type and how many rows there are.
 _dequantise = TeamKernel(
     _SOURCE,
     "dequantise",
     rows=columns,
+    inputs=_INPUTS,
     outputs={"numbers": like("x", shape=lambda x, weight, *_: (x.shape[-1], weight.shape[1]))},
     attributes=_SIZES,
-    **_DEFINITION,
+    dtypes=_DTYPES,
 )
 
 
@@ -326,7 +326,7 @@ def _jax_product() -> Callable[..., Any]:
     product.defvjp(
         lambda has_zeros, x, *weights: (_product(x, weights, has_zeros), (x, weights)),
         lambda has_zeros, kept, slope: (
-            _slope(*kept, has_zeros, slope),
+            _slope(kept[0], kept[1], has_zeros, slope),
             *(None for _ in kept[1]),
         ),
     )
@@ -337,11 +337,10 @@ def _product_in_tensorflow(has_zeros: bool, x: Any, *weights: Any) -> Any:
     tensorflow = tensorflow_of(x, *weights)
     constant = tuple(map(tensorflow.convert_to_tensor, weights))
 
-    @tensorflow.custom_gradient
     def product(x: Any) -> tuple[Any, Any]:
         return _product(x, constant, has_zeros), lambda slope: _slope(x, constant, has_zeros, slope)
 
-    return product(tensorflow.convert_to_tensor(x))
+    return tensorflow.custom_gradient(product)(tensorflow.convert_to_tensor(x))
 
 
 def _matmul(name: str, x: Any, weight: Any, scales: Any, zeros: Any, numbers_in_a_row: int) -> Any:
