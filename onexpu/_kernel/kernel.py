@@ -219,7 +219,8 @@ class SyclKernel:
         Raises
         ------
         TypeError
-            Another number of types, or one that the parameter cannot be; other constants.
+            Another number of types, or one that the parameter cannot be; other constants; or the
+            kernel is a handler of a C++ library.
         SyclCompileError
             The source does not compile.
 
@@ -235,8 +236,13 @@ class SyclKernel:
         from onexpu._types import dtype_name
 
         types = tuple(dtype_name(d) for d in dtypes)
-        arguments = self._definition.template_arguments(types, constants)
-        return self._definition.compile(arguments).spirv
+        definition = self._definition
+        if not isinstance(definition, Definition):
+            raise TypeError(
+                f"onexpu: spirv() failed: kernel '{self.name}' is a compiled handler of a C++ "
+                "library. Call spirv() of a kernel from SYCL source or SPIR-V."
+            )
+        return definition.compile(definition.template_arguments(types, constants)).spirv
 
     @functools.cached_property
     def _jax_calls(self) -> FrameworkCalls:

@@ -243,8 +243,13 @@ def spirv_kernel(
         )
         for dtype, path in module.items():
             modules[(dtype_name(dtype),)] = SpirvModule(path, entry_points.get(dtype))
+    elif isinstance(entry_point, Mapping):
+        raise TypeError(
+            f"onexpu: spirv_kernel failed: entry_point is the mapping {dict(entry_point)!r}, but "
+            "module is a single module. Pass one name, or a mapping from dtypes to modules."
+        )
     else:
-        modules[()] = SpirvModule(module, entry_point)  # type: ignore[arg-type]
+        modules[()] = SpirvModule(module, entry_point)
     first = next(iter(modules.values()))
     name = name or first.entry_point
     results = {**outputs, **(scratch or {})}

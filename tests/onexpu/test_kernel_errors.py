@@ -13,6 +13,7 @@ import pytest
 import tensorflow as tf
 
 import onexpu
+from onexpu._kernel.library import HandlerDefinition
 
 
 def define(
@@ -257,6 +258,14 @@ def test_a_work_group_that_the_device_does_not_have() -> None:
         ) as error:
             call()
         assert isinstance(error.value, ValueError | RuntimeError | tf.errors.InvalidArgumentError)
+
+
+def test_spirv_of_a_handler() -> None:
+    definition = HandlerDefinition(
+        "f", "lib.f", ["x"], {"y": onexpu.like("x")}, {}, {}, {}, "sequential"
+    )
+    with pytest.raises(TypeError, match="kernel 'f' is a compiled handler of a C"):
+        onexpu.SyclKernel(definition).spirv()
 
 
 def test_a_gradient_of_another_length(x) -> None:

@@ -262,6 +262,8 @@ def test_an_unknown_entry_point(swish) -> None:
         ValueError, match="has several kernels; entry_point= chooses one of .*_a.*, .*_b"
     ):
         define(kernels[0].spirv())
+    with pytest.raises(TypeError, match="entry_point is the mapping .*, but module is a single"):
+        define(module(), entry_point={"float32": "copy_one"})
 
 
 # The module is valid, so that the first launch answers.
