@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the style of the sources with ruff and clang-format: `make lint`.
+"""Checks the style and the types of the sources with ruff, mypy and clang-format: `make lint`.
 
     python tools/lint.py [--fix] [FILE ...]
 
 Without FILE, all files that git tracks are checked. With --fix, the tools change what they can.
-ruff has the version that requirements.txt pins.
+ruff and mypy have the versions that requirements.txt pins.
 """
 
 from __future__ import annotations
@@ -42,9 +42,13 @@ class Tool:
     suffixes : tuple of str
         Suffixes of the files that it checks.
     check, fix : tuple of str
-        Command lines, without files, that report findings and that fix them.
+        Command lines, without files, that report findings and that fix them; the same for a tool
+        that fixes nothing.
     processes : int
         How many processes share the files; 1 for a tool that uses all processors itself.
+    package : str
+        A directory that the tool checks as a whole if one of the files is in it; empty for a tool
+        that checks the files one by one.
     """
 
     name: str
@@ -52,21 +56,28 @@ class Tool:
     check: tuple[str, ...]
     fix: tuple[str, ...]
     processes: int = 1
+    package: str = ""
+
+    def selects(self, file: str) -> bool:
+        """Returns whether the tool checks a file, absolute or relative to the root."""
+        if not file.endswith(self.suffixes):
+            return False
+        return not self.package or (ROOT / file).is_relative_to(ROOT / self.package)
 
 
-def _ruff_pin() -> str:
-    """Returns the requirement of ruff, such as ruff==1.2.3."""
-    return re.search(r"^ruff==.*$", environment.REQUIREMENTS.read_text(), re.MULTILINE)[0]
+def _pin(name: str) -> str:
+    """Returns the requirement of a wheel, such as ruff==1.2.3."""
+    return re.search(rf"^{name}==.*$", environment.REQUIREMENTS.read_text(), re.MULTILINE)[0]
 
 
-def _find_ruff() -> str:
-    """Returns ruff's path: from .venv, from this interpreter's environment, or from PATH."""
+def _find_pinned(name: str) -> str:
+    """Returns a program's path: from .venv, from this interpreter's environment, or from PATH."""
     directories = (environment.VENV / "bin", pathlib.Path(sys.executable).parent)
     search = os.pathsep.join((*map(str, directories), os.environ.get("PATH", "")))
-    pin = _ruff_pin()
-    path = shutil.which("ruff", path=search)
+    pin = _pin(name)
+    path = shutil.which(name, path=search)
     if path is None:
-        raise report.SetupError(f"ruff was not found. Install it: pip install {pin}")
+        raise report.SetupError(f"{name} was not found. Install it: pip install {pin}")
     answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=True)
     if answer.stdout.split()[1] != pin.partition("==")[2]:
         raise report.SetupError(
@@ -85,10 +96,35 @@ def _find_clang_format() -> str:
     return path
 
 
+def _mypy_options() -> tuple[str, ...]:
+    """Returns the options of mypy that depend on whether there is a .venv.
+
+    Without .venv, mypy ignores installed libraries, so that every checkout gives the same result.
+    Everything from a library has the type Any, and the checks that report uses of Any are off.
+    """
+    if environment.venv_python().exists():
+        return (f"--python-executable={environment.venv_python()}",)
+    return (
+        f"--cache-dir={ROOT / 'build' / 'mypy_cache_without_venv'}",  # other options, other cache
+        "--no-site-packages",
+        "--ignore-missing-imports",
+        "--allow-subclassing-any",
+        "--allow-untyped-decorators",
+        "--no-warn-return-any",
+        "--no-warn-unused-ignores",
+    )
+
+
 def tools() -> tuple[Tool, ...]:
     """Returns the tools; raises `SetupError` if one is not installed."""
-    ruff, clang_format = _find_ruff(), _find_clang_format()
+    ruff, mypy, clang_format = _find_pinned("ruff"), _find_pinned("mypy"), _find_clang_format()
     config = f"--config={ROOT / 'pyproject.toml'}"
+    types = (
+        mypy,
+        f"--config-file={ROOT / 'pyproject.toml'}",
+        "--no-error-summary",
+        *_mypy_options(),
+    )
     style = f"--style=file:{ROOT / '.clang-format'}"
     return (
         Tool(
@@ -103,6 +139,7 @@ def tools() -> tuple[Tool, ...]:
             (ruff, "format", "--quiet", "--check", "--output-format=concise", config),
             (ruff, "format", "--quiet", config),
         ),
+        Tool("mypy", _PYTHON, types, types, package="onexpu"),
         Tool(
             "clang-format",
             _CPP,
@@ -127,9 +164,9 @@ def tracked_files() -> list[str]:
 
 
 def _run(command: Sequence[str], files: Sequence[str]) -> tuple[int, str]:
-    """Runs a command with files; returns its exit status and its output."""
+    """Runs a command with files, if there are any; returns its exit status and its output."""
     done = subprocess.run(
-        [*command, "--", *files],
+        [*command, "--", *files] if files else command,
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -151,10 +188,14 @@ def run(tool: Tool, files: Iterable[str], *, fix: bool = False) -> bool:
     fix : bool
         Whether to fix findings instead of reporting them.
     """
-    files = [file for file in files if file.endswith(tool.suffixes)]
+    files = [file for file in files if tool.selects(file)]
     if not files:
         return True
     command = tool.fix if fix else tool.check
+    if tool.package:
+        files, what = [], f"the package {tool.package}"
+    else:
+        what = f"{len(files)} file{'s' * (len(files) != 1)}"
     # Several parts for each process, because files differ in size.
     parts = 1 if tool.processes == 1 else min(len(files), 4 * tool.processes)
     with concurrent.futures.ThreadPoolExecutor(tool.processes) as pool:
@@ -162,9 +203,10 @@ def run(tool: Tool, files: Iterable[str], *, fix: bool = False) -> bool:
     passed = not any(status for status, _ in results)
     if not passed:
         sys.stdout.writelines(output for _, output in results)
-    way_out = "" if passed or fix else ". `make lint LINT=--fix` fixes what the tool can fix"
-    count = f"{len(files)} file{'s' * (len(files) != 1)}"
-    print(f"{tool.name}: {'passed' if passed else 'FAILED'}, {count}{way_out}")
+    way_out = ". `make lint LINT=--fix` fixes what the tool can fix"
+    if passed or fix or tool.fix == tool.check:
+        way_out = ""
+    print(f"{tool.name}: {'passed' if passed else 'FAILED'}, {what}{way_out}")
     return passed
 
 

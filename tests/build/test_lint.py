@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import subprocess
 import sys
@@ -30,6 +31,7 @@ def test_the_tree_is_clean() -> None:
     assert [line.split(",")[0] for line in done.stdout.splitlines()] == [
         "ruff check: passed",
         "ruff format: passed",
+        "mypy: passed",
         "clang-format: passed",
     ]
 
@@ -70,7 +72,11 @@ def test_only_the_tools_of_the_files_run(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "command"),
-    [("ruff", r"pip install ruff==[\d.]+"), ("clang-format-22", "sudo apt-get install .*-22")],
+    [
+        ("ruff", r"pip install ruff==[\d.]+"),
+        ("mypy", r"pip install mypy==[\d.]+"),
+        ("clang-format-22", "sudo apt-get install .*-22"),
+    ],
 )
 def test_a_missing_tool_is_named_with_its_installation(
     monkeypatch: pytest.MonkeyPatch, tool: str, command: str
@@ -83,13 +89,49 @@ def test_a_missing_tool_is_named_with_its_installation(
         lint.tools()
 
 
-def test_another_version_of_ruff_is_rejected(
+@pytest.mark.parametrize("tool", ["ruff", "mypy"])
+def test_another_version_is_rejected(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, tool: str
+) -> None:
+    program = tmp_path / "bin" / tool
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\necho {tool} 0.0.1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(environment, "VENV", tmp_path)
+    with pytest.raises(report.SetupError, match=rf"{tool} 0\.0\.1, and another version is needed"):
+        lint.tools()
+
+
+def _mypy() -> lint.Tool:
+    return next(tool for tool in lint.tools() if tool.name == "mypy")
+
+
+def test_types_are_checked_for_the_files_of_the_package() -> None:
+    mypy = _mypy()
+    assert mypy.selects("onexpu/_types.py")
+    assert mypy.selects(str(ROOT / "onexpu" / "_native.pyi"))
+    assert not mypy.selects("onexpu/native/core.cc")
+    assert not mypy.selects("tools/lint.py")
+
+
+def test_types_pass_without_the_libraries(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
-    ruff = tmp_path / "bin" / "ruff"
-    ruff.parent.mkdir()
-    ruff.write_text("#!/bin/sh\necho ruff 0.0.1\n")
-    ruff.chmod(0o755)
+    # CI has a .venv, a fresh checkout has none.
     monkeypatch.setattr(environment, "VENV", tmp_path)
-    with pytest.raises(report.SetupError, match=r"ruff 0\.0\.1, and another version is needed"):
-        lint.tools()
+    mypy = _mypy()
+    assert "--no-site-packages" in mypy.check
+    assert lint.run(mypy, ["onexpu/_types.py"])
+
+
+def test_missing_types_fail_and_are_not_called_fixable(
+    capfd: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    module = tmp_path / "module.py"
+    module.write_text("def double(x):\n    return 2 * x\n")
+    command = (*_mypy().check, f"--cache-dir={tmp_path / 'cache'}", str(module))
+    mypy = dataclasses.replace(_mypy(), check=command, fix=command)
+    assert not lint.run(mypy, ["onexpu/_types.py"])
+    output = capfd.readouterr().out
+    assert f"{module}:1: error: Function is missing a type annotation" in output
+    assert output.endswith("mypy: FAILED, the package onexpu\n")
