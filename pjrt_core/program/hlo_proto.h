@@ -8,17 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/types/span.h"
 #include "pjrt_core/program/container.h"
-#include "pjrt_core/program/program_generated.h"
 
 namespace onexpu::program {
-
-// The bytes of an element in memory; 0: unknown encoding.
-size_t ElementBytes(LiteralEncoding encoding);
-
-// The size of a literal's elements in a proto. Those in memory are not necessarily aligned.
-size_t EncodedBytes(absl::Span<const uint8_t> elements, LiteralEncoding encoding);
 
 // The size of the whole proto. 0: the Program was stored without it.
 size_t HloProtoBytes(const Container& container);

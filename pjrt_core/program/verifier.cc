@@ -12,7 +12,7 @@
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/element_type.h"
-#include "pjrt_core/program/hlo_proto.h"
+#include "pjrt_core/program/literal_encoding.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/verify_memory.h"
 #include "pjrt_core/program/verify_thunks.h"

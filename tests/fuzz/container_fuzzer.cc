@@ -16,7 +16,7 @@
 #include "pjrt_core/program/container.h"
 #include "pjrt_core/program/container_format.h"
 #include "pjrt_core/program/header.h"
-#include "pjrt_core/program/hlo_proto.h"
+#include "pjrt_core/program/literal_encoding.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t largest);
 

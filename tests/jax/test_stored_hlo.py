@@ -1,4 +1,4 @@
-"""The optimised HLO that a Program stores has the elements of its constants, which it holds once."""
+"""The stored HLO of a Program has the elements of its constants, which are stored once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-// Stores the optimised HLO of a Program without the elements of large literals (program/hlo_proto.h).
+// Stores the optimised HLO of a Program without the elements of large literals
+// (program/hlo_proto.h).
 #ifndef PJRT_CORE_COMPILER_EMIT_HLO_STORAGE_H_
 #define PJRT_CORE_COMPILER_EMIT_HLO_STORAGE_H_
 
