@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 from onexpu._launch.shapes import like
-from onexpu.kernels._teams import FLOATING, TeamKernel, block_rows, size
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel, block_rows, size
 
 _SOURCE = """
 // Shares are those of the new gradient, 1 - b1 and 1 - b2: rounded to a float, they keep the digits
@@ -44,16 +44,17 @@ inline void adamw(P* parameter, const G* gradient, M* m, M* v, const S* step_cou
 }
 
 template <typename P, typename G, typename M, typename S, typename R>
-ONEXPU_KERNEL void adamw_alone(P* parameter, const G* gradient, M* m, M* v, const S* step_count,
-                               const R* learning_rate, float m_share, float v_share, float epsilon,
-                               float weight_decay, size_t size) {
+ONEXPU_KERNEL void adamw_serial(P* parameter, const G* gradient, M* m, M* v, const S* step_count,
+                                const R* learning_rate, float m_share, float v_share, float epsilon,
+                                float weight_decay, size_t size) {
   adamw<false>(parameter, gradient, m, v, step_count, learning_rate, m_share, v_share, epsilon,
                weight_decay, size);
 }
 template <typename P, typename G, typename M, typename S, typename R>
-ONEXPU_KERNEL void adamw_together(P* parameter, const G* gradient, M* m, M* v, const S* step_count,
-                                  const R* learning_rate, float m_share, float v_share,
-                                  float epsilon, float weight_decay, size_t size) {
+ONEXPU_KERNEL void adamw_cooperative(P* parameter, const G* gradient, M* m, M* v,
+                                     const S* step_count, const R* learning_rate, float m_share,
+                                     float v_share, float epsilon, float weight_decay,
+                                     size_t size) {
   adamw<true>(parameter, gradient, m, v, step_count, learning_rate, m_share, v_share, epsilon,
               weight_decay, size);
 }

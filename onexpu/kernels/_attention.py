@@ -12,7 +12,7 @@ import numpy as np
 
 from onexpu._launch.shapes import Operand, like
 from onexpu.kernels import _attention_source
-from onexpu.kernels._teams import FLOATING, WIDTH, TeamKernel, has_cpu_schedules, wide
+from onexpu.kernels._team_kernel import FLOATING, WIDTH, TeamKernel, has_cpu_schedules, wide
 
 # What a work-item keeps of a head has to stay in its private memory.
 _MOST_FEATURES = 256

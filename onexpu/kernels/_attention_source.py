@@ -419,10 +419,10 @@ ONEXPU_KERNEL void attention_key_gradient_{which}(
 
 
 def source(features: int) -> str:
-    """Returns the text for heads of so many features, with entry points as `_teams` wants them."""
+    """Returns the text for heads of so many features, with entry points for `_team_kernel`."""
     return (
         f"#include <limits>\nconstexpr int kFeatures = {features};"
         + _SOURCE
-        + _ENTRY_POINTS.format(which="alone", is_group="false")
-        + _ENTRY_POINTS.format(which="together", is_group="true")
+        + _ENTRY_POINTS.format(which="serial", is_group="false")
+        + _ENTRY_POINTS.format(which="cooperative", is_group="true")
     )

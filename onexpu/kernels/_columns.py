@@ -10,7 +10,14 @@ from typing import Any
 
 from onexpu._kernel.kernel import sycl_kernel
 from onexpu._launch.shapes import Operand, like
-from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, has_cpu_schedules, wide
+from onexpu.kernels._team_kernel import (
+    FLOATING,
+    TeamKernel,
+    all_rows,
+    columns,
+    has_cpu_schedules,
+    wide,
+)
 
 _SOURCE = """
 // A work-item per some columns of a group: rows are added in their order.
@@ -68,7 +75,7 @@ def _teams_of(rows: Any) -> Any:
     return max(min(rows, most), 1) if isinstance(rows, int) else most
 
 
-def _teams(x: Operand, *_: Operand) -> Any:
+def _num_teams(x: Operand, *_: Operand) -> Any:
     """How many teams share the rows of `x`, each with a sum of its own, where these are summed
     up.
     """
@@ -79,7 +86,7 @@ def _group_rows(x: Operand, *_: Operand) -> Any:
     return x.shape[-2]
 
 
-def _group_teams(x: Operand, *_: Operand) -> Any:
+def _num_group_teams(x: Operand, *_: Operand) -> Any:
     return _teams_of(x.shape[-2])
 
 
@@ -120,13 +127,13 @@ def gradient_kernel(source: str, name: str, sums: Sequence[str]) -> TeamKernel:
 
     one = kernel(
         all_rows,
-        _teams,
+        _num_teams,
         {"x": "*rows columns", "weight": "columns", "dy": "*rows columns"},
         "sequential",
     )
     several = kernel(
         _group_rows,
-        _group_teams,
+        _num_group_teams,
         {"x": "*groups rows columns", "weight": "*groups columns", "dy": "*groups rows columns"},
         "leading",
     )

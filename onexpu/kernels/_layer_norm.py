@@ -6,7 +6,7 @@ from typing import Any
 
 from onexpu._launch.shapes import like
 from onexpu.kernels._columns import column_sums, gradient_kernel
-from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
 template <typename C>
@@ -96,28 +96,28 @@ inline void layer_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
 }
 
 template <typename T>
-ONEXPU_KERNEL void layer_norm_alone(const T* x, const T* weight, const T* bias, T* y, float epsilon,
-                                    size_t columns) {
+ONEXPU_KERNEL void layer_norm_serial(const T* x, const T* weight, const T* bias, T* y,
+                                     float epsilon, size_t columns) {
   layer_norm<false>(x, weight, bias, y, epsilon, columns);
 }
 template <typename T>
-ONEXPU_KERNEL void layer_norm_together(const T* x, const T* weight, const T* bias, T* y,
-                                       float epsilon, size_t columns) {
+ONEXPU_KERNEL void layer_norm_cooperative(const T* x, const T* weight, const T* bias, T* y,
+                                          float epsilon, size_t columns) {
   layer_norm<true>(x, weight, bias, y, epsilon, columns);
 }
 template <typename T>
-ONEXPU_KERNEL void layer_norm_gradient_alone(const T* x, const T* weight, const T* dy, T* dx,
-                                             onexpu::wide<T>* weight_sums,
-                                             onexpu::wide<T>* bias_sums, float epsilon, size_t rows,
-                                             size_t columns, size_t teams) {
+ONEXPU_KERNEL void layer_norm_gradient_serial(const T* x, const T* weight, const T* dy, T* dx,
+                                              onexpu::wide<T>* weight_sums,
+                                              onexpu::wide<T>* bias_sums, float epsilon,
+                                              size_t rows, size_t columns, size_t teams) {
   layer_norm_gradient<false>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns,
                              teams);
 }
 template <typename T>
-ONEXPU_KERNEL void layer_norm_gradient_together(const T* x, const T* weight, const T* dy, T* dx,
-                                                onexpu::wide<T>* weight_sums,
-                                                onexpu::wide<T>* bias_sums, float epsilon,
-                                                size_t rows, size_t columns, size_t teams) {
+ONEXPU_KERNEL void layer_norm_gradient_cooperative(const T* x, const T* weight, const T* dy, T* dx,
+                                                   onexpu::wide<T>* weight_sums,
+                                                   onexpu::wide<T>* bias_sums, float epsilon,
+                                                   size_t rows, size_t columns, size_t teams) {
   layer_norm_gradient<true>(x, weight, dy, dx, weight_sums, bias_sums, epsilon, rows, columns,
                             teams);
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 from onexpu._launch.shapes import Operand, like
 from onexpu._types import CPP_NAMES
-from onexpu.kernels._teams import TeamKernel
+from onexpu.kernels._team_kernel import TeamKernel
 
 # Of a work-item of a CPU.
 _TOKENS_AT_ONCE = 4
@@ -124,28 +124,29 @@ inline void paged_kv_update_gradient(T* key_pages, T* value_pages, const S* slot
 }
 
 template <typename T, typename S>
-ONEXPU_KERNEL void paged_kv_update_alone(T* key_pages, T* value_pages, const T* keys,
-                                         const T* values, const S* slots, size_t tokens,
-                                         size_t capacity, size_t columns) {
+ONEXPU_KERNEL void paged_kv_update_serial(T* key_pages, T* value_pages, const T* keys,
+                                          const T* values, const S* slots, size_t tokens,
+                                          size_t capacity, size_t columns) {
   paged_kv_update<false>(key_pages, value_pages, keys, values, slots, tokens, capacity, columns);
 }
 template <typename T, typename S>
-ONEXPU_KERNEL void paged_kv_update_together(T* key_pages, T* value_pages, const T* keys,
-                                            const T* values, const S* slots, size_t tokens,
-                                            size_t capacity, size_t columns) {
+ONEXPU_KERNEL void paged_kv_update_cooperative(T* key_pages, T* value_pages, const T* keys,
+                                               const T* values, const S* slots, size_t tokens,
+                                               size_t capacity, size_t columns) {
   paged_kv_update<true>(key_pages, value_pages, keys, values, slots, tokens, capacity, columns);
 }
 template <typename T, typename S>
-ONEXPU_KERNEL void paged_kv_update_gradient_alone(T* key_pages, T* value_pages, const S* slots,
-                                                  T* keys, T* values, size_t tokens,
-                                                  size_t capacity, size_t columns) {
+ONEXPU_KERNEL void paged_kv_update_gradient_serial(T* key_pages, T* value_pages, const S* slots,
+                                                   T* keys, T* values, size_t tokens,
+                                                   size_t capacity, size_t columns) {
   paged_kv_update_gradient<false>(key_pages, value_pages, slots, keys, values, tokens, capacity,
                                   columns);
 }
 template <typename T, typename S>
-ONEXPU_KERNEL void paged_kv_update_gradient_together(T* key_pages, T* value_pages, const S* slots,
-                                                     T* keys, T* values, size_t tokens,
-                                                     size_t capacity, size_t columns) {
+ONEXPU_KERNEL void paged_kv_update_gradient_cooperative(T* key_pages, T* value_pages,
+                                                        const S* slots, T* keys, T* values,
+                                                        size_t tokens, size_t capacity,
+                                                        size_t columns) {
   paged_kv_update_gradient<true>(key_pages, value_pages, slots, keys, values, tokens, capacity,
                                  columns);
 }

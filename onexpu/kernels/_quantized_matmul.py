@@ -11,7 +11,7 @@ from typing import Any
 
 from onexpu._launch.shapes import Operand, like
 from onexpu._types import dtype_name
-from onexpu.kernels._teams import (
+from onexpu.kernels._team_kernel import (
     FLOATING,
     TeamKernel,
     all_rows,
@@ -133,9 +133,9 @@ struct Tile {
 };
 
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void quantised_matmul_alone(const T* x, const Q* weight, const S* scales,
-                                          const Q* zeros, T* y, bool has_zeros, size_t tokens,
-                                          size_t depth, size_t columns, size_t group) {
+ONEXPU_KERNEL void quantised_matmul_serial(const T* x, const Q* weight, const S* scales,
+                                           const Q* zeros, T* y, bool has_zeros, size_t tokens,
+                                           size_t depth, size_t columns, size_t group) {
   using C = onexpu::wide<T>;
   using Tile = Tile<C>;
   using Numbers = typename Tile::Numbers;
@@ -207,9 +207,9 @@ ONEXPU_KERNEL void quantised_matmul_alone(const T* x, const Q* weight, const S* 
 // A GPU's work-group has kTokens rows and kColumns columns too: a work-item kWidth of the columns,
 // and every kSlices-th row of the weights. Their sums meet in local memory.
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void quantised_matmul_together(const T* x, const Q* weight, const S* scales,
-                                             const Q* zeros, T* y, bool has_zeros, size_t tokens,
-                                             size_t depth, size_t columns, size_t group) {
+ONEXPU_KERNEL void quantised_matmul_cooperative(const T* x, const Q* weight, const S* scales,
+                                                const Q* zeros, T* y, bool has_zeros, size_t tokens,
+                                                size_t depth, size_t columns, size_t group) {
   using C = onexpu::wide<T>;
   constexpr int kTokens = 8, kWidth = 4, kLanes = kColumns / kWidth, kSlices = 256 / kLanes;
   using Numbers = onexpu::vector<C, kWidth>;
@@ -248,20 +248,20 @@ ONEXPU_KERNEL void quantised_matmul_together(const T* x, const Q* weight, const 
 }
 
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void dequantise_alone(const T* x, const Q* weight, const S* scales, const Q* zeros,
-                                    T* numbers, bool has_zeros, size_t columns, size_t group) {
+ONEXPU_KERNEL void dequantise_serial(const T* x, const Q* weight, const S* scales, const Q* zeros,
+                                     T* numbers, bool has_zeros, size_t columns, size_t group) {
   dequantise<false>(Weights<Q, S>{weight, scales, zeros, has_zeros, columns, group}, numbers);
 }
 template <typename T, typename Q, typename S>
-ONEXPU_KERNEL void dequantise_together(const T* x, const Q* weight, const S* scales,
-                                       const Q* zeros, T* numbers, bool has_zeros, size_t columns,
-                                       size_t group) {
+ONEXPU_KERNEL void dequantise_cooperative(const T* x, const Q* weight, const S* scales,
+                                          const Q* zeros, T* numbers, bool has_zeros,
+                                          size_t columns, size_t group) {
   dequantise<true>(Weights<Q, S>{weight, scales, zeros, has_zeros, columns, group}, numbers);
 }
 """
 
 
-def _teams(x: Operand, weight: Operand, *_: Operand) -> Any:
+def _num_teams(x: Operand, weight: Operand, *_: Operand) -> Any:
     return -(-all_rows(x) // _TOKENS[has_cpu_schedules()]) * -(-weight.shape[1] // _COLUMNS)
 
 
@@ -276,7 +276,7 @@ _SIZES = {"has_zeros": bool, "columns": lambda x, weight, *_: weight.shape[1], "
 _fused = TeamKernel(
     _SOURCE,
     "quantised_matmul",
-    rows=_teams,
+    rows=_num_teams,
     inputs=_INPUTS,
     outputs={"y": like("x", shape=lambda x, weight, *_: (*x.shape[:-1], weight.shape[1]))},
     attributes=_SIZES | {"tokens": all_rows, "depth": columns},

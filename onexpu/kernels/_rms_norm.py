@@ -8,7 +8,7 @@ from typing import Any
 
 from onexpu._launch.shapes import like
 from onexpu.kernels._columns import column_sums, gradient_kernel
-from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel, all_rows, columns
 
 _SOURCE = """
 template <bool is_group, typename T>
@@ -77,25 +77,25 @@ inline void rms_norm_gradient(const T* x, const T* weight, const T* dy, T* dx,
 }
 
 template <typename T>
-ONEXPU_KERNEL void rms_norm_alone(const T* x, const T* weight, T* y, float epsilon,
-                                  size_t columns) {
+ONEXPU_KERNEL void rms_norm_serial(const T* x, const T* weight, T* y, float epsilon,
+                                   size_t columns) {
   rms_norm<false>(x, weight, y, epsilon, columns);
 }
 template <typename T>
-ONEXPU_KERNEL void rms_norm_together(const T* x, const T* weight, T* y, float epsilon,
-                                     size_t columns) {
+ONEXPU_KERNEL void rms_norm_cooperative(const T* x, const T* weight, T* y, float epsilon,
+                                        size_t columns) {
   rms_norm<true>(x, weight, y, epsilon, columns);
 }
 template <typename T>
-ONEXPU_KERNEL void rms_norm_gradient_alone(const T* x, const T* weight, const T* dy, T* dx,
-                                           onexpu::wide<T>* partial, float epsilon, size_t rows,
-                                           size_t columns, size_t teams) {
+ONEXPU_KERNEL void rms_norm_gradient_serial(const T* x, const T* weight, const T* dy, T* dx,
+                                            onexpu::wide<T>* partial, float epsilon, size_t rows,
+                                            size_t columns, size_t teams) {
   rms_norm_gradient<false>(x, weight, dy, dx, partial, epsilon, rows, columns, teams);
 }
 template <typename T>
-ONEXPU_KERNEL void rms_norm_gradient_together(const T* x, const T* weight, const T* dy, T* dx,
-                                              onexpu::wide<T>* partial, float epsilon, size_t rows,
-                                              size_t columns, size_t teams) {
+ONEXPU_KERNEL void rms_norm_gradient_cooperative(const T* x, const T* weight, const T* dy, T* dx,
+                                                 onexpu::wide<T>* partial, float epsilon,
+                                                 size_t rows, size_t columns, size_t teams) {
   rms_norm_gradient<true>(x, weight, dy, dx, partial, epsilon, rows, columns, teams);
 }
 """

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from onexpu._launch.shapes import Operand, like
-from onexpu.kernels._teams import FLOATING, TeamKernel
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel
 
 _SOURCE = """
 // A team has the heads of one position: the first half of each turns with the second.
@@ -31,15 +31,15 @@ inline void rotary_embedding(const T* x, const A* cosine, const A* sine, T* y, f
 }
 
 template <typename T, typename A>
-ONEXPU_KERNEL void rotary_embedding_alone(const T* x, const A* cosine, const A* sine, T* y,
-                                          float direction, size_t positions, size_t heads,
-                                          size_t half) {
+ONEXPU_KERNEL void rotary_embedding_serial(const T* x, const A* cosine, const A* sine, T* y,
+                                           float direction, size_t positions, size_t heads,
+                                           size_t half) {
   rotary_embedding<false>(x, cosine, sine, y, direction, positions, heads, half);
 }
 template <typename T, typename A>
-ONEXPU_KERNEL void rotary_embedding_together(const T* x, const A* cosine, const A* sine, T* y,
-                                             float direction, size_t positions, size_t heads,
-                                             size_t half) {
+ONEXPU_KERNEL void rotary_embedding_cooperative(const T* x, const A* cosine, const A* sine, T* y,
+                                                float direction, size_t positions, size_t heads,
+                                                size_t half) {
   rotary_embedding<true>(x, cosine, sine, y, direction, positions, heads, half);
 }
 """

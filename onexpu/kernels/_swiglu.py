@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from onexpu._launch.shapes import like
-from onexpu.kernels._teams import FLOATING, TeamKernel, block_rows, size
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel, block_rows, size
 
 _SOURCE = """
 template <typename C, int width>
@@ -41,21 +41,21 @@ inline void swiglu_gradient(const T* gate, const T* up, const T* dy, T* dgate, T
 }
 
 template <typename T>
-ONEXPU_KERNEL void swiglu_alone(const T* gate, const T* up, T* y, size_t size) {
+ONEXPU_KERNEL void swiglu_serial(const T* gate, const T* up, T* y, size_t size) {
   swiglu<false>(gate, up, y, size);
 }
 template <typename T>
-ONEXPU_KERNEL void swiglu_together(const T* gate, const T* up, T* y, size_t size) {
+ONEXPU_KERNEL void swiglu_cooperative(const T* gate, const T* up, T* y, size_t size) {
   swiglu<true>(gate, up, y, size);
 }
 template <typename T>
-ONEXPU_KERNEL void swiglu_gradient_alone(const T* gate, const T* up, const T* dy, T* dgate, T* dup,
-                                         size_t size) {
+ONEXPU_KERNEL void swiglu_gradient_serial(const T* gate, const T* up, const T* dy, T* dgate, T* dup,
+                                          size_t size) {
   swiglu_gradient<false>(gate, up, dy, dgate, dup, size);
 }
 template <typename T>
-ONEXPU_KERNEL void swiglu_gradient_together(const T* gate, const T* up, const T* dy, T* dgate,
-                                            T* dup, size_t size) {
+ONEXPU_KERNEL void swiglu_gradient_cooperative(const T* gate, const T* up, const T* dy, T* dgate,
+                                               T* dup, size_t size) {
   swiglu_gradient<true>(gate, up, dy, dgate, dup, size);
 }
 """

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from onexpu._launch.shapes import array
-from onexpu.kernels._teams import FLOATING, TeamKernel, all_rows, columns, tensorflow_of
+from onexpu.kernels._team_kernel import FLOATING, TeamKernel, all_rows, columns, tensorflow_of
 
 # Sums of so many weights of up to 2**40 are below 2**64.
 _MOST_TOKENS = 2**24 - 1
@@ -243,17 +243,17 @@ inline void top_p_sample(const T* logits, const float* uniform, const float* p,
 }
 
 template <typename T, typename I>
-ONEXPU_KERNEL void top_p_sample_alone(const T* logits, const float* uniform, const float* p,
-                                      const float* temperature, I* tokens, size_t vocabulary,
-                                      size_t p_size, size_t temperature_size) {
+ONEXPU_KERNEL void top_p_sample_serial(const T* logits, const float* uniform, const float* p,
+                                       const float* temperature, I* tokens, size_t vocabulary,
+                                       size_t p_size, size_t temperature_size) {
   Weight bins[kBins];
   top_p_sample<false>(logits, uniform, p, temperature, tokens, bins, vocabulary, p_size,
                       temperature_size);
 }
 template <typename T, typename I>
-ONEXPU_KERNEL void top_p_sample_together(const T* logits, const float* uniform, const float* p,
-                                         const float* temperature, I* tokens, size_t vocabulary,
-                                         size_t p_size, size_t temperature_size) {
+ONEXPU_KERNEL void top_p_sample_cooperative(const T* logits, const float* uniform, const float* p,
+                                            const float* temperature, I* tokens, size_t vocabulary,
+                                            size_t p_size, size_t temperature_size) {
   sycl::ext::oneapi::experimental::work_group_static<Weight[kBins]> bins;
   top_p_sample<true>(logits, uniform, p, temperature, tokens, &bins[0], vocabulary, p_size,
                      temperature_size);

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from onexpu.kernels import _attention, _teams, attention, reference
+from onexpu.kernels import _attention, _team_kernel, attention, reference
 from tests.exhaustive import covering, every
 
 
@@ -179,10 +179,10 @@ def test_tensorflow(mode: str, cpu) -> None:
 @covering(dtype=every(2, ["float32", "bfloat16"]), causal=[False, True])
 def test_the_other_schedule_gives_the_same(causal: bool, dtype: str, xpu, monkeypatch) -> None:
     """A GPU's work-groups on a CPU, or the other way round: sums differ in their order alone."""
-    other = not _teams.has_cpu_schedules()
+    other = not _team_kernel.has_cpu_schedules()
     operands = Sizes((2,), 300, 270, 4, 2, 16).operands(dtype)
     here = _on(xpu, attention, operands, causal=causal)
-    for module in (_teams, _attention):
+    for module in (_team_kernel, _attention):
         monkeypatch.setattr(module, "has_cpu_schedules", lambda: other)
     there = _on(xpu, attention, operands, causal=causal)
     _close(there, here, 1e-5 if dtype == "float32" else 1.5e-2)

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 from onexpu import kernels
-from onexpu.kernels import _teams, reference
+from onexpu.kernels import _team_kernel, reference
 from tests.exhaustive import covering, every
 
 
@@ -178,14 +178,14 @@ def test_tensorflow(case: Case, mode: str, cpu) -> None:
 @pytest.mark.parametrize("case", every(2, CASES[1::4]), ids=_name)
 def test_the_other_schedule_gives_the_same(case: Case, xpu, monkeypatch) -> None:
     """A GPU's work-groups on a CPU, or the other way round: sums differ in their order alone."""
-    other = not _teams.has_cpu_schedules()
+    other = not _team_kernel.has_cpu_schedules()
 
     def run() -> list[jax.Array]:
         operands = [jax.device_put(a, xpu) for a in case.operands()]
         return jax.jit(_with_gradient(case.kernel, case))(operands[0], *operands)
 
     here = run()
-    for module in ("_teams", "_columns"):
+    for module in ("_team_kernel", "_columns"):
         monkeypatch.setattr(f"onexpu.kernels.{module}.has_cpu_schedules", lambda: other)
     _close(run(), here, case.tolerance)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from onexpu.kernels import _quantized_matmul, _teams
+from onexpu.kernels import _quantized_matmul, _team_kernel
 
 MODES = ["eager", "graph", "jit", "graph, unknown shape", "jit, unknown shape"]
 
@@ -44,6 +44,6 @@ def in_tensorflow(request) -> Callable[..., list[np.ndarray]]:
 def schedule(request, monkeypatch) -> None:
     """A GPU's work-groups on a CPU too, or the other way round."""
     if request.param == "the other schedule":
-        other = not _teams.has_cpu_schedules()
-        for module in (_teams, _quantized_matmul):
+        other = not _team_kernel.has_cpu_schedules()
+        for module in (_team_kernel, _quantized_matmul):
             monkeypatch.setattr(module, "has_cpu_schedules", lambda: other)

@@ -1,10 +1,10 @@
 """Kernels in which a team of work-items shares a row: one work-item on a CPU, a work-group on a
 GPU.
 
-A source has two entry points, ``NAME_alone`` and ``NAME_together``, which say so with a template
-parameter of what both call. `TEAM` is the C++ to write that with:
+A source has two entry points, ``NAME_serial`` and ``NAME_cooperative``. Both call one function with
+the template parameter ``is_group``. `TEAM` is the C++ to write it with:
 
-- ``Team<is_group>`` has the team's number among the rows, ``row``, and sums up over its work-items;
+- ``Team<is_group>`` has the index of the team's row, ``row``, and sums over its work-items;
 - ``team.for_columns(columns, f)`` calls ``f(width, c)`` for the pieces of a row that are the
   work-item's: ``decltype(width)::value`` columns from ``c`` on. The same columns are the same
   work-item's every time;
@@ -189,19 +189,22 @@ class TeamKernel:
                 **definition,
             )
 
-        self._alone, self._together = kernel("alone", 1, rows_at_once), kernel("together", WIDTH, 1)
+        self._serial, self._cooperative = (
+            kernel("serial", 1, rows_at_once),
+            kernel("cooperative", WIDTH, 1),
+        )
 
     def __call__(self, *inputs: Any, **attributes: Any) -> Any:
         """See `SyclKernel.__call__`."""
-        kernel = self._alone if has_cpu_schedules() else self._together
+        kernel = self._serial if has_cpu_schedules() else self._cooperative
         return kernel(*inputs, **attributes)
 
     def defgradient(self, gradient: Callable[..., Any]) -> Callable[..., Any]:
         """See `SyclKernel.defgradient`."""
-        self._alone.defgradient(gradient)
-        return self._together.defgradient(gradient)
+        self._serial.defgradient(gradient)
+        return self._cooperative.defgradient(gradient)
 
     def defvmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """See `SyclKernel.defvmap`."""
-        self._alone.defvmap(rule)
-        return self._together.defvmap(rule)
+        self._serial.defvmap(rule)
+        return self._cooperative.defvmap(rule)
