@@ -54,7 +54,8 @@ struct ProximalAdagrad {
     C next = v - g * step;
     if (l1 > C(0)) {
       const C sign = C((next > C(0)) - (next < C(0)));
-      next = sign * sycl::fmax(sycl::fabs(next) - step * l1, C(0));
+      const C shrunk = sycl::fabs(next) - step * l1;
+      next = sign * (shrunk < C(0) ? C(0) : shrunk);  // unlike fmax, this keeps NaN
     }
     v = next / (C(1) + l2 * step);
   }

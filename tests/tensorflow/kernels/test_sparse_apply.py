@@ -113,6 +113,26 @@ def test_no_penalty() -> None:
     check("ProximalAdagrad", np.float32, (6, 3), np.array([4, 1]), l1=0.0)
 
 
+@covering(dtype=[np.float32, np.float64], op=OPS)
+def test_values_that_are_not_finite(op: str, dtype: Any) -> None:
+    """NaN in the variable, in a slot or in the gradient stays, also where l1 shrinks towards 0."""
+    special = np.array([1, -1, 0, np.nan, np.inf, -np.inf], dtype)
+    values, gradients, states = (a.reshape(-1, 1) for a in np.meshgrid(special, special, special))
+    slots, scalars, _ = OPS[op]
+
+    def applied() -> list[tf.Tensor]:
+        variables = [tf.Variable(values), *(tf.Variable(np.abs(states)) for _ in slots)]
+        getattr(R, "ResourceSparseApply" + op)(
+            **{name: v.handle for name, v in zip(["var", *slots], variables, strict=True)},
+            **{name: np.array(value, dtype) for name, value in scalars.items()},
+            grad=gradients,
+            indices=np.arange(len(values)),
+        )
+        return [v.read_value() for v in variables]
+
+    both.check(applied, modes=("eager",), ulps=ulps(dtype))
+
+
 def test_nothing() -> None:
     check("Adagrad", np.float32, (6, 3), np.zeros([0], np.int32))
 
