@@ -59,6 +59,21 @@ def test_the_ends_are_within_and_nan_is_not() -> None:
     check(np.float32, -1.0, 1.0, x=np.array([[[-1.0, 1.0, np.nan, np.inf, -np.inf]]]))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gradients_that_are_nan_stay_outside_of_the_range(dtype: Any) -> None:
+    special = np.array([1, -1, 0, np.nan, np.inf, -np.inf], dtype)
+    slopes, x = (tf.constant(a) for a in np.meshgrid(special, special))
+    both.check(
+        lambda: R.QuantizeAndDequantizeV4Grad(
+            gradients=slopes,
+            input=x,
+            input_min=np.array(-0.5, dtype),
+            input_max=np.array(0.5, dtype),
+        ),
+        ulps=0,
+    )
+
+
 def test_nothing() -> None:
     check(np.float32, -1.0, 1.0, x=np.zeros([0, 4, 5]))
 

@@ -62,7 +62,8 @@ class QuantizationGradient final : public XlaOpKernel {
     const XlaOp least = xla::BroadcastInDim(context->Input(2), sizes, dimensions);
     const XlaOp greatest = xla::BroadcastInDim(context->Input(3), sizes, dimensions);
     const XlaOp is_inside = xla::And(xla::Ge(x, least), xla::Le(x, greatest));
-    context->SetOutput(0, xla::Select(is_inside, slopes, xla::ZerosLike(slopes)));
+    // A product, because TensorFlow's CPU kernel keeps gradients that are NaN or infinite.
+    context->SetOutput(0, xla::Select(is_inside, slopes, slopes * xla::ScalarLike(slopes, 0)));
     context->SetOutput(1, xla::ZerosLike(context->Input(2)));
     context->SetOutput(2, xla::ZerosLike(context->Input(3)));
     return absl::OkStatus();
