@@ -16,6 +16,7 @@
 #include "custom_kernels/builtin/segment/segment_grad.h"
 #include "custom_kernels/builtin/segment/segment_reduce.h"
 #include "custom_kernels/builtin/shape/partition.h"
+#include "custom_kernels/builtin/shape/stitch.h"
 #include "custom_kernels/builtin/shape/where.h"
 #include "custom_kernels/builtin/shape/zeros.h"
 #include "custom_kernels/builtin/sort/hash_bucket.h"
@@ -322,6 +323,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "dimension: i64, extent: i64",
        "The elements of equal pieces, in that order."},
+      {"onexpu.stitch_rows",
+       "DynamicStitch, ParallelDynamicStitch",
+       {nullptr, nullptr, nullptr, StitchRowsHandler},
+       {},
+       "",
+       "Rows of several arrays, merged by index."},
       {"onexpu.tridiagonal_solve",
        "",
        {nullptr, nullptr, nullptr, TridiagonalSolveHandler},

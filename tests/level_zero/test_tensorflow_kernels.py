@@ -32,7 +32,7 @@ _NOT_REACHED = (
     "coordinate_order crop_and_resize_grad_boxes_rows crop_and_resize_round crop_and_resize_rows"
     " csr_batch_lengths csr_compress_pointers csr_conjugate csr_dense_terms csr_matmul_wide"
     " csr_transpose gather_rows kind_count kind_places kind_sum partition_move segment_reduce_rows"
-    " split_move unique_tally_share"
+    " split_move stitch_elements unique_tally_share"
 ).split()
 
 

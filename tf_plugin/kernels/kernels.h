@@ -30,6 +30,7 @@ void RegisterSegmentKernels();
 void RegisterSegmentGradKernels();
 void RegisterUniqueKernels();
 void RegisterDynamicPartitionKernel();
+void RegisterDynamicStitchKernels();
 void RegisterSparseApplyKernels();
 void RegisterSparseTensorKernels();
 void RegisterSparsePiecesKernels();

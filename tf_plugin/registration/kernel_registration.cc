@@ -33,6 +33,7 @@ void RegisterKernels() {
   RegisterSegmentGradKernels();
   RegisterUniqueKernels();
   RegisterDynamicPartitionKernel();
+  RegisterDynamicStitchKernels();
   RegisterSparseApplyKernels();
   RegisterSparseTensorKernels();
   RegisterSparsePiecesKernels();

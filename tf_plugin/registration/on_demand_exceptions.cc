@@ -29,6 +29,8 @@ constexpr Exception kExceptions[] = {
     {"Where", kOwnKernel},
     {"Unique", kOwnKernel},
     {"DynamicPartition", kOwnKernel},
+    {"DynamicStitch", kOwnKernel},
+    {"ParallelDynamicStitch", kOwnKernel},
     {"Multinomial", kOwnKernel},
     {"NonMaxSuppressionV3", kOwnKernel},
     {"NonMaxSuppressionV4", kOwnKernel},

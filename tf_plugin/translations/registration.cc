@@ -22,6 +22,7 @@ void RegisterTranslations() {
   RegisterDeterminants();
   RegisterDilations();
   RegisterDomainEdges();
+  RegisterDynamicStitch();
   RegisterFakeQuantization();
   RegisterFftNd();
   RegisterGathers();

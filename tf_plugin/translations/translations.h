@@ -22,6 +22,7 @@ void RegisterConvInputGradients();
 void RegisterDeterminants();
 void RegisterDilations();
 void RegisterDomainEdges();
+void RegisterDynamicStitch();
 void RegisterFakeQuantization();
 void RegisterFftNd();
 void RegisterGathers();

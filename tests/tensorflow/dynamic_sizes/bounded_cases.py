@@ -432,6 +432,10 @@ case("boolean_mask again", lambda v, e: tf.boolean_mask(v, v[:, 0] > 0))
 case("where again", lambda v, e: tf.where(v > 0), gradient=False)
 case("dynamic_partition", lambda v, e: tf.dynamic_partition(v, e.ids % 2, 2))
 case(
+    "dynamic_stitch of columns",
+    lambda v, e: tf.dynamic_stitch([[2, 0], 1], [tf.transpose(v)[:2], v[:, 2]]),
+)
+case(
     "cond of the size",
     lambda v, e: tf.cond(
         tf.shape(v)[0] > 2, lambda: tf.reduce_sum(v, 0), lambda: tf.reduce_max(v, 0)
