@@ -278,12 +278,17 @@ _KNOWS_THE_KIND = (
     "pjrt_core/runtime/sycl_device/target_description.cc",
     "pjrt_core/runtime/sycl_device/discovery/",
     "pjrt_core/c_api/topology/target_catalog.cc",
+    "custom_kernels/builtin/support/schedule.cc",
+    "custom_kernels/include/onexpu/custom_kernel.h",  # for users' handlers
+    "custom_kernels/kernel_target.cc",
 )
 
 
 def _asks_for_the_kind_of_device(root: pathlib.Path) -> list[str]:
     found = []
-    for path in sorted((root / "pjrt_core").rglob("*")):
+    for path in sorted(
+        path for top in ("pjrt_core", "custom_kernels") for path in (root / top).rglob("*")
+    ):
         name = str(path.relative_to(root))
         if path.suffix in _SUFFIXES and not name.startswith(_KNOWS_THE_KIND):
             lines = enumerate(path.read_text().splitlines(), 1)
@@ -296,8 +301,9 @@ def test_policies_and_traits_know_the_kind_of_device() -> None:
 
 
 def test_a_question_for_the_kind_would_be_seen(tmp_path: pathlib.Path) -> None:
-    for name in ("pjrt_core/runtime/x.cc", "pjrt_core/target/y.cc"):
+    for name in ("custom_kernels/z.cc", "pjrt_core/runtime/x.cc", "pjrt_core/target/y.cc"):
         path = tmp_path / name
         path.parent.mkdir(parents=True)
         path.write_text("\nif (device.is_cpu()) return;\n")
-    assert _asks_for_the_kind_of_device(tmp_path) == ["pjrt_core/runtime/x.cc:2"]
+    found = ["custom_kernels/z.cc:2", "pjrt_core/runtime/x.cc:2"]
+    assert _asks_for_the_kind_of_device(tmp_path) == found

@@ -1,6 +1,5 @@
 #include "custom_kernels/builtin/csr/sparse_matmul.h"
 
-#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -80,10 +79,8 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.coordinates_are_wide = coordinates.element_type() == ffi::S64;
   sizes.adjoint_a = adjoint_a;
   sizes.adjoint_b = adjoint_b;
-  // A CPU takes whole rows, a GPU's work-items stand side by side.
-  const bool is_cpu = HasCpuSchedules(queue);
-  sizes.chunk = is_cpu ? std::max<int64_t>(1, 4096 / sizes.columns) : 1;
-  sizes.piece = is_cpu ? sizes.columns : 1;
+  sizes.chunk = RowsPerWorkItem(queue, sizes.columns);
+  sizes.piece = ColumnsPerWorkItem(queue, sizes.columns);
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   KernelRange range = ChunksOf(queue, sizes.elements, sizes.chunk).range;
   range.global *= sizes.pieces;

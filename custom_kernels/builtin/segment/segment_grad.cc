@@ -89,8 +89,7 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   }
   sizes->rows = row_count;
   sizes->combiner = static_cast<int32_t>(known - std::begin(kCombiners));
-  // A CPU takes whole rows, a GPU's work-items stand side by side.
-  sizes->piece = HasCpuSchedules(queue) ? std::max<int64_t>(1, sizes->columns) : 1;
+  sizes->piece = ColumnsPerWorkItem(queue, sizes->columns);
   sizes->pieces = std::max<int64_t>(1, (sizes->columns + sizes->piece - 1) / sizes->piece);
 
   absl::StatusOr<void*> numbers =

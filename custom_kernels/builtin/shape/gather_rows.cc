@@ -51,10 +51,9 @@ absl::Status GatherRows(sycl::queue& queue, const ffi::AnyBuffer& data, const ui
                         {.global = static_cast<size_t>(sizes.rows)}, data.untyped_data(), places,
                         result.untyped_data());
   }
-  // A CPU copies rows; a GPU's work-items stand side by side.
   const Chunks chunks = ChooseChunks(queue, sizes.rows, /*size_on_gpu=*/1);
   sizes.chunk = chunks.size;
-  sizes.piece = HasCpuSchedules(queue) ? sizes.columns : 1;
+  sizes.piece = ColumnsPerWorkItem(queue, sizes.columns);
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   KernelRange range = chunks.range;
   range.global *= sizes.pieces;

@@ -71,10 +71,9 @@ absl::Status StitchRows(sycl::queue& queue, const ffi::AnyBuffer& places,
   const int64_t row_bytes = static_cast<int64_t>(result.size_bytes()) / sizes.rows;
   const int64_t bytes = BytesAtOnce(row_bytes);
   sizes.columns = row_bytes / bytes;
-  // A CPU copies rows; adjacent work-items of a GPU copy adjacent elements.
   const Chunks chunks = ChooseChunks(queue, sizes.rows, /*size_on_gpu=*/1);
   sizes.chunk = chunks.size;
-  sizes.piece = HasCpuSchedules(queue) ? sizes.columns : 1;
+  sizes.piece = ColumnsPerWorkItem(queue, sizes.columns);
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   KernelRange range = chunks.range;
   range.global *= sizes.pieces;

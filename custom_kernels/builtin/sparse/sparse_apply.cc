@@ -157,10 +157,8 @@ absl::Status Apply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.updates = operands->indices.dimensions()[0];
   sizes.indices_are_wide = operands->indices.element_type() == ffi::S64;
   sizes.flag = static_cast<int32_t>(flag);
-  // A CPU takes whole rows, a GPU's work-items stand side by side.
-  const bool is_cpu = HasCpuSchedules(queue);
-  sizes.chunk = is_cpu ? std::max<int64_t>(1, 4096 / sizes.columns) : 1;
-  sizes.piece = is_cpu ? sizes.columns : 1;
+  sizes.chunk = RowsPerWorkItem(queue, sizes.columns);
+  sizes.piece = ColumnsPerWorkItem(queue, sizes.columns);
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
   absl::StatusOr<void*> numbers =
       AllocateScratch(scratch, sizes.updates * sizeof(uint64_t), "sparse apply");

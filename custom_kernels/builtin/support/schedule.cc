@@ -1,5 +1,6 @@
 #include "custom_kernels/builtin/support/schedule.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/strings/match.h"
@@ -15,6 +16,17 @@ bool HasCpuSchedules(const sycl::queue& queue) {
   if (absl::EqualsIgnoreCase(wanted, "gpu")) return false;
   if (absl::EqualsIgnoreCase(wanted, "cpu")) return true;
   return queue.get_device().is_cpu();
+}
+
+int64_t RowsPerWorkItem(const sycl::queue& queue, int64_t columns) {
+  constexpr int64_t kElementsPerWorkItem = 4096;
+  return HasCpuSchedules(queue)
+             ? std::max<int64_t>(1, kElementsPerWorkItem / std::max<int64_t>(1, columns))
+             : 1;
+}
+
+int64_t ColumnsPerWorkItem(const sycl::queue& queue, int64_t columns) {
+  return HasCpuSchedules(queue) ? std::max<int64_t>(1, columns) : 1;
 }
 
 }  // namespace onexpu
