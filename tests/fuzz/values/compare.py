@@ -126,7 +126,9 @@ def judge(
     """
     for i, (one, other) in enumerate(zip(got, want, strict=True)):
         if one.shape != other.shape:
-            return Verdict([Difference(i, "shape", got=str(one.shape), want=str(other.shape))], 1)
+            if any(noisy(k)[i].shape != other.shape for k in range(SAMPLES)):
+                return Verdict([], 2)  # the number of distinct inexact values, for example
+            return Verdict([Difference(i, "shape", got=str(one.shape), want=str(other.shape))], 2)
         if one.dtype != other.dtype:
             return Verdict([Difference(i, "dtype", got=str(one.dtype), want=str(other.dtype))], 1)
     suspects = [_disagree(one, other) for one, other in zip(got, want, strict=True)]
