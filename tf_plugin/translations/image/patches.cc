@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/util/overflow.h"
 #include "tensorflow/core/util/padding.h"
+#include "tf_plugin/translations/image/index_table.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -28,31 +29,30 @@ using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
-// 2 GiB of indices and flags.
+// 3 GiB of indices and flags.
 constexpr int64_t kMaxIndices = int64_t{1} << 28;
 
 // The elements under a window that moves along one dimension.
 struct Window {
-  int64_t outputs, size, stride;
-  int64_t span;                    // from the first element under the window to the last one
-  std::vector<int32_t> indices;    // [outputs, size], any valid index for padding
-  std::vector<int32_t> is_inside;  // [outputs, size], 0 for padding
+  int64_t stride;
+  int64_t span;      // from the first element under the window to the last one
+  IndexTable table;  // [outputs, size of the window]; padding is unused
   bool has_padding = false;
 };
 
 absl::StatusOr<Window> MakeWindow(int64_t input, int64_t size, int64_t rate, int64_t stride,
                                   tensorflow::Padding padding) {
-  int64_t before = 0, after = 0;
-  Window window = {0, size, stride, (size - 1) * rate + 1};
+  int64_t outputs = 0, before = 0, after = 0;
   TF_RETURN_IF_ERROR(tensorflow::GetWindowedOutputSizeVerbose(input, size, rate, stride, padding,
-                                                              &window.outputs, &before, &after));
-  for (int64_t i = 0; i < window.outputs; ++i) {
+                                                              &outputs, &before, &after));
+  Window window = {stride, (size - 1) * rate + 1, {outputs, size}};
+  for (int64_t i = 0; i < outputs; ++i) {
     for (int64_t k = 0; k < size; ++k) {
       const int64_t index = i * stride + k * rate - before;
       const bool is_inside = index >= 0 && index < input;
       window.has_padding |= !is_inside;
-      window.is_inside.push_back(is_inside ? 1 : 0);
-      window.indices.push_back(static_cast<int32_t>(is_inside ? index : 0));
+      window.table.is_used.push_back(is_inside ? 1 : 0);
+      window.table.indices.push_back(is_inside ? index : 0);
     }
   }
   return window;
@@ -60,21 +60,8 @@ absl::StatusOr<Window> MakeWindow(int64_t input, int64_t size, int64_t rate, int
 
 // Replaces `dimension` of `x` by two, the outputs and the elements of the window.
 absl::StatusOr<XlaOp> TakeWindows(XlaOp x, int64_t dimension, const Window& window) {
-  xla::XlaBuilder* const builder = x.builder();
-  TF_ASSIGN_OR_RETURN(const xla::Shape shape, builder->GetShape(x));
-  const auto table = [&](const std::vector<int32_t>& elements) {
-    return xla::Reshape(xla::ConstantR1<int32_t>(builder, elements), {window.outputs, window.size});
-  };
-  xla::GatherDimensionNumbers dimensions;
-  std::vector<int64_t> slice(shape.dimensions().begin(), shape.dimensions().end());
-  slice[dimension] = 1;
-  for (int64_t d = 0; d < static_cast<int64_t>(slice.size()); ++d) {
-    if (d != dimension) dimensions.add_offset_dims(d < dimension ? d : d + 1);
-  }
-  dimensions.add_collapsed_slice_dims(dimension);
-  dimensions.add_start_index_map(dimension);
-  dimensions.set_index_vector_dim(2);
-  XlaOp elements = xla::Gather(x, table(window.indices), dimensions, slice);
+  TF_ASSIGN_OR_RETURN(const xla::Shape shape, x.builder()->GetShape(x));
+  TF_ASSIGN_OR_RETURN(XlaOp elements, GatherTable(x, dimension, window.table));
   if (shape.is_dynamic_dimension(dimension)) {  // without padding: dynamic_size_rules.cc
     const XlaOp inputs = xla::GetDimensionSize(x, dimension);
     const XlaOp outputs = xla::Max(inputs + xla::ScalarLike(inputs, window.stride - window.span),
@@ -83,11 +70,7 @@ absl::StatusOr<XlaOp> TakeWindows(XlaOp x, int64_t dimension, const Window& wind
     elements = xla::SetDimensionSize(elements, outputs, dimension);
   }
   if (!window.has_padding) return elements;
-  TF_ASSIGN_OR_RETURN(const xla::Shape result, builder->GetShape(elements));
-  const XlaOp is_inside = xla::Ne(table(window.is_inside), xla::ConstantR0<int32_t>(builder, 0));
-  return xla::Select(
-      xla::BroadcastInDim(is_inside, result.dimensions(), {dimension, dimension + 1}), elements,
-      xla::ZerosLike(elements));
+  return ZeroUnused(elements, dimension, window.table);
 }
 
 // Input: images [batch, rows, columns, depth], or volumes with planes before the rows.

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
+#include "tf_plugin/translations/image/index_table.h"
 #include "tf_plugin/translations/registration.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
@@ -144,42 +145,28 @@ absl::StatusOr<XlaOp> SumTerms(XlaOp x, const Terms& terms, bool weights, int64_
   xla::XlaBuilder* const builder = x.builder();
   size_t max_terms = 0;
   for (const auto& of_one : terms) max_terms = std::max(max_terms, of_one.size());
-  const std::vector<int64_t> table = {static_cast<int64_t>(terms.size()),
-                                      static_cast<int64_t>(max_terms)};
-  std::vector<int64_t> indices(terms.size() * max_terms, 0);
-  std::vector<float> weight_of(indices.size(), 0);
-  std::vector<int32_t> is_term(indices.size(), 0);
+  IndexTable table = {static_cast<int64_t>(terms.size()), static_cast<int64_t>(max_terms)};
+  table.indices.resize(terms.size() * max_terms, 0);
+  table.is_used.resize(table.indices.size(), 0);
+  std::vector<float> weight_of(table.indices.size(), 0);
   for (size_t i = 0; i < terms.size(); ++i) {
     for (size_t k = 0; k < terms[i].size(); ++k) {
-      indices[i * max_terms + k] = terms[i][k].index;
+      table.indices[i * max_terms + k] = terms[i][k].index;
+      table.is_used[i * max_terms + k] = 1;
       weight_of[i * max_terms + k] = terms[i][k].weight;
-      is_term[i * max_terms + k] = 1;
     }
   }
 
-  TF_ASSIGN_OR_RETURN(const xla::Shape shape, builder->GetShape(x));
+  TF_ASSIGN_OR_RETURN(XlaOp elements, GatherTable(x, dimension, table));
+  TF_ASSIGN_OR_RETURN(const xla::Shape shape, builder->GetShape(elements));
   const xla::PrimitiveType type = shape.element_type();
-  xla::GatherDimensionNumbers dimensions;
-  std::vector<int64_t> slice(shape.dimensions().begin(), shape.dimensions().end());
-  slice[dimension] = 1;
-  for (int64_t d = 0; d < static_cast<int64_t>(slice.size()); ++d) {
-    if (d != dimension) dimensions.add_offset_dims(d < dimension ? d : d + 1);
-  }
-  dimensions.add_collapsed_slice_dims(dimension);
-  dimensions.add_start_index_map(dimension);
-  dimensions.set_index_vector_dim(2);
-  XlaOp elements = xla::Gather(x, xla::Reshape(xla::ConstantR1<int64_t>(builder, indices), table),
-                               dimensions, slice);
-  const std::vector<int64_t> in_table = {dimension, dimension + 1};
   if (weights) {
-    const XlaOp weight = xla::Reshape(xla::ConstantR1<float>(builder, weight_of), table);
-    elements = xla::Mul(elements, xla::ConvertElementType(weight, type), in_table);
+    const XlaOp weight =
+        xla::Reshape(xla::ConstantR1<float>(builder, weight_of), {table.rows, table.columns});
+    elements =
+        xla::Mul(elements, xla::ConvertElementType(weight, type), {dimension, dimension + 1});
   }
-  const XlaOp is_used = xla::Ne(xla::Reshape(xla::ConstantR1<int32_t>(builder, is_term), table),
-                                xla::ConstantR0<int32_t>(builder, 0));
-  TF_ASSIGN_OR_RETURN(const xla::Shape result, builder->GetShape(elements));
-  elements = xla::Select(xla::BroadcastInDim(is_used, result.dimensions(), in_table), elements,
-                         xla::ZerosLike(elements));
+  TF_ASSIGN_OR_RETURN(elements, ZeroUnused(elements, dimension, table));
   return xla::Reduce(elements, xla::Zero(builder, type),
                      xla::CreateScalarAddComputation(type, builder), {dimension + 1});
 }
