@@ -20,6 +20,15 @@ def normal(shape: tuple[int, ...] | list[int], dtype: str = "float32", seed: int
     return np.array(jax.numpy.asarray(values).astype(dtype))
 
 
+def scaled(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Returns normally distributed values times 4, the same for each shape; also complex ones."""
+    random = np.random.default_rng(sum(shape))
+    values = random.standard_normal(shape) * 4
+    if np.issubdtype(np.dtype(dtype), np.complexfloating):
+        values = values + 1j * random.standard_normal(shape)
+    return np.array(jax.numpy.asarray(values).astype(dtype))
+
+
 def on(device: jax.Device, function: Callable[..., Any], *args: Any) -> Any:
     """Calls a function with its arguments and default device on `device`; returns numpy arrays."""
     with jax.default_device(device):

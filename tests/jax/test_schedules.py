@@ -1,6 +1,4 @@
-"""Every schedule of the code generator against JAX's CPU backend, as the CPU device and as a GPU
-would run it.
-"""
+"""Schedules of reductions, rows, concatenations and regions against JAX's CPU backend."""
 
 from __future__ import annotations
 
@@ -11,16 +9,7 @@ import pytest
 from jax import lax
 
 from tests.exhaustive import covering, every
-from tests.jax.compare import check
-
-
-def _array(shape, dtype) -> np.ndarray:
-    random = np.random.default_rng(sum(shape))
-    values = random.standard_normal(shape) * 4
-    if np.issubdtype(np.dtype(dtype), np.complexfloating):
-        values = values + 1j * random.standard_normal(shape)
-    return np.array(jnp.asarray(values).astype(dtype))
-
+from tests.jax.compare import check, scaled
 
 # Around the sizes at which a schedule cuts rows, packs several into a work-group, or has too few
 # for a vector.
@@ -38,7 +27,7 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
         )  # fmt: skip
 
     # A sum of n numbers of either sign: the rounding errors of its terms, not of its result.
-    check(xpu, cpu, jax.jit(reduce), _array((rows, length), "float32"), ulps=4 * length**0.5 + 64)
+    check(xpu, cpu, jax.jit(reduce), scaled((rows, length), "float32"), ulps=4 * length**0.5 + 64)
 
 
 # On a CPU eight elements are combined at once: fewer, as many, one more, and last pieces of one and
@@ -62,13 +51,13 @@ def test_reductions_of_rows(xpu, cpu, rows, length) -> None:
 )
 def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
     axis = len(shape) - 2
-    signs = np.where(_array(shape, "float32") < 0, -1, 1).astype(dtype)
+    signs = np.where(scaled(shape, "float32") < 0, -1, 1).astype(dtype)
     check(xpu, cpu, jax.jit(lambda x: x.prod(axis)), signs)
     check(
         xpu,
         cpu,
         jax.jit(lambda x: x.sum(axis)),
-        _array(shape, dtype),
+        scaled(shape, dtype),
         ulps=4 * shape[axis] ** 0.5 + 64,
     )
 
@@ -80,7 +69,7 @@ def test_reductions_of_columns(xpu, cpu, dtype, shape) -> None:
 def test_reductions_of_few_columns(xpu, cpu, dtype, shape) -> None:
     axes = (0, 2) if len(shape) == 4 else (len(shape) - 2,)
     count = np.prod([shape[axis] for axis in axes])
-    x = _array(shape, dtype)
+    x = scaled(shape, dtype)
     check(xpu, cpu, jax.jit(lambda x: (x * x).sum(axes)), x, ulps=4 * count**0.5 + 64)
     if dtype == "float32":
         # Of rows that lie otherwise, of several values at once, and of what is not a number, which
@@ -104,7 +93,7 @@ def test_concatenations(xpu, cpu, dtype, shape) -> None:
     for axis in range(len(shape)):
         for extents in ((1, 2), (3, 0, 5), (17, 4, 30, 1), (64,)):
             parts = [
-                _array((*shape[:axis], extent, *shape[axis + 1 :]), dtype) for extent in extents
+                scaled((*shape[:axis], extent, *shape[axis + 1 :]), dtype) for extent in extents
             ]
             check(xpu, cpu, jax.jit(lambda *parts, axis=axis: jnp.concatenate(parts, axis)), *parts)
             # With work before it, and operands and results that lie otherwise.
@@ -132,7 +121,7 @@ def test_concatenations(xpu, cpu, dtype, shape) -> None:
 
 def test_sums_that_many_read_are_computed_once(xpu, cpu) -> None:
     """A residual network: no reader of a layer adds up all the layers before it."""
-    x = _array((256, 256), "float32")
+    x = scaled((256, 256), "float32")
     scales = np.linspace(0.1, 0.9, 12).astype(np.float32)
 
     def network(x, scales):
@@ -175,7 +164,7 @@ ROWS = [
 )
 def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
     axes = (-2, -1) if shape[-1] < 64 else -1
-    x = _array(shape, dtype)
+    x = scaled(shape, dtype)
     compiled = jax.jit(lambda x: function(x, axis=axes)).lower(jax.device_put(x, xpu)).compile()
     fusions = [
         line for line in compiled.as_text().split("ENTRY")[1].splitlines() if " fusion(" in line
@@ -207,7 +196,7 @@ def test_work_on_rows_is_one_kernel(xpu, function, dtype, shape) -> None:
 
 
 def test_rows_keep_nan_and_infinity(xpu, cpu) -> None:
-    x = _array((1024, 100), "float32")
+    x = scaled((1024, 100), "float32")
     x[3, 5], x[7, 8], x[9], x[11, 0], x[11, 1] = np.nan, np.inf, -np.inf, np.inf, -np.inf
     check(
         xpu, cpu, jax.jit(lambda x: jax.nn.softmax(x, -1)), x, ulps=16
@@ -220,7 +209,7 @@ def test_rows_keep_nan_and_infinity(xpu, cpu) -> None:
 
 def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
     """What is reduced has other readers, other rows, or is a result."""
-    x = _array((1024, 100), "float32")
+    x = scaled((1024, 100), "float32")
 
     def several(x):
         largest = x.max(1)
@@ -247,7 +236,7 @@ def test_rows_whose_numbers_others_use(xpu, cpu) -> None:
     "moved", [lambda y: y[:, ::-1], lambda y: y[::-1], lambda y: jnp.roll(y, 1, 1), lambda y: y.T]
 )
 def test_rows_that_are_read_elsewhere(xpu, moved) -> None:
-    x, y = _array((256, 256), "float32"), _array((256, 256), "float32")[::-1].copy()
+    x, y = scaled((256, 256), "float32"), scaled((256, 256), "float32")[::-1].copy()
 
     def centred(x, y):
         p = moved(jnp.sin(x)) * y
@@ -268,7 +257,7 @@ def test_rows_of_several_kinds(xpu, cpu) -> None:
     """Reductions along other dimensions of the same array, and more of them than one kernel
     takes.
     """
-    x = _array((16, 64, 128), "float32")
+    x = scaled((16, 64, 128), "float32")
     check(
         xpu,
         cpu,
@@ -286,7 +275,7 @@ def test_rows_of_several_kinds(xpu, cpu) -> None:
 
 
 def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
-    x = _array((512, 128), "float32")
+    x = scaled((512, 128), "float32")
     looped = jax.jit(
         lambda x: lax.fori_loop(0, 5, lambda _, x: jax.nn.softmax(x * 3, -1) + x * 0.5, x)
     )
@@ -301,7 +290,7 @@ def test_rows_in_a_loop_and_donated(xpu, cpu) -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_reductions_keep_nan_and_infinity(xpu, cpu, dtype) -> None:
-    x = _array((4, 300), dtype)
+    x = scaled((4, 300), dtype)
     x[0, 17], x[1, 299], x[2, 0], x[2, 1] = np.nan, np.inf, np.inf, -np.inf
     check(
         xpu,
@@ -321,224 +310,10 @@ def test_sums_of_narrow_floats_are_rounded_once(xpu, dtype) -> None:
         )
 
 
-@covering(
-    dtype=["bool", "int8", "float16", "float32", "float64", "complex128"],
-    shape=[(8, 8), (33, 65), (1, 100), (3, 40, 70), (2, 3, 9, 130)],
-)
-def test_transposes(xpu, cpu, dtype, shape) -> None:
-    def transposed(x):
-        flipped = jnp.swapaxes(x, -1, -2)
-        return flipped, jnp.transpose(x), (flipped == flipped) & jnp.swapaxes(x != 0, -1, -2)
-
-    check(xpu, cpu, jax.jit(transposed), _array(shape, dtype))
-
-
-# Squares in registers where tiles are whole, of 2, 4 and 8 bytes; the last tiles of 33, 100 and 90
-# begin earlier.
-@pytest.mark.parametrize(
-    "dtype", ["float16", "bfloat16", "int32", "float64", "complex64", "int8", "complex128"]
-)
-@pytest.mark.parametrize(
-    ("shape", "order"),
-    [
-        ((64, 96), (1, 0)),
-        ((33, 100), (1, 0)),
-        ((3, 32, 5, 90), (0, 3, 2, 1)),
-        ((40, 2, 3, 64), (1, 3, 0, 2)),
-        ((65, 31), (1, 0)),
-    ],
-)
-def test_turned_memory_is_the_same_bits(xpu, shape, order, dtype) -> None:
-    bits = np.random.default_rng(0).integers(
-        0, 256, (*shape, np.dtype(jnp.dtype(dtype)).itemsize), np.uint8
-    )
-    x = bits.view(jnp.dtype(dtype))[..., 0]
-    turned = np.asarray(jax.jit(lambda x: jnp.transpose(x, order))(jax.device_put(x, xpu)))
-    assert turned.dtype == x.dtype
-    np.testing.assert_array_equal(
-        np.ascontiguousarray(turned).view(np.uint8), np.transpose(x, order).copy().view(np.uint8)
-    )
-
-
-# Whole tiles; a last one that begins earlier than it would; one that is not whole.
-@covering(
-    shape=[(64, 96), (1000, 77), (33, 1025), (20, 40), (3, 50, 40)],
-    dtype=["bool", "int8", "float32", "complex64"],
-)
-def test_transposes_beside_other_operations(xpu, cpu, dtype, shape) -> None:
-    x = _array(shape, dtype)
-    y = np.swapaxes(x, -1, -2).copy()
-    check(xpu, cpu, jax.jit(lambda x: jnp.tril(x.mT)), x)
-    check(xpu, cpu, jax.jit(lambda x: jnp.where(x == 0, x, 1 - x if dtype != "bool" else ~x).mT), x)
-    # Each element is read and overwritten once, though tiles may overlap.
-    placed = jax.device_put((x, y), xpu)
-    add = jax.jit(lambda x, y: x.mT + y, donate_argnums=1).lower(*placed).compile()
-    assert add.memory_analysis().alias_size_in_bytes == y.nbytes
-    np.testing.assert_array_equal(add(*placed), y + y)
-
-
-@covering(count=[3, 15, 40], dtype=["float32", "complex128"])
-def test_transposes_of_more_than_local_memory_holds(xpu, cpu, dtype, count) -> None:
-    arrays = [np.roll(_array((96, 70), dtype), i) for i in range(count)]
-    check(
-        xpu,
-        cpu,
-        jax.jit(lambda *arrays: sum((i + 1) * x.mT for i, x in enumerate(arrays))),
-        *arrays,
-    )
-
-
-@pytest.mark.parametrize("dtype", ["int4", "float8_e4m3fn", "float32"])
-def test_transposes_of_what_is_cut_out(xpu, cpu, dtype) -> None:
-    x = _array((90, 100), dtype)
-    cut = jax.jit(lambda x, start: lax.dynamic_slice(x, (start, 2 * start), (70, 60)).mT)
-    for start in (-5, 0, 7, 99):
-        check(xpu, cpu, cut, x, np.int32(start))
-
-
-@pytest.mark.parametrize("rank", [3, 4, 5, 8, 11])
-def test_reversing_the_dimensions_of_powers_of_two(xpu, cpu, rank) -> None:
-    """LLVM finds that the index is the other one with its bits reversed."""
-    x = np.arange(2.0**rank, dtype=np.float32)
-    check(xpu, cpu, jax.jit(lambda x: x.reshape((2,) * rank).T), x)
-
-
-@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint8", "complex64"])
-def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
-    x, places = _array((13, 40), dtype), np.array([3, 12, 0, 3, 40, -1])
-
-    def move(x):
-        return x[:, places[:4]], x.at[places].add(x[0, :6, None]), x.at[places].set(0, mode="drop")
-
-    check(xpu, cpu, jax.jit(move), x)
-    if dtype != "complex64":
-        check(
-            xpu, cpu, jax.jit(lambda x: lax.reduce_window(x, 0, lax.add, (3, 4), (2, 3), "SAME")), x
-        )
-        check(
-            xpu,
-            cpu,
-            jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))),
-            x,
-        )
-
-
-@pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> None:
-    """In one kernel: a negative start clamps to 0, the same bits without a sign clamp to the
-    end.
-    """
-    signed, unsigned = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
-    a = np.arange(10, dtype=np.int32)
-
-    def starts(i):
-        return i, i.astype(unsigned)
-
-    def slices(a, i):
-        return [
-            lax.dynamic_slice(a, (start,), (3,), allow_negative_indices=False)
-            for start in starts(i)
-        ]
-
-    def gathers(a, i):
-        return [
-            a.at[start].get(mode="clip", wrap_negative_indices=False)[None] for start in starts(i)
-        ]
-
-    def updates(a, i):
-        ones = np.ones(3, np.int32)
-        return [
-            lax.dynamic_update_slice(a, ones, (start,), allow_negative_indices=False)
-            for start in starts(i)
-        ]
-
-    for start in (-1, -3, 2):
-        at = int(np.array(start).astype(signed).astype(unsigned))
-        low, high = min(max(start, 0), 7), min(at, 7)
-        want = {
-            slices: a[low : low + 3] * 100 + a[high : high + 3],
-            gathers: a[max(start, 0)] * 100 + a[[min(at, 9)]],
-            updates: np.where((a >= low) & (a < low + 3), 1, a) * 100
-            + np.where((a >= high) & (a < high + 3), 1, a),
-        }
-        if jax.__version_info__ < (0, 9):
-            del want[gathers]  # JAX itself makes signed numbers of wide unsigned indices
-        for function, expected in want.items():
-            for reverse in (False, True):  # which of them is computed first
-
-                def both(a, i, function=function, reverse=reverse):
-                    as_signed, as_unsigned = function(a, i)
-                    if reverse:
-                        return as_unsigned + as_signed * 100
-                    return as_signed * 100 + as_unsigned
-
-                result = jax.jit(both)(*jax.device_put((a, signed.type(start)), xpu))
-                np.testing.assert_array_equal(
-                    result, expected, err_msg=f"{function.__name__} {start}"
-                )
-
-
-# Few rows into which many go, which threads add up apart; and many, which they share.
-@covering(rows=[7, 5000], width=[1, 3, 16, 37, 64])
-def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
-    random = np.random.default_rng(width)
-    updates = random.integers(-99, 99, (20000, width))
-    places = random.integers(-3, rows + 3, (20000, 1)).astype(np.int32)
-    places[5000:15000] = np.sort(places[5000:15000], 0)
-    start = random.integers(-99, 99, (rows, width))
-    numbers = lax.ScatterDimensionNumbers((1,), (0,), (0,))
-
-    def scatter(combine):
-        return jax.jit(lambda x, places, updates: combine(x, places, updates, numbers, mode="drop"))
-
-    # Sums of whole numbers below 2**24 are exact in any order.
-    for combine in (lax.scatter_add, lax.scatter_max, lax.scatter_min):
-        check(xpu, cpu, scatter(combine), *(start.astype("f4"), places, updates.astype("f4")))
-    check(
-        xpu,
-        cpu,
-        scatter(lax.scatter),
-        *(start.astype("i4"), places, np.broadcast_to(places, updates.shape) * 3),
-    )
-    wrapping = updates.astype(np.uint32)
-    check(xpu, cpu, scatter(lax.scatter_mul), *(start.astype("u4"), places, wrapping | 1))
-    # The smallest numbers are lost, or infinite, if a thread begins with the wrong one.
-    extremes = np.where(updates > 0, -np.inf, np.nan).astype("f4")
-    check(
-        xpu,
-        cpu,
-        scatter(lax.scatter_max),
-        *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes),
-    )
-
-
-def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
-    random = np.random.default_rng(0)
-    places = random.integers(-1, 39, (20000, 1)).astype(np.int32)
-    updates = random.integers(-9, 9, (20000, 3)).astype("f4")
-    numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
-    add = jax.jit(
-        lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop")
-    )
-    check(xpu, cpu, add, np.zeros(40, "f4"), places, updates)
-    batches = [np.stack([v, v[::-1]]) for v in (np.zeros(40, "f4"), places, updates)]
-    check(xpu, cpu, jax.jit(jax.vmap(add)), *batches)
-
-
-def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:
-    random = np.random.default_rng(0)
-    x = random.integers(-9, 9, (4, 30, 20)).astype("f4")
-    places = random.integers(-1, 31, (4, 9000, 2)).astype(np.int32)
-    updates = random.integers(-9, 9, (4, 9000)).astype("f4")
-    one = jax.jit(lambda x, p, u: x.at[p[:, 0], p[:, 1]].add(u, mode="drop"))
-    check(xpu, cpu, one, x[0], places[0], updates[0])
-    check(xpu, cpu, jax.jit(jax.vmap(one)), x, places, updates)
-
-
 @pytest.mark.parametrize("n", [1, 2, 5, 7, 8, 9, 10, 11, 12, 16, 17, 24, 33])
 def test_small_regions_see_what_other_work_items_wrote(xpu, cpu, n) -> None:
-    a = _array((n, n), "float32") + 4 * n * np.eye(n, dtype=np.float32)
-    b = _array((n, 3), "float32")
+    a = scaled((n, n), "float32") + 4 * n * np.eye(n, dtype=np.float32)
+    b = scaled((n, 3), "float32")
     # Diagonally dominant, so well conditioned: a few rounding errors per step of the elimination.
     ulps = 20 * n
     check(xpu, cpu, jax.jit(jnp.linalg.inv), a, ulps=ulps)

@@ -29,7 +29,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
         pytest.param("jax/test_transformations.py", marks=exhaustive),
         pytest.param("jax/test_library_calls.py", marks=exhaustive),
         "sizes/test_sizes.py",
+        pytest.param("jax/test_gathers_and_scatters.py", marks=exhaustive),
         pytest.param("jax/test_schedules.py", marks=exhaustive),
+        pytest.param("jax/test_transposes.py", marks=exhaustive),
     ],
 )
 def test_the_other_schedules(module) -> None:

@@ -1,0 +1,146 @@
+"""The schedules of windows, slices, gathers and scatters against JAX's CPU backend."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from tests.exhaustive import covering
+from tests.jax.compare import check, scaled
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int32", "uint8", "complex64"])
+def test_windows_gathers_and_scatters(xpu, cpu, dtype) -> None:
+    x, places = scaled((13, 40), dtype), np.array([3, 12, 0, 3, 40, -1])
+
+    def move(x):
+        return x[:, places[:4]], x.at[places].add(x[0, :6, None]), x.at[places].set(0, mode="drop")
+
+    check(xpu, cpu, jax.jit(move), x)
+    if dtype != "complex64":
+        check(
+            xpu, cpu, jax.jit(lambda x: lax.reduce_window(x, 0, lax.add, (3, 4), (2, 3), "SAME")), x
+        )
+        check(
+            xpu,
+            cpu,
+            jax.jit(lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1), lax.cummax(x, axis=1))),
+            x,
+        )
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_one_start_index_as_a_signed_and_as_an_unsigned_number(xpu, bits) -> None:
+    """In one kernel: a negative start clamps to 0, the same bits without a sign clamp to the
+    end.
+    """
+    signed, unsigned = np.dtype(f"int{bits}"), np.dtype(f"uint{bits}")
+    a = np.arange(10, dtype=np.int32)
+
+    def starts(i):
+        return i, i.astype(unsigned)
+
+    def slices(a, i):
+        return [
+            lax.dynamic_slice(a, (start,), (3,), allow_negative_indices=False)
+            for start in starts(i)
+        ]
+
+    def gathers(a, i):
+        return [
+            a.at[start].get(mode="clip", wrap_negative_indices=False)[None] for start in starts(i)
+        ]
+
+    def updates(a, i):
+        ones = np.ones(3, np.int32)
+        return [
+            lax.dynamic_update_slice(a, ones, (start,), allow_negative_indices=False)
+            for start in starts(i)
+        ]
+
+    for start in (-1, -3, 2):
+        at = int(np.array(start).astype(signed).astype(unsigned))
+        low, high = min(max(start, 0), 7), min(at, 7)
+        want = {
+            slices: a[low : low + 3] * 100 + a[high : high + 3],
+            gathers: a[max(start, 0)] * 100 + a[[min(at, 9)]],
+            updates: np.where((a >= low) & (a < low + 3), 1, a) * 100
+            + np.where((a >= high) & (a < high + 3), 1, a),
+        }
+        if jax.__version_info__ < (0, 9):
+            del want[gathers]  # JAX itself makes signed numbers of wide unsigned indices
+        for function, expected in want.items():
+            for reverse in (False, True):  # which of them is computed first
+
+                def both(a, i, function=function, reverse=reverse):
+                    as_signed, as_unsigned = function(a, i)
+                    if reverse:
+                        return as_unsigned + as_signed * 100
+                    return as_signed * 100 + as_unsigned
+
+                result = jax.jit(both)(*jax.device_put((a, signed.type(start)), xpu))
+                np.testing.assert_array_equal(
+                    result, expected, err_msg=f"{function.__name__} {start}"
+                )
+
+
+# Few rows into which many go, which threads add up apart; and many, which they share.
+@covering(rows=[7, 5000], width=[1, 3, 16, 37, 64])
+def test_scatters_that_threads_share(xpu, cpu, width, rows) -> None:
+    random = np.random.default_rng(width)
+    updates = random.integers(-99, 99, (20000, width))
+    places = random.integers(-3, rows + 3, (20000, 1)).astype(np.int32)
+    places[5000:15000] = np.sort(places[5000:15000], 0)
+    start = random.integers(-99, 99, (rows, width))
+    numbers = lax.ScatterDimensionNumbers((1,), (0,), (0,))
+
+    def scatter(combine):
+        return jax.jit(lambda x, places, updates: combine(x, places, updates, numbers, mode="drop"))
+
+    # Sums of whole numbers below 2**24 are exact in any order.
+    for combine in (lax.scatter_add, lax.scatter_max, lax.scatter_min):
+        check(xpu, cpu, scatter(combine), *(start.astype("f4"), places, updates.astype("f4")))
+    check(
+        xpu,
+        cpu,
+        scatter(lax.scatter),
+        *(start.astype("i4"), places, np.broadcast_to(places, updates.shape) * 3),
+    )
+    wrapping = updates.astype(np.uint32)
+    check(xpu, cpu, scatter(lax.scatter_mul), *(start.astype("u4"), places, wrapping | 1))
+    # The smallest numbers are lost, or infinite, if a thread begins with the wrong one.
+    extremes = np.where(updates > 0, -np.inf, np.nan).astype("f4")
+    check(
+        xpu,
+        cpu,
+        scatter(lax.scatter_max),
+        *(np.full_like(extremes[:rows], -np.inf), places % 5, extremes),
+    )
+
+
+def test_a_scatter_of_windows_that_overlap(xpu, cpu) -> None:
+    random = np.random.default_rng(0)
+    places = random.integers(-1, 39, (20000, 1)).astype(np.int32)
+    updates = random.integers(-9, 9, (20000, 3)).astype("f4")
+    numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
+    add = jax.jit(
+        lambda x, places, updates: lax.scatter_add(x, places, updates, numbers, mode="drop")
+    )
+    check(xpu, cpu, add, np.zeros(40, "f4"), places, updates)
+    batches = [np.stack([v, v[::-1]]) for v in (np.zeros(40, "f4"), places, updates)]
+    check(xpu, cpu, jax.jit(jax.vmap(add)), *batches)
+
+
+def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:
+    random = np.random.default_rng(0)
+    x = random.integers(-9, 9, (4, 30, 20)).astype("f4")
+    places = random.integers(-1, 31, (4, 9000, 2)).astype(np.int32)
+    updates = random.integers(-9, 9, (4, 9000)).astype("f4")
+    one = jax.jit(lambda x, p, u: x.at[p[:, 0], p[:, 1]].add(u, mode="drop"))
+    check(xpu, cpu, one, x[0], places[0], updates[0])
+    check(xpu, cpu, jax.jit(jax.vmap(one)), x, places, updates)
