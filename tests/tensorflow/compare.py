@@ -16,6 +16,25 @@ ULPS = 64
 
 MODES = ("eager", "graph", "jit")
 
+# All types of whole bytes that kernels only move or compare.
+TYPES = [
+    np.bool_,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.float16,
+    ml_dtypes.bfloat16,
+    np.float32,
+    np.float64,
+    np.complex64,
+    np.complex128,
+]
+
 
 def on(device: str, function: Callable[[], Any], mode: str = "eager") -> Any:
     """Calls `function` on `device` as it is, as a graph, or as a compiled program; returns its

@@ -5,28 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import both
-import ml_dtypes
+import compare
 import numpy as np
 import pytest
 import tensorflow as tf
 
-TYPES = [
-    np.bool_,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.uint8,
-    np.uint16,
-    np.uint32,
-    np.uint64,
-    np.float16,
-    ml_dtypes.bfloat16,
-    np.float32,
-    np.float64,
-    np.complex64,
-    np.complex128,
-]
 RANDOM = np.random.RandomState(0)
 
 
@@ -38,7 +21,7 @@ def check(data: np.ndarray, partitions: Any, count: int) -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dtype", compare.TYPES)
 def test_types(dtype: Any) -> None:
     check(RANDOM.randint(0, 100, (50, 3)).astype(dtype), RANDOM.randint(0, 4, 50), 4)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import both
 import compare
-import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -19,23 +18,6 @@ import tensorflow as tf
 import onexpu
 from tests.exhaustive import covering
 
-TYPES = [
-    np.bool_,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.uint8,
-    np.uint16,
-    np.uint32,
-    np.uint64,
-    np.float16,
-    ml_dtypes.bfloat16,
-    np.float32,
-    np.float64,
-    np.complex64,
-    np.complex128,
-]
 NARROW_TYPES = [
     tf.dtypes.as_dtype(name)
     for name in ("float8_e5m2", "float8_e4m3fn", "float8_e4m3b11fnuz", "int4", "uint4")
@@ -65,7 +47,7 @@ def pieces(rows: int, parts: int, row: tuple[int, ...] = (), dtype: Any = np.flo
     return indices, [RANDOM.randint(-50, 50, (len(i), *row)).astype(dtype) for i in indices]
 
 
-@covering(dtype=TYPES, op=OPS)
+@covering(dtype=compare.TYPES, op=OPS)
 def test_types(op: Any, dtype: Any) -> None:
     check(op, *pieces(50, 3, (3,), dtype))
 

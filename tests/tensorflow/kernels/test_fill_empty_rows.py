@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import both
-import ml_dtypes
+import compare
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -13,22 +13,7 @@ import tensorflow as tf
 from tests.exhaustive import covering
 
 R = tf.raw_ops
-NUMBERS = [
-    np.float16,
-    ml_dtypes.bfloat16,
-    np.float32,
-    np.float64,
-    np.complex64,
-    np.complex128,
-    np.int8,
-    np.int16,
-    np.int32,
-    np.int64,
-    np.uint8,
-    np.uint16,
-    np.uint32,
-    np.uint64,
-]
+NUMBERS = [one for one in compare.TYPES if one != np.bool_]
 RANDOM = np.random.RandomState(0)
 
 
