@@ -48,7 +48,7 @@ _NO_TARGET = {
     ): "superseded by version 3, which TensorList superseded",
     r"Quantized.*": "the old quantisation scheme",
     r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned": (
-        "made by TensorFlow's own graph passes for its CUDA device"
+        "created by TensorFlow's graph passes for CUDA devices"
     ),
     (
         r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled"

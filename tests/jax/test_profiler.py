@@ -135,7 +135,7 @@ with jax.profiler.trace(FOLDER):
     assert sum("twice" in c["name"] or c["stats"]["kind"] == "custom call" for c in commands) == 2
 
 
-def test_libraries_keep_their_place_while_somebody_profiles(tmp_path: pathlib.Path) -> None:
+def test_libraries_keep_their_order_during_a_trace(tmp_path: pathlib.Path) -> None:
     """Commands go through another queue then, and a transform's descriptor was made for the
     first.
     """

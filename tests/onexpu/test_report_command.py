@@ -210,10 +210,8 @@ def test_values_are_compared(got, want, tolerance: float, wrong: str) -> None:
 
 
 def test_personal_data_is_replaced(monkeypatch) -> None:
-    monkeypatch.setenv("HOME", "/home/somebody")
-    monkeypatch.setenv("LOGNAME", "somebody")
-    assert getpass.getuser() == "somebody"
-    text = (
-        "/home/somebody/.venv /scratch/somebody/x:/home/somebody\n/home/somebodyelse user somebody"
-    )
-    assert system.redact(text) == "~/.venv /scratch/USER/x:~\n/home/somebodyelse user somebody"
+    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setenv("LOGNAME", "alice")
+    assert getpass.getuser() == "alice"
+    text = "/home/alice/.venv /scratch/alice/x:/home/alice\n/home/alicesmith user alice"
+    assert system.redact(text) == "~/.venv /scratch/USER/x:~\n/home/alicesmith user alice"

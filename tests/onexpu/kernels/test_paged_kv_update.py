@@ -121,8 +121,7 @@ def test_one_array_as_both_caches(xpu) -> None:
 def test_gradients_are_those_of_finite_differences(sizes, schedule, xpu) -> None:
     with jax.enable_x64(True):
         *floats, slots = [jax.device_put(a, xpu) for a in operands(sizes, "float64", "int64")]
-        # The function is linear: differences are exact but for the rounding of numbers of about
-        # 100.
+        # The function is linear, so only the rounding of values around 100 enters the differences.
         jax.test_util.check_grads(
             lambda *given: paged_kv_update(*given, slots),
             floats,

@@ -26,9 +26,7 @@ def numbers(
 def check(
     tokens, logits, uniform, p: float, temperature: float, *, tolerance: float = 2e-6
 ) -> None:
-    """Checks tokens by the definition, but for sums that are as close to a bound as the
-    tolerance.
-    """
+    """Checks tokens by the definition, unless a sum is within the tolerance of a bound."""
     assert tokens.shape == uniform.shape
     rows = logits.reshape(-1, logits.shape[-1])
     for token, row, number in zip(np.ravel(tokens), rows, np.ravel(uniform), strict=True):

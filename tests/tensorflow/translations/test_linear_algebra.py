@@ -198,8 +198,8 @@ def test_singular_values_and_vectors(dtype: Any, is_full: bool, shape: tuple[int
     rows, columns = shape[-2:]
     count = min(rows, columns)
     wide = np.complex128 if np.iscomplexobj(x) else np.float64
-    # LAPACK: some dozen rounding errors of the greatest value; half precision is rounded at the
-    # end.
+    # LAPACK's error bound: a few dozen rounding errors of the matrix's norm. Half precision is
+    # computed in float32 and rounded once.
     tolerance = 64 * np.finfo(dtype).eps * (np.linalg.norm(x.astype(wide)) + 1)
     for mode in compare.MODES:
         values, left, right = compare.on(

@@ -1,6 +1,4 @@
-"""Scatters into arrays and variables, and the optimiser that remembers the greatest second
-moment.
-"""
+"""Scatters into arrays and variables, and AMSGrad, which keeps the maximum of second moments."""
 
 from __future__ import annotations
 

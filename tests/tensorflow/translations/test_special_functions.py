@@ -50,8 +50,8 @@ POSITIVE = {
     "Expint",
     "Spence",
 }
-# Where a function is small beside what it is a difference of, its error is that of the terms: of
-# the order of one. Rounding errors of the greatest term; measured 9 at most.
+# If terms of order one cancel, the error is relative to them. In rounding errors of the largest
+# term; at most 9 were measured.
 ULPS = 24
 
 
