@@ -5,7 +5,6 @@ graphs and in compiled programs, with their gradients.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -187,15 +186,13 @@ def test_refused(op: Any, mode: str, indices: Any, shapes: Any, message: str | N
 
 @pytest.mark.parametrize("op", ["DynamicStitch", "ParallelDynamicStitch"])
 def test_new_indices_compile_nothing(op: str) -> None:
-    """Thousands of rows take milliseconds; as a program, each set of indices took minutes."""
+    """As a program of one op, each set of indices took minutes."""
     merge = getattr(tf.raw_ops, op)
-    with tf.device("/XPU:0"):
-        for _ in range(3):
-            begin = time.monotonic()
-            merging(merge, *pieces(3000, 2, (2,)))().numpy()
-        assert time.monotonic() - begin < 5
-        report = onexpu.placement_report(merging(merge, *pieces(3000, 2, (2,))))
-    assert report.counts["sycl_kernel"][op] == 1 and not report.counts["host"]
+    for _ in range(3):
+        with tf.device("/XPU:0"):
+            report = onexpu.placement_report(merging(merge, *pieces(3000, 2, (2,))))
+        assert report.counts["sycl_kernel"][op] == 1
+        assert op not in report.counts["on_demand"] and not report.counts["host"]
 
 
 @pytest.mark.parametrize("op", OPS)

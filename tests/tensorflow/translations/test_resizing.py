@@ -100,7 +100,7 @@ def test_bilinear_of_types(dtype: Any) -> None:
     images = IMAGES.astype(dtype)
     both.check(lambda: R.ResizeBilinear(images=images, size=[9, 5]))
     slope = np.random.RandomState(1).randn(2, 9, 5, 3).astype(np.float32)
-    # The factors of the CPU's gradient are float32.
+    # The factors of the CPU's gradient are float32: 8 of its rounding errors, 2^29 of float64 each.
     ulps = 2.0**32 if dtype == np.float64 else 64
     both.check(lambda: R.ResizeBilinearGrad(grads=slope, original_image=images), ulps=ulps)
 
