@@ -14,7 +14,7 @@ onexpu_cc_library(name, srcs, hdrs, deps)
       @tensorflow_wheel//:pjrt_c_api              xla/pjrt/c/*.h and xla/ffi/api/*.h, plain C
       @absl_system//:absl                         Debian's Abseil, all of it in one target
       @flatbuffers_system//:flatbuffers           FlatBuffers' headers
-      @pybind11  @python//:headers                for Python extension modules
+      @pybind11  @python//:headers                for Python extension modules (both)
     C++20 units never see the Abseil of TensorFlow's wheel.
 
 xla_cc_library(name, srcs, hdrs, deps)

@@ -70,7 +70,6 @@ external_library(
     name = "pybind11",
     defines = ["ONEXPU_PYBIND11_WHEEL=\\"{version}\\""],
     include_dirs = ["{include}"],
-    deps = ["@python//:headers"],
 )
 """.format(
         version = wheel_version(ctx, venv, "pybind11"),
@@ -79,15 +78,45 @@ external_library(
 
 pybind11_repository = repository_rule(implementation = _pybind11_impl, environ = VENV_ENVIRONMENT)
 
+_OTHER_PYTHON = """
+cc_library(
+    name = "headers_{version}",
+    hdrs = glob(["include-{version}/**/*.h"]),
+    includes = ["include-{version}"],
+)
+"""
+
+_VERSION_AND_INCLUDE = """
+import sysconfig
+print(sysconfig.get_python_version(), sysconfig.get_path('include'))
+"""
+
 def _python_impl(ctx):
+    """`:headers` are those of the environment, `:headers_3.N` those of ONEXPU_PYTHONS."""
     venv = find_venv(ctx)
     include = run_python(ctx, venv, "import sysconfig; print(sysconfig.get_path('include'))")
     _require(ctx, include + "/Python.h", "python3-dev")
-    ctx.file("BUILD", _HEADER + """
+    build = _HEADER + """
 external_library(
     name = "headers",
     include_dirs = ["{}"],
 )
-""".format(include))
+""".format(include)
+    others = []
+    for python in ctx.os.environ.get("ONEXPU_PYTHONS", "").split(":"):
+        if not python:
+            continue
+        result = ctx.execute([python, "-I", "-c", _VERSION_AND_INCLUDE])
+        if result.return_code:
+            fail("onexpu: %s, of ONEXPU_PYTHONS, did not run:\n%s" % (python, result.stderr))
+        version, include = result.stdout.strip().split(" ")
+        others.append(version)
+        ctx.symlink(include, "include-" + version)
+        build += _OTHER_PYTHON.format(version = version)
+    ctx.file("BUILD", build)
+    ctx.file("versions.bzl", "OTHER_VERSIONS = %r\n" % others)
 
-python_repository = repository_rule(implementation = _python_impl, environ = VENV_ENVIRONMENT)
+python_repository = repository_rule(
+    implementation = _python_impl,
+    environ = VENV_ENVIRONMENT + ["ONEXPU_PYTHONS"],
+)

@@ -6,7 +6,7 @@ import os
 import pathlib
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tools import report
 from tools.environment import ROOT, VENV
@@ -40,11 +40,13 @@ def build(
     targets: Sequence[str],
     venv: pathlib.Path,
     output_base: pathlib.Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Builds `targets` against the wheels in `venv`."""
+    """Builds `targets` against the wheels in `venv`, with variables for the repository rules."""
     if not targets:
         return
-    line = command(["build", *build_flags(venv), "--", *targets], output_base)
+    variables = [f"--repo_env={name}={value}" for name, value in (environment or {}).items()]
+    line = command(["build", *build_flags(venv), *variables, "--", *targets], output_base)
     if subprocess.run(line, cwd=ROOT, check=False).returncode:
         raise report.SetupError(f"the build failed (see above): {shlex.join(line)}")
 

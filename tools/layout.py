@@ -72,6 +72,9 @@ class SourceDirectory:
     patterns: tuple[str, ...] = ("*.py", "*.pyi", "py.typed")
 
 
+# The extension module for the Python of the environment. A wheel holds one for each version.
+NATIVE_MODULE = Artifact("python", "//onexpu:_native.so", "onexpu/_native.so")
+
 ARTIFACTS = (
     Artifact(
         "core",
@@ -95,7 +98,7 @@ ARTIFACTS = (
     ),
     Artifact("compiler", "//pjrt_core/compiler:onexpu-compile", f"{LIBRARY_DIR}/onexpu-compile"),
     Artifact("tf", "//tf_plugin:libonexpu_tf.so", "tensorflow-plugins/libonexpu_tf.so"),
-    Artifact("python", "//onexpu:_native.so", "onexpu/_native.so"),
+    NATIVE_MODULE,
 )
 
 # None today: the built-in kernels are embedded in the plugin.
@@ -110,6 +113,11 @@ SOURCE_DIRECTORIES = (
 )
 
 PARTS = ("compiler", "core", "tf", "python")
+
+
+def native_target(version: str) -> str:
+    """Returns the target of the extension module for another version of Python, such as "3.12"."""
+    return f"//onexpu:_native_{version}.so"
 
 
 def targets(parts: Collection[str] = PARTS) -> list[str]:

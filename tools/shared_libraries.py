@@ -32,6 +32,18 @@ def needed(library: pathlib.Path) -> list[str]:
     return re.findall(r"^\s+(\S+\.so\S*)$", listing.stdout, re.MULTILINE)
 
 
+def glibc_version(library: pathlib.Path) -> tuple[int, int]:
+    """Returns the oldest glibc that has all the symbols that an ELF file needs, such as (2, 36)."""
+    listing = subprocess.run(
+        ["llvm-readelf-22", "--version-info", str(library)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.findall(r"\bGLIBC_(\d+)\.(\d+)", listing.stdout)
+    return max(((int(major), int(minor)) for major, minor in found), default=(2, 0))
+
+
 def system_closure(
     binaries: Iterable[pathlib.Path], provided: Iterable[pathlib.Path]
 ) -> list[pathlib.Path]:

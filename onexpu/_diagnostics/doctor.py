@@ -31,7 +31,7 @@ _WHEELS = (
     "onemkl-sycl-blas",
 )
 # Versions that the project's tests have run with (docs/support.md). Others may work.
-_TESTED = {
+TESTED = {
     "Python": ("3.11", "3.12", "3.13"),
     "jax": (
         "0.8.3",
@@ -46,7 +46,7 @@ _TESTED = {
         "0.12.0.1",
     ),
 }
-_TESTED["jaxlib"] = _TESTED["jax"]
+TESTED["jaxlib"] = TESTED["jax"]
 # Versions that fit together, by wheel; the oneAPI ones are bound to each other.
 _PINNED = {
     "tensorflow": "2.21.",
@@ -184,7 +184,7 @@ def _versions() -> list[Finding]:
 
 def _describe_version(name: str, version: str) -> str:
     """Returns the version, and says so if it is untested."""
-    tested = _TESTED.get(name)
+    tested = TESTED.get(name)
     minor = ".".join(version.split(".")[:2])
     if tested is None or version in tested or (name == "Python" and minor in tested):
         return version

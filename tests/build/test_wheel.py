@@ -1,17 +1,21 @@
-"""`pip wheel .`: it carries everything, finds its libraries by itself, and works."""
+"""`pip wheel .`: it carries everything, finds its libraries by itself, and works with the newest
+and the oldest pair of Python and JAX that docs/support.md lists."""
 
 from __future__ import annotations
 
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 import zipfile
 
 import pytest
 
-from tools import environment, layout
+from onexpu._diagnostics import doctor
+from tools import environment, layout, pythons
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -29,13 +33,18 @@ def _wheel(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
 
 @pytest.fixture(scope="module", name="installed")
 def _installed(wheel: pathlib.Path, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """An environment with the wheel, and links to all that this environment has besides us."""
-    prefix = tmp_path_factory.mktemp("environment")
+    return _link_environment(tmp_path_factory.mktemp("environment"), wheel, _OUR_PACKAGES)
+
+
+def _link_environment(
+    prefix: pathlib.Path, wheel: pathlib.Path, left_out: re.Pattern[str]
+) -> pathlib.Path:
+    """Makes an environment with the wheel, and links to all of this one that is not left out."""
     venv.create(prefix, symlinks=True, with_pip=False)
     ours = environment.site_packages(pathlib.Path(sys.executable))
     theirs = environment.site_packages(prefix / "bin" / "python")
     for entry in ours.iterdir():
-        if not _OUR_PACKAGES.match(entry.name):
+        if not left_out.match(entry.name):
             (theirs / entry.name).symlink_to(entry)
     for entry in ours.parent.parent.iterdir():
         if not (prefix / "lib" / entry.name).exists():
@@ -59,13 +68,45 @@ def _run(prefix: pathlib.Path, program: str) -> str:
     return answer.stdout
 
 
-def test_name_says_platform_and_python(wheel: pathlib.Path) -> None:
-    assert re.fullmatch(r"onexpu-[\d.]+-cp311-cp311-linux_x86_64\.whl", wheel.name)
+def test_a_module_and_a_tag_for_each_python(wheel: pathlib.Path) -> None:
+    found = pythons.find()
+    tags = ".".join("cp" + python.version.replace(".", "") for python in found)
+    if [python.version for python in found] == pythons.supported():
+        tags = "py3"
+    assert re.fullmatch(
+        rf"onexpu-[\d.]+-{re.escape(tags)}-none-manylinux_2_\d+_x86_64\.whl", wheel.name
+    )
+    modules = {
+        name
+        for name in zipfile.ZipFile(wheel).namelist()
+        if re.match(r"onexpu/_native.*\.so", name)
+    }
+    assert modules == {f"onexpu/_native{python.suffix}" for python in found}
+
+
+def test_the_platform_tag_names_the_newest_glibc_symbol(installed: pathlib.Path) -> None:
+    # As Debian's objdump reads it, not tools/shared_libraries.
+    site_packages = environment.site_packages(installed / "bin" / "python")
+    libraries = [
+        *(site_packages / "onexpu").rglob("*.so*"),
+        *(site_packages / "tensorflow-plugins").glob("*.so"),
+    ]
+    needed = {
+        int(minor)
+        for library in libraries
+        for minor in re.findall(
+            r"GLIBC_2\.(\d+)",
+            subprocess.run(["objdump", "-T", library], capture_output=True, text=True).stdout,
+        )
+    }
+    (metadata,) = site_packages.glob("onexpu-*.dist-info")
+    assert f"manylinux_2_{max(needed)}_x86_64" in (metadata / "WHEEL").read_text()
 
 
 def test_carries_everything(wheel: pathlib.Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    assert {artifact.destination for artifact in layout.ARTIFACTS} <= names
+    artifacts = [a for a in layout.ARTIFACTS if a != layout.NATIVE_MODULE]
+    assert {artifact.destination for artifact in artifacts} <= names
     for group in layout.ARTIFACT_GROUPS:
         assert any(name.startswith(f"{group.directory}/") for name in names)
     for directory in layout.SOURCE_DIRECTORIES:
@@ -79,18 +120,29 @@ def test_metadata(wheel: pathlib.Path) -> None:
     archive = zipfile.ZipFile(wheel)
     (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
     text = archive.read(metadata).decode()
-    required = re.findall(r"^Requires-Dist: (\S+)", text, re.MULTILINE)
+    required = set(re.findall(r"^Requires-Dist: ([^;\n]+)", text, re.MULTILINE))
     pins = {line for line in environment.REQUIREMENTS.read_text().splitlines() if "==" in line}
-    assert {requirement for requirement in required if "==" in requirement} <= pins
-    # Either of two packages brings it, and pip cannot say "either".
-    assert not [requirement for requirement in required if requirement.startswith("tensorflow")]
+    assert {r for r in required if "==" in r and not r.startswith("tensorflow")} <= pins
+    assert "rich" in required  # the doctor and the placement report print with it
+    # Either of two packages brings it, and pip cannot express "either": an extra for each.
+    assert set(re.findall(r"^Requires-Dist: (tensorflow.*)", text, re.MULTILINE)) == {
+        'tensorflow==2.21.*; extra == "tensorflow"',
+        'tensorflow-cpu==2.21.*; extra == "tensorflow-cpu"',
+    }
     entry_points = metadata.replace("METADATA", "entry_points.txt")
     assert "onexpu = jax_plugins.onexpu" in archive.read(entry_points).decode()
 
 
+def _library(installed: pathlib.Path, artifact: layout.Artifact) -> pathlib.Path:
+    site_packages = environment.site_packages(installed / "bin" / "python")
+    if artifact == layout.NATIVE_MODULE:
+        return site_packages / f"onexpu/_native{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return site_packages / artifact.destination
+
+
 @pytest.mark.parametrize("artifact", layout.ARTIFACTS, ids=lambda artifact: artifact.target)
 def test_search_paths_are_relative(installed: pathlib.Path, artifact: layout.Artifact) -> None:
-    library = environment.site_packages(installed / "bin" / "python") / artifact.destination
+    library = _library(installed, artifact)
     dynamic = subprocess.run(
         ["llvm-readelf-22", "--dynamic", library], capture_output=True, text=True, check=True
     ).stdout
@@ -102,7 +154,7 @@ def test_search_paths_are_relative(installed: pathlib.Path, artifact: layout.Art
 
 @pytest.mark.parametrize("artifact", layout.ARTIFACTS, ids=lambda artifact: artifact.target)
 def test_every_library_is_found(installed: pathlib.Path, artifact: layout.Artifact) -> None:
-    library = environment.site_packages(installed / "bin" / "python") / artifact.destination
+    library = _library(installed, artifact)
     found = subprocess.run(["ldd", library], capture_output=True, text=True, check=True).stdout
     assert "not found" not in found
 
@@ -119,3 +171,46 @@ def test_tensorflow_finds_the_device(installed: pathlib.Path) -> None:
         installed, "import tensorflow as tf; print(tf.config.list_physical_devices('XPU'))"
     )
     assert "/physical_device:XPU:0" in devices
+
+
+def _pip(prefix: pathlib.Path, *arguments: str) -> None:
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "--python", prefix / "bin" / "python", *arguments], check=True)
+
+
+def _test_versions(prefix: pathlib.Path) -> None:
+    """Runs the tests of what depends on JAX's version, with the installed package."""
+    # A copy, because the tree's onexpu/ would be found before the installed one.
+    shutil.copytree(ROOT / "tests", prefix / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", prefix)
+    answer = subprocess.run(
+        [prefix / "bin" / "python", "-m", "pytest", "-q", "tests/jax/test_versions.py"],
+        cwd=prefix,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert re.search(r"^\d{2,} passed", answer.stdout, re.MULTILINE), answer.stdout
+
+
+def test_newest_python_and_jax(wheel: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    """In an empty environment, with nothing but what pip installs for the wheel and its extra."""
+    prefix = tmp_path / "environment"
+    subprocess.run([pythons.find()[-1].executable, "-m", "venv", prefix], check=True)
+    newest = doctor.TESTED["jax"][-1]
+    _pip(prefix, "install", "--quiet", f"{wheel}[tensorflow-cpu]", f"jax<={newest}")
+    _pip(prefix, "check")
+    _pip(prefix, "install", "--quiet", "pytest")
+    print_devices = "import tensorflow as tf; print(tf.config.list_physical_devices('XPU'))"
+    assert "/physical_device:XPU:0" in _run(prefix, print_devices)
+    _test_versions(prefix)
+    shutil.rmtree(prefix)  # gigabytes
+
+
+def test_oldest_python_and_jax(wheel: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    oldest = doctor.TESTED["jax"][0]
+    left_out = re.compile(_OUR_PACKAGES.pattern + r"|^jax(lib)?(-|$)")
+    prefix = _link_environment(tmp_path / "environment", wheel, left_out)
+    _pip(prefix, "install", "--quiet", "--no-deps", f"jax=={oldest}", f"jaxlib=={oldest}")
+    _test_versions(prefix)
