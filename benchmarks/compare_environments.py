@@ -109,7 +109,12 @@ class _Child:
         python = variables.get("PYTHON", sys.executable)
         self._process = subprocess.Popen(
             [python, __file__, _SERVE, *options],
-            env={**os.environ, "ONEXPU_CACHE_DIR": self._cache.name, **variables},
+            env={
+                **os.environ,
+                "ONEXPU_CACHE_DIR": self._cache.name,
+                "ONEXPU_PROGRAM_CACHE": "0",  # compile times are compared, too
+                **variables,
+            },
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 

@@ -1,25 +1,19 @@
 #include "custom_kernels/spirv_cache.h"
 
-#include <unistd.h>
-
-#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "custom_kernels/stable_hash.h"
-#include "pjrt_core/disk_cache/disk_cache.h"
+#include "absl/types/span.h"
 
 namespace onexpu {
 namespace {
 
-constexpr absl::string_view kMagic = "OXSYCL02";
+absl::Span<const uint8_t> Bytes(absl::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 void AppendField(std::string& out, absl::string_view field) {
   const uint64_t size = field.size();
@@ -41,31 +35,13 @@ bool TakeField(absl::string_view& rest, absl::string_view& field) {
 
 }  // namespace
 
-SpirvCache::SpirvCache(std::string directory) : directory_(std::move(directory)) {}
-
-// A file also holds its whole key, so a collision of names is only a miss.
-std::string SpirvCache::PathOf(const std::string& key) const {
-  return absl::StrCat(directory_, "/", absl::Hex(StableHash(key), absl::kZeroPad16), ".sycl");
-}
+SpirvCache::SpirvCache(const std::string& directory) : files_(directory, CacheKind::kSpirv) {}
 
 std::optional<SpirvBinary> SpirvCache::Read(const std::string& key) const {
-  if (directory_.empty()) return std::nullopt;
-  std::ifstream file(PathOf(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string contents(std::istreambuf_iterator<char>(file), {});
-
-  absl::string_view rest = contents;
-  uint64_t checksum;
-  if (rest.size() < kMagic.size() + sizeof(checksum) || rest.substr(0, kMagic.size()) != kMagic) {
-    return std::nullopt;
-  }
-  std::memcpy(&checksum, rest.data() + rest.size() - sizeof(checksum), sizeof(checksum));
-  rest.remove_suffix(sizeof(checksum));
-  if (checksum != StableHash(rest)) return std::nullopt;
-  rest.remove_prefix(kMagic.size());
-
+  const std::optional<std::vector<uint8_t>> found = files_.Find({Bytes(key)});
+  if (!found.has_value()) return std::nullopt;
+  absl::string_view rest(reinterpret_cast<const char*>(found->data()), found->size());
   absl::string_view field;
-  if (!TakeField(rest, field) || field != absl::string_view(key)) return std::nullopt;
   SpirvBinary binary;
   if (!TakeField(rest, field)) return std::nullopt;
   binary.spirv.assign(field.begin(), field.end());
@@ -73,34 +49,14 @@ std::optional<SpirvBinary> SpirvCache::Read(const std::string& key) const {
     if (!TakeField(rest, field)) return std::nullopt;
     binary.entry_points.emplace_back(field);
   }
-  MarkUsed(PathOf(key));
   return binary;
 }
 
 void SpirvCache::Write(const std::string& key, const SpirvBinary& binary) const {
-  if (directory_.empty()) return;
-  std::string contents(kMagic);
-  AppendField(contents, key);
+  std::string contents;
   AppendField(contents, {reinterpret_cast<const char*>(binary.spirv.data()), binary.spirv.size()});
   for (const std::string& name : binary.entry_points) AppendField(contents, name);
-  const uint64_t checksum = StableHash(contents);
-  contents.append(reinterpret_cast<const char*>(&checksum), sizeof(checksum));
-
-  std::error_code ignored;
-  std::filesystem::create_directories(directory_, ignored);
-  static std::atomic<uint64_t> serial{0};
-  const std::string path = PathOf(key);
-  const std::string temporary = absl::StrCat(path, ".", getpid(), ".", serial.fetch_add(1));
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file.write(contents.data(), static_cast<std::streamsize>(contents.size()));
-    if (!file.good()) {
-      file.close();
-      std::filesystem::remove(temporary, ignored);
-      return;
-    }
-  }
-  std::filesystem::rename(temporary, path, ignored);
+  files_.Store({Bytes(key)}, Bytes(contents));
 }
 
 }  // namespace onexpu

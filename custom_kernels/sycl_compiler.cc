@@ -159,7 +159,7 @@ absl::StatusOr<SpirvBinary> CompileSycl(const SyclSource& given, const std::stri
   }
   const std::string directory =
       cache_directory.empty() ? "" : absl::StrCat(cache_directory, "/sycl");
-  const SpirvCache cache(directory);
+  const SpirvCache cache(cache_directory);
   const std::string key = CacheKey(source);
   std::optional<SpirvBinary> cached = cache.Read(key);
   if (cached.has_value() && CheckEntryPoints(*cached).ok()) return *std::move(cached);

@@ -1,4 +1,4 @@
-"""`python -m onexpu cache`: the compiled kernels that are kept on disk."""
+"""`python -m onexpu cache`: the compiled programs and kernels that are kept on disk."""
 
 from __future__ import annotations
 

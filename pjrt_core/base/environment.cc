@@ -77,9 +77,10 @@ absl::StatusOr<absl::Duration> IntervalFromEnvironment(const char* name, absl::D
   return seconds == 0 ? absl::InfiniteDuration() : absl::Seconds(seconds);
 }
 
-absl::StatusOr<bool> SwitchFromEnvironment(const char* name) {
+absl::StatusOr<bool> SwitchFromEnvironment(const char* name, bool otherwise = false) {
   const std::string value = Variable(name);
-  if (value.empty() || value == "0") return false;
+  if (value.empty()) return otherwise;
+  if (value == "0") return false;
   if (value == "1") return true;
   return BadValue(name, value, "0 or 1");
 }
@@ -176,6 +177,10 @@ absl::StatusOr<bool> KernelChecksFromEnvironment() {
 
 absl::StatusOr<bool> DeterministicFromEnvironment() {
   return SwitchFromEnvironment("ONEXPU_DETERMINISTIC");
+}
+
+absl::StatusOr<bool> ProgramCacheFromEnvironment() {
+  return SwitchFromEnvironment("ONEXPU_PROGRAM_CACHE", true);
 }
 
 absl::StatusOr<bool> ExactDivisionFromEnvironment() {

@@ -57,6 +57,8 @@ absl::StatusOr<absl::Duration> BuildProgressFromEnvironment();
 inline constexpr absl::Duration kDefaultWaitReport = absl::Seconds(60);
 absl::StatusOr<absl::Duration> WaitReportFromEnvironment();
 
+// ONEXPU_PROGRAM_CACHE: whether compiled programs are kept on disk.
+absl::StatusOr<bool> ProgramCacheFromEnvironment();
 // ONEXPU_CACHE_LIMIT (as ONEXPU_MEMORY_LIMIT; 2G by default) and ONEXPU_CACHE_DAYS (90 by default).
 absl::StatusOr<CacheLimits> CacheLimitsFromEnvironment();
 

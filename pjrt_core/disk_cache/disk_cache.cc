@@ -32,6 +32,7 @@ struct Directory {
   const char* temporary;  // in the names of files that are being written
 };
 constexpr Directory kDirectories[] = {
+    {"programs", CacheKind::kProgram, "", ".program", ".program."},
     {"kernels", CacheKind::kBinary, "", ".bin", ".bin."},
     {"sycl", CacheKind::kSpirv, "", ".sycl", ".sycl."},
     // LLVM's cache names them.
@@ -62,6 +63,13 @@ bool IsTooOld(const CacheEntry& entry, const CacheLimits& limits, int64_t now) {
 }
 
 }  // namespace
+
+CacheFolder FolderOf(CacheKind kind) {
+  for (const Directory& directory : kDirectories) {
+    if (directory.kind == kind) return {directory.path, directory.suffix};
+  }
+  return {"", ""};
+}
 
 std::vector<CacheEntry> ListCache(const std::string& directory) {
   std::vector<CacheEntry> entries;

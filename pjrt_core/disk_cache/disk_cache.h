@@ -1,10 +1,11 @@
 // The cache directory as a whole: lists its entries and keeps it within limits.
 //
-// The directory holds native binaries of kernels (kernels/*.bin), SPIR-V of SYCL sources
-// (sycl/*.sycl) and precompiled headers (sycl/pch/**). Their owners read and write them
-// (binary_cache.h, custom_kernels/spirv_cache.h, libsycl-jit). An entry may go at any time: its
-// owner then makes it again. Files of other names are never listed or removed, because the user
-// chooses the directory. Any thread, and safe for processes that share the directory.
+// The directory holds compiled programs (programs/*.program), native binaries of kernels
+// (kernels/*.bin), SPIR-V of SYCL sources (sycl/*.sycl) and precompiled headers (sycl/pch/**). The
+// first three are read and written through entry_files.h, the headers by libsycl-jit. An entry may
+// go at any time: its owner then makes it again. Files of other names are never listed or removed,
+// because the user chooses the directory. Any thread, and safe for processes that share the
+// directory.
 #ifndef PJRT_CORE_DISK_CACHE_DISK_CACHE_H_
 #define PJRT_CORE_DISK_CACHE_DISK_CACHE_H_
 
@@ -14,7 +15,15 @@
 
 namespace onexpu {
 
-enum class CacheKind { kBinary, kSpirv, kHeaders, kTemporary };
+enum class CacheKind { kProgram, kBinary, kSpirv, kHeaders, kTemporary };
+
+// Where the entries of a kind are.
+struct CacheFolder {
+  const char* path;  // in the cache directory
+  const char* suffix;
+};
+// Not for kTemporary, which are files of every folder.
+CacheFolder FolderOf(CacheKind kind);
 
 struct CacheEntry {
   std::string path;

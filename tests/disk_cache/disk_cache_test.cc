@@ -39,6 +39,8 @@ class DiskCacheTest : public ::testing::Test {
 
 TEST_F(DiskCacheTest, ListsWhatTheOwnersWrite) {
   const std::map<std::string, CacheKind> expected = {
+      {Add("programs/00ff.program", 8), CacheKind::kProgram},
+      {Add("programs/00ff.program.12.0", 9), CacheKind::kTemporary},
       {Add("kernels/00ff.bin", 1), CacheKind::kBinary},
       {Add("kernels/00ff.bin.12.0", 2), CacheKind::kTemporary},
       {Add("sycl/00ff.sycl", 3), CacheKind::kSpirv},
@@ -54,7 +56,7 @@ TEST_F(DiskCacheTest, ListsWhatTheOwnersWrite) {
     bytes += entry.bytes;
   }
   EXPECT_EQ(found, expected);
-  EXPECT_EQ(bytes, 28u);
+  EXPECT_EQ(bytes, 45u);
   EXPECT_TRUE(ListCache(directory_ + "/nowhere").empty());
   EXPECT_TRUE(ListCache("").empty());
 }

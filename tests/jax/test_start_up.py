@@ -27,6 +27,16 @@ def test_xpu_is_the_default_without_any_variable() -> None:
     assert run(COMPUTE, JAX_PLATFORMS=None).output == "xpu 7.0\n"
 
 
+def test_a_process_that_compiles_nothing_writes_nothing_to_standard_error(
+    tmp_path: pathlib.Path,
+) -> None:
+    """TensorFlow's library, which the compiler needs, logs two lines while it is loaded."""
+    variables = {"TF_ENABLE_ONEDNN_OPTS": None, "ONEXPU_CACHE_DIR": str(tmp_path)}
+    assert "TF_ENABLE_ONEDNN_OPTS" in run(COMPUTE, **variables).errors
+    result = run(COMPUTE, **variables)
+    assert (result.output, result.errors) == ("xpu 7.0\n", "")
+
+
 @pytest.mark.parametrize("platforms", ["xpu", "xpu,cpu", "cpu,xpu", "cpu"])
 def test_jax_platforms_is_heard(platforms: str) -> None:
     assert run(COMPUTE, JAX_PLATFORMS=platforms).output == f"{platforms.split(',')[0]} 7.0\n"

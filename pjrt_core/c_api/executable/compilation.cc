@@ -1,11 +1,15 @@
 #include "pjrt_core/c_api/executable/compilation.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/executable/compiler_library.h"
+#include "pjrt_core/c_api/executable/program_cache.h"
 
 namespace onexpu::c_api {
 namespace {
@@ -33,7 +37,10 @@ absl::StatusOr<program::Container> CompileProgram(const PJRT_Program& program,
   input.compile_options = compile_options;
   input.target = target;
   ONEXPU_RETURN_IF_ERROR(CheckFormat(input.format));
+  ONEXPU_ASSIGN_OR_RETURN(const ProgramCache cache, ProgramCache::FromEnvironment());
+  if (std::optional<program::Container> found = cache.Find(input)) return *std::move(found);
   ONEXPU_ASSIGN_OR_RETURN(program::AlignedBytes bytes, CompilerLibrary::Get().Compile(input));
+  cache.Store(input, bytes.span());
   return program::Container::Parse(std::move(bytes));
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 const char* KindName(CacheKind kind) {
   switch (kind) {
+    case CacheKind::kProgram:
+      return "programs";
     case CacheKind::kBinary:
       return "native binaries";
     case CacheKind::kSpirv:

@@ -1,8 +1,6 @@
 // Native kernel binaries on disk, keyed by SPIR-V, device, driver and build options.
 //
-// Immutable after creation; thread-safe, and safe between processes: entries are written to a
-// temporary name and renamed. An entry carries its whole key and a checksum: one that is damaged,
-// or another key's, is as good as none.
+// Immutable after creation; thread-safe, and safe between processes (entry_files.h).
 #ifndef PJRT_CORE_RUNTIME_KERNEL_LIBRARY_BINARY_CACHE_H_
 #define PJRT_CORE_RUNTIME_KERNEL_LIBRARY_BINARY_CACHE_H_
 
@@ -14,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "pjrt_core/disk_cache/disk_cache.h"
+#include "pjrt_core/disk_cache/entry_files.h"
 
 namespace onexpu {
 
@@ -31,8 +30,8 @@ class BinaryCache {
   std::string PathOf(absl::Span<const uint8_t> spirv) const;
 
  private:
+  EntryFiles files_;
   std::string root_;
-  std::string directory_;
   std::string device_key_;
   CacheLimits limits_;
 };
