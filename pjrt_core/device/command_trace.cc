@@ -130,8 +130,7 @@ void RunTrace::End(const Mark& mark, CommandLabel label) {
   ++steps_;
   std::optional<sycl::event> last = std::move(last_);
   if (!last.has_value()) last = queue_.ext_oneapi_submit_barrier();
-  label.program = program_;
-  label.run_id = run_id_;
+  label.run = run_;
   trace_.Add(std::move(label), mark.submitted, std::move(first_), *std::move(last));
 }
 

@@ -13,6 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,14 +29,29 @@
 
 namespace onexpu {
 
+// A Program whose steps are recorded. A trace outlives the Program.
+struct TracedProgram {
+  int64_t id = 0;  // of this Program in the process
+  std::string name;
+  // The optimised HLO, a serialized xla.HloModuleProtoWithConfig; empty if the Program has none.
+  std::function<std::string()> hlo;
+};
+
+// One execution of a Program, or of a launch outside of Programs.
+struct TracedRun {
+  std::shared_ptr<const TracedProgram> program;  // null for a launch
+  int64_t run_id = 0;
+  int64_t call_id = 0;  // of the call in the framework's own trace; 0: unknown
+};
+
 // Empty where it does not apply.
 struct CommandLabel {
   std::string name;         // to be shown
   std::string kind;         // of thunk; "launch", "copy"
-  std::string program;      // whose step it is
+  TracedRun run;            // whose step it is
   std::string instruction;  // that the step is made from
   std::string source;       // "file:line (op)", or one of the two
-  int64_t run_id = 0;       // of the Program's execution
+  std::string work_items;   // of a kernel: "grid:X,Y,Z block:X,Y,Z", in work-groups and work-items
   int64_t bytes = 0;        // of a copy
 };
 
@@ -98,21 +115,20 @@ class RunTrace {
     int64_t submitted;
   };
 
-  RunTrace(CommandTrace& trace, sycl::queue& queue, std::string program, int64_t run_id)
-      : trace_(trace), queue_(queue), program_(std::move(program)), run_id_(run_id) {}
+  RunTrace(CommandTrace& trace, sycl::queue& queue, TracedRun run)
+      : trace_(trace), queue_(queue), run_(std::move(run)) {}
 
   Mark Begin();
   // The step that has begun has submitted this command.
   void AddCommand(sycl::event event);
-  // The step has submitted all: its label's program and run are this one's. A step that held steps
+  // The step has submitted all: its label's run is this one. A step that held steps
   // of its own (a loop, a branch) is none itself.
   void End(const Mark& mark, CommandLabel label);
 
  private:
   CommandTrace& trace_;
   sycl::queue& queue_;
-  const std::string program_;
-  const int64_t run_id_;
+  const TracedRun run_;
   size_t steps_ = 0;
   std::optional<sycl::event> first_;
   std::optional<sycl::event> last_;

@@ -25,6 +25,7 @@ absl::Status Switch(Timeline& timeline, bool on) {
 
 // Behind the work that the device has, and before what comes.
 absl::Status SwitchDevice(SyclDevice& device, bool on) {
+  on ? device.device_pool().StartTrace() : device.device_pool().StopTrace();
   ONEXPU_RETURN_IF_ERROR(Switch(device.host_to_device(), on));
   ONEXPU_RETURN_IF_ERROR(Switch(device.device_to_host(), on));
   Submission submission(device);
@@ -86,6 +87,7 @@ std::vector<DeviceProfile> Profiler::Collect(int64_t begin, int64_t end) {
     for (Timeline* timeline : TimelinesOf(*device)) {
       profile.queues.push_back(Profile(*timeline, begin, end));
     }
+    profile.memory = device->device_pool().CollectTrace(begin, end);
   }
   return profiles;
 }
@@ -94,6 +96,7 @@ void Profiler::Leave() {
   absl::MutexLock lock(&mutex_);
   if (--holders_ > 0) return;
   for (SyclDevice* device : devices_) {
+    device->device_pool().ClearTrace();
     for (Timeline* timeline : TimelinesOf(*device)) {
       if (timeline->last_trace() != nullptr) timeline->last_trace()->Clear();
     }

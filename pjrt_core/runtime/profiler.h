@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/device/command_trace.h"
+#include "pjrt_core/runtime/memory/memory_trace.h"
 
 namespace onexpu {
 
@@ -29,6 +30,7 @@ struct DeviceProfile {
   int id = 0;
   std::string kind;
   std::vector<QueueProfile> queues;
+  std::vector<MemoryEvent> memory;  // of the device's pool
 };
 
 class Profiler {

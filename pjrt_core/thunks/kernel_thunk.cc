@@ -67,6 +67,17 @@ absl::StatusOr<std::unique_ptr<Thunk>> KernelThunk::Create(const program::Thunk&
   return result;
 }
 
+std::string KernelThunk::work_items() const {
+  // SYCL's last dimension is the one of neighboring work-items, which tools call x.
+  std::array<size_t, 3> groups = {1, 1, 1};
+  std::array<size_t, 3> items = {1, 1, 1};
+  for (int i = 0; i < rank_; ++i) {
+    items[i] = local_size_[rank_ - 1 - i];
+    groups[i] = global_size_[rank_ - 1 - i] / items[i];
+  }
+  return absl::StrCat("grid:", absl::StrJoin(groups, ","), " block:", absl::StrJoin(items, ","));
+}
+
 template <int kRank>
 void KernelThunk::Launch(const ExecuteContext& context) const {
   const auto group = [&](sycl::handler& handler) {

@@ -27,6 +27,7 @@ class KernelThunk final : public Thunk {
   bool follows_queue() const override { return true; }
   absl::string_view kind() const override { return "kernel"; }
   std::string label() const override { return op_name(); }
+  std::string work_items() const override;
 
  private:
   KernelThunk(const program::Thunk& thunk, sycl::kernel kernel)

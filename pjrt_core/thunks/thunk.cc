@@ -27,7 +27,8 @@ absl::Status ExecuteTraced(Thunk& thunk, const ExecuteContext& context) {
   context.trace->End(mark, {.name = thunk.label(),
                             .kind = std::string(thunk.kind()),
                             .instruction = thunk.op_name(),
-                            .source = thunk.source()});
+                            .source = thunk.source(),
+                            .work_items = thunk.work_items()});
   return status;
 }
 

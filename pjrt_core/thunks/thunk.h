@@ -117,6 +117,8 @@ class Thunk {
 
   // What a profile calls it.
   virtual std::string label() const;
+  // CommandLabel::work_items.
+  virtual std::string work_items() const { return ""; }
 
   const std::string& op_name() const { return op_name_; }
   const std::string& source() const { return source_; }

@@ -18,12 +18,23 @@
 #include "pjrt_core/c_api/executable/empty_arguments.h"
 #include "pjrt_core/c_api/executable/execute_context.h"
 #include "pjrt_core/c_api/executable/loaded_executable.h"
+#include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"
 
 namespace onexpu::c_api {
 namespace {
 
+// XLA's caller passes the id that its trace has for this call as an extension of the arguments.
+int64_t TraceCallId(const PJRT_Extension_Base* extension) {
+  for (; extension != nullptr; extension = extension->next) {
+    if (extension->type == PJRT_Extension_Type_Profiler) {
+      return reinterpret_cast<const PJRT_Profiler_Extension*>(extension)->traceme_context_id;
+    }
+  }
+  return 0;
+}
+
 absl::StatusOr<ExecuteOptions> ToOptions(const PJRT_ExecuteOptions& options,
-                                         const PJRT_Client& client) {
+                                         const PJRT_Client& client, int64_t trace_call_id) {
   if (options.num_send_ops != 0 || options.num_recv_ops != 0) {
     return absl::UnimplementedError(
         "onexpu: host send and receive callbacks are not supported; use an FFI custom call");
@@ -33,6 +44,7 @@ absl::StatusOr<ExecuteOptions> ToOptions(const PJRT_ExecuteOptions& options,
   result.non_donatable_arguments = absl::MakeConstSpan(options.non_donatable_input_indices,
                                                        options.num_non_donatable_input_indices);
   if (options.context != nullptr) result.ffi_user_data = &options.context->user_data;
+  result.trace_call_id = trace_call_id;
   result.origin = client.origin;
   return result;
 }
@@ -162,8 +174,9 @@ absl::Status Execute(PJRT_LoadedExecutable_Execute_Args& args) {
   ONEXPU_RETURN_IF_ERROR(RequireArray(caller_options, caller_options.non_donatable_input_indices,
                                       caller_options.num_non_donatable_input_indices,
                                       "non_donatable_input_indices"));
-  ONEXPU_ASSIGN_OR_RETURN(const ExecuteOptions options,
-                          ToOptions(caller_options, *args.executable->client));
+  ONEXPU_ASSIGN_OR_RETURN(
+      const ExecuteOptions options,
+      ToOptions(caller_options, *args.executable->client, TraceCallId(args.extension_start)));
   if (args.executable->metadata->num_participants() > 1) return ExecuteOnAll(args, options);
   for (size_t row = 0; row < args.num_devices; ++row) {
     const PJRT_Device* device =

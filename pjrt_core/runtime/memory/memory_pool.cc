@@ -4,9 +4,11 @@
 #include <bit>
 #include <utility>
 
+#include "absl/base/optimization.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "pjrt_core/device/command_trace.h"
 #include "pjrt_core/runtime/queue/timeline.h"
 
 namespace onexpu {
@@ -84,12 +86,14 @@ absl::StatusOr<MemoryPool::Block*> MemoryPool::Allocate(size_t bytes, MemoryUser
   statistics_.largest_allocation =
       std::max(statistics_.largest_allocation, static_cast<int64_t>(size));
   ++statistics_.num_allocations;
+  if (ABSL_PREDICT_FALSE(trace_.is_on())) Trace(*block, true);
   return block;
 }
 
 void MemoryPool::Free(Block* block, const TicketSet& uses) {
   absl::MutexLock lock(&mutex_);
   statistics_.bytes_in_use -= static_cast<int64_t>(block->used);
+  if (ABSL_PREDICT_FALSE(trace_.is_on())) Trace(*block, false);
   block->is_free = true;
   block->uses = uses;
   block->uses.RemoveIf([](TicketRef use) { return use.timeline->IsComplete(use.ticket); });
@@ -297,6 +301,37 @@ MemoryStatistics MemoryPool::statistics() const {
   MemoryStatistics result = statistics_;
   result.largest_free_block_bytes = static_cast<int64_t>(LargestFree());
   return result;
+}
+
+void MemoryPool::Trace(const Block& block, bool is_allocation) {
+  trace_.Add({.time = CommandTrace::Now(),
+              .is_allocation = is_allocation,
+              .address = block.address,
+              .bytes = static_cast<int64_t>(block.used),
+              .bytes_in_use = statistics_.bytes_in_use,
+              .peak_bytes_in_use = statistics_.peak_bytes_in_use,
+              .pool_bytes = statistics_.pool_bytes,
+              .bytes_limit = static_cast<int64_t>(limits_.total)});
+}
+
+void MemoryPool::StartTrace() {
+  absl::MutexLock lock(&mutex_);
+  trace_.Begin();
+}
+
+void MemoryPool::StopTrace() {
+  absl::MutexLock lock(&mutex_);
+  trace_.End();
+}
+
+std::vector<MemoryEvent> MemoryPool::CollectTrace(int64_t begin, int64_t end) const {
+  absl::MutexLock lock(&mutex_);
+  return trace_.Collect(begin, end);
+}
+
+void MemoryPool::ClearTrace() {
+  absl::MutexLock lock(&mutex_);
+  trace_.Clear();
 }
 
 void MemoryPool::ResetPeaks() {

@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/device/device.h"
+#include "pjrt_core/runtime/memory/memory_trace.h"
 #include "pjrt_core/runtime/queue/ticket.h"
 
 namespace onexpu {
@@ -89,6 +90,12 @@ class MemoryPool {
   // Peaks, the largest allocation and the number of allocations start over.
   void ResetPeaks();
 
+  // For profiles. Recorded events stay until they are cleared or recording begins again.
+  void StartTrace();
+  void StopTrace();
+  std::vector<MemoryEvent> CollectTrace(int64_t begin, int64_t end) const;
+  void ClearTrace();
+
  private:
   static constexpr int kSubclassBits = 3;
   static constexpr int kSubclasses = 1 << kSubclassBits;
@@ -116,6 +123,7 @@ class MemoryPool {
   Block* MergeWithNext(Block* block) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Block* NewBlock() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   size_t LargestFree() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Trace(const Block& block, bool is_allocation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string name_;
   const Limits limits_;
@@ -127,6 +135,7 @@ class MemoryPool {
   std::deque<Block> block_storage_ ABSL_GUARDED_BY(mutex_);
   std::vector<Block*> spare_blocks_ ABSL_GUARDED_BY(mutex_);
   MemoryStatistics statistics_ ABSL_GUARDED_BY(mutex_);
+  MemoryTrace trace_ ABSL_GUARDED_BY(mutex_);
   absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // of the last allocation from upstream
 };
 

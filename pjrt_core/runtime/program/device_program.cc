@@ -10,6 +10,7 @@
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/cpu_device/host_call.h"
 #include "pjrt_core/device/library_errors.h"
+#include "pjrt_core/program/hlo_proto.h"
 #include "pjrt_core/runtime/buffer/host_layout.h"
 #include "pjrt_core/runtime/client.h"
 #include "pjrt_core/runtime/program/kernel_origin.h"
@@ -47,6 +48,25 @@ struct DeviceProgram::Execution {
   absl::InlinedVector<std::shared_ptr<DeviceMemory>, 24> memories;  // of what becomes a result
   void* scratch = nullptr;
 };
+
+int64_t DeviceProgram::Source::NextId() {
+  static std::atomic<int64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
+TracedRun DeviceProgram::Traced(int64_t run_id, int64_t call_id) const {
+  const auto hlo = [source = source_] {
+    std::string proto(program::HloProtoBytes(source->container), '\0');
+    if (!proto.empty()) {
+      program::WriteHloProto(source->container, reinterpret_cast<uint8_t*>(proto.data()));
+    }
+    return proto;
+  };
+  return {.program = std::make_shared<const TracedProgram>(
+              TracedProgram{.id = source_->id, .name = program().name()->str(), .hlo = hlo}),
+          .run_id = run_id,
+          .call_id = call_id};
+}
 
 absl::StatusOr<std::shared_ptr<DeviceProgram>> DeviceProgram::Create(
     std::shared_ptr<const Source> source, SyclDevice& device, uint32_t participant) {
@@ -405,12 +425,12 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
       [this, rendezvous, addresses = std::move(execution.addresses),
        versions = std::move(execution.versions), scratch = execution.scratch,
        user_data = options.ffi_user_data, memory_epoch = submission.MemoryEpoch(),
-       run_id = options.launch_id,
+       run_id = options.launch_id, call_id = options.trace_call_id,
        goes_inline](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue, device_.traits().commands_per_batch);
         std::optional<RunTrace> trace;
         if (CommandTrace* const active = device_.compute().trace(); active != nullptr) {
-          trace.emplace(*active, queue, program().name()->str(), run_id);
+          trace.emplace(*active, queue, Traced(run_id, call_id));
         }
         const std::optional<DirectQueue> caller =
             device_.compute().DirectQueueOf(queue, memory_epoch);

@@ -32,6 +32,9 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
     program::Container container;
     ProgramPlan plan;
     bool copies_directly = true;  // each device copies from the memory of all others
+    int64_t id = NextId();        // in profiles
+
+    static int64_t NextId();
   };
 
   // Builds kernels, creates thunks, uploads constants. `participant` is the device's number among
@@ -77,6 +80,8 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
                                                    const Definition& definition) const;
   ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;
+  // For a trace of a run with `options`.
+  TracedRun Traced(int64_t run_id, int64_t call_id) const;
   // `rendezvous` is null for a run on one device.
   absl::StatusOr<ExecuteResult> Launch(Submission& submission, Execution& execution,
                                        absl::Span<const std::shared_ptr<Buffer>> arguments,

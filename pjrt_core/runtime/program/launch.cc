@@ -221,7 +221,7 @@ absl::StatusOr<std::vector<std::shared_ptr<Buffer>>> Submit(
         std::optional<RunTrace> trace;
         RunTrace::Mark mark{};
         if (CommandTrace* const active = compute.trace(); active != nullptr) {
-          trace.emplace(*active, queue, /*program=*/"", run_id);
+          trace.emplace(*active, queue, TracedRun{.run_id = run_id});
           mark = trace->Begin();
         }
         absl::Status outcome = call->site->site.Call(call->operands, call->results, invocation);

@@ -21,6 +21,7 @@ namespace onexpu {
 
 struct ExecuteOptions {
   int64_t launch_id = 0;
+  int64_t trace_call_id = 0;  // of the call in the framework's trace (TracedRun)
   absl::Span<const int64_t> non_donatable_arguments;  // indexes
   const FfiUserData* ffi_user_data = nullptr;  // forwarded to FFI handlers; outlives the execution
   Origin origin = Origin::kUnknown;

@@ -89,6 +89,7 @@ class SyclDevice final : public Device {
   LaunchSites& launch_sites() { return launch_sites_; }
   DeviceHealth& health() { return health_; }
 
+  MemoryPool& device_pool() { return *device_pool_; }
   Timeline& compute() { return *compute_; }
   Timeline& host_to_device() { return *host_to_device_; }
   Timeline& device_to_host() { return *device_to_host_; }
