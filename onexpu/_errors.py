@@ -11,7 +11,7 @@ class SyclCompileError(ValueError):
     kernel : str
         The kernel's name.
     log : str
-        What the compiler says; lines and columns count from the start of the source string.
+        The compiler's messages. Lines and columns are those of the source string.
     """
 
     # TensorFlow's AutoGraph would replace the exception by one of its own.

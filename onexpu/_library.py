@@ -18,11 +18,12 @@ def _own_directory(name: str) -> pathlib.Path:
 
 
 def library_directory(of: str = "onexpu") -> pathlib.Path:
-    """Returns the directory of the package's own libraries, or of the oneAPI runtime that it uses.
+    """Returns the directory of the package's own libraries, or of the oneAPI runtime.
 
     Parameters
     ----------
     of : {"onexpu", "oneapi"}
+        Whose libraries.
 
     Returns
     -------
@@ -42,13 +43,13 @@ def library_directory(of: str = "onexpu") -> pathlib.Path:
 
 
 def include_directory(of: str = "onexpu") -> pathlib.Path:
-    """Returns a directory of headers that kernels in C++ are compiled with.
+    """Returns a directory of headers for kernels in C++.
 
     Parameters
     ----------
     of : {"onexpu", "xla", "oneapi"}
-        ``onexpu/custom_kernel.h``, the headers of XLA FFI that jaxlib brings, or those of SYCL,
-        oneDNN and oneMKL.
+        The directory of ``onexpu/custom_kernel.h``, of jaxlib's headers of XLA FFI, or of the
+        headers of SYCL, oneDNN and oneMKL.
 
     Returns
     -------
@@ -77,7 +78,7 @@ def cmake_directory() -> pathlib.Path:
     Returns
     -------
     pathlib.Path
-        What ``python -m onexpu --cmake-dir`` prints.
+        ``python -m onexpu --cmake-dir`` prints it.
 
     Examples
     --------

@@ -105,8 +105,9 @@ class Finding:
     Attributes
     ----------
     section, name, value : str
+        The texts of the line.
     advice : str
-        What to do about it; empty when it is well.
+        What to do; empty if nothing needs attention.
     """
 
     section: str
@@ -117,11 +118,12 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """What `doctor` found.
+    """The findings of `doctor`.
 
     Attributes
     ----------
     findings : tuple of Finding
+        The lines, by section.
     """
 
     findings: tuple[Finding, ...]
@@ -350,12 +352,14 @@ def look(section: str) -> list[Finding]:
 
 
 def doctor() -> Report:
-    """Looks at versions, libraries, devices and environment, and lists known faults of libraries.
+    """Checks versions, libraries, devices and environment, and lists known faults of libraries.
+
+    It never raises.
 
     Returns
     -------
     Report
-        Printed, it says what is there, and for what is not, what to do. It never raises.
+        Printed, it lists the findings, and what to do about problems.
 
     Examples
     --------

@@ -40,17 +40,17 @@ def _since(table: _Table, earlier: _Table) -> dict[str, dict[str, int]]:
 
 @dataclasses.dataclass(frozen=True)
 class PlacementReport:
-    """How often each op ran, by route, and why those on the host are there.
+    """How often each op ran on each route, and why ops ran on the host.
 
     Attributes
     ----------
     counts : mapping
-        From route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to
+        Maps each route ("cluster", "on_demand", "sycl_kernel", "host") to a mapping from op to
         executions.
     reasons : mapping
-        From each op on the host to a mapping from reason to executions.
+        Maps each op on the host to a mapping from reason to executions.
     transfers : TransferStatistics or None
-        What the reported call copied; None for a report since `reset_statistics`.
+        The copies of the reported call; None for a report since `reset_statistics`.
     """
 
     counts: _Table
@@ -115,28 +115,29 @@ def placement_report(
 ) -> PlacementReport:
     """Returns which op of TensorFlow ran where, and why.
 
-    Without arguments: since `reset_statistics`, but for ops that eager code ran on the host. With
-    a function or model: what one call of it runs, eager ops on the host included, and how many
-    bytes it copies between host and device. To make an op on the host an error, set
-    ``ONEXPU_PLACEMENT=strict`` before TensorFlow is imported.
+    With a function or model, the report covers one call: its ops, eager ops on the host included,
+    and the bytes that it copies between host and device. Without a function, it covers the time
+    since `reset_statistics`, except ops that eager code ran on the host.
+    ``ONEXPU_PLACEMENT=strict``, set before TensorFlow is imported, makes an unexpected op on the
+    host an error.
 
     Parameters
     ----------
     function : callable, optional
-        A function, ``tf.function`` or Keras model, called once more before it is measured, so that
-        neither tracing nor compilation is in the report.
+        A function, ``tf.function`` or Keras model. It is called twice, and the report covers the
+        second call, so that it contains neither tracing nor compilation.
     *args, **kwargs
-        What it is called with.
+        The arguments of the call.
 
     Returns
     -------
     PlacementReport
-        Empty when TensorFlow is not in this process; rich prints it as a table.
+        Empty if TensorFlow is not in this process; rich prints it as a table.
 
     Raises
     ------
     Exception
-        What `function` raises.
+        If `function` raises it.
 
     Examples
     --------

@@ -17,17 +17,19 @@ _Key = tuple[str, str, str]
 
 @dataclasses.dataclass(frozen=True)
 class TransferStatistics:
-    """Transfers since the last `reset_statistics`; a difference says what happened in between.
+    """Transfers and launches since the last `reset_statistics`.
+
+    The difference of two covers the time between them.
 
     Attributes
     ----------
     transfers : mapping
-        From (direction, origin, function) to (number, bytes). Directions are "host_to_device",
-        "device_to_host" and
-        "device_to_device"; the origin is who asked.
+        Maps (direction, origin, function) to (count, bytes). Directions are "host_to_device",
+        "device_to_host" and "device_to_device"; the origin is the framework or library that
+        requested the transfer.
     programs_executed, kernels_launched, library_calls, eager_launches : int
-        What ran: compiled programs, SPIR-V kernels, calls of oneDNN and oneMKL, kernels outside of
-        programs.
+        Counts of compiled programs, SPIR-V kernels, calls of oneDNN and oneMKL, and kernels outside
+        of programs.
     """
 
     transfers: Mapping[_Key, tuple[int, int]]
@@ -37,7 +39,7 @@ class TransferStatistics:
     eager_launches: int = 0
 
     def bytes(self, direction: str) -> int:
-        """Returns the bytes that went in a direction.
+        """Returns the bytes that were copied in a direction.
 
         Parameters
         ----------
@@ -106,12 +108,12 @@ _baseline = TransferStatistics({})
 
 
 def transfer_statistics() -> TransferStatistics:
-    """Returns what was copied between host and device, and what was run, since `reset_statistics`.
+    """Returns the copies between host and device, and the launches, since `reset_statistics`.
 
     Returns
     -------
     TransferStatistics
-        Subtract two of them for what happened in between; rich prints it as a table.
+        The difference of two covers the time between them; rich prints it as a table.
 
     Examples
     --------
@@ -126,7 +128,7 @@ def transfer_statistics() -> TransferStatistics:
 
 
 def reset_statistics() -> None:
-    """Starts `transfer_statistics` and `placement_report` over.
+    """Resets the counts of `transfer_statistics` and `placement_report`.
 
     Examples
     --------
@@ -143,13 +145,13 @@ def reset_statistics() -> None:
 def memory_info(device: int = 0) -> dict[str, int]:
     """Returns the state of a device's memory pool, in bytes.
 
-    TensorFlow's ``tf.config.experimental.get_memory_info("XPU:0")`` gives two of them: what is in
-    use, and its peak.
+    TensorFlow's ``tf.config.experimental.get_memory_info("XPU:0")`` returns the bytes in use and
+    their peak.
 
     Parameters
     ----------
     device : int
-        Number of the device.
+        The device ordinal.
 
     Returns
     -------
@@ -159,11 +161,11 @@ def memory_info(device: int = 0) -> dict[str, int]:
     Raises
     ------
     IndexError
-        There is no such device.
+        If the device does not exist.
 
     See Also
     --------
-    reset_memory_peaks : Starts the peak over.
+    reset_memory_peaks : Resets the peak.
 
     Examples
     --------
@@ -177,20 +179,20 @@ def memory_info(device: int = 0) -> dict[str, int]:
 
 
 def reset_memory_peaks(device: int = 0) -> None:
-    """Starts the peak of `memory_info`, its largest allocation and its number of allocations over.
+    """Resets the peak of `memory_info`, its largest allocation and its number of allocations.
 
-    What is in use then is the peak. TensorFlow's
+    The peak becomes the bytes in use. TensorFlow's
     ``tf.config.experimental.reset_memory_stats("XPU:0")`` does the same.
 
     Parameters
     ----------
     device : int
-        Number of the device.
+        The device ordinal.
 
     Raises
     ------
     IndexError
-        There is no such device.
+        If the device does not exist.
 
     Examples
     --------

@@ -22,10 +22,10 @@ _DEVICE_TYPES = {1: "kDLCPU", 2: "kDLCUDA", 3: "kDLCUDAHost", 10: "kDLROCM", ONE
 
 
 class DLPackArray:
-    """Device memory that DLPack's consumers take without a copy. Made by `to_dlpack`.
+    """Device memory that consumers of DLPack accept without a copy. Made by `to_dlpack`.
 
-    It keeps the memory as long as it lives, and gives it away any number of times: each array that
-    a consumer makes keeps the memory, too.
+    It keeps the memory alive. Any number of consumers can request a capsule, and each array that
+    they make keeps the memory alive, too.
     """
 
     def __init__(self, buffer: SharedBuffer, writable: bool) -> None:
@@ -37,7 +37,7 @@ class DLPackArray:
         return f"<onexpu.DLPackArray {self._buffer.dtype}{list(self._buffer.shape)}, {access}>"
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Returns (kDLOneAPI, the device's number among SYCL's)."""
+        """Returns kDLOneAPI and the ordinal of the SYCL device."""
         from onexpu import _native
 
         return ONE_API, _native.device_ordinal(self._buffer.device)
@@ -55,25 +55,25 @@ class DLPackArray:
         Parameters
         ----------
         stream : dpctl.SyclQueue, optional
-            Where the consumer will use the memory: what it is given later comes after the work that
-            makes the contents, by an event. Without one there is nothing that could wait but the
-            caller, so the call returns when the contents are there.
+            The queue that will use the memory. Work that is submitted to it later waits for the
+            work that computes the contents, by an event. Without a queue, the call returns when the
+            contents are computed.
         max_version : tuple of int, optional
-            What the consumer understands. Below (1, 0) DLPack cannot say that memory is read-only.
+            The version that the consumer supports. DLPack expresses read-only memory since (1, 0).
         dl_device : tuple of int, optional
-            Where the consumer wants the memory.
+            The device that the consumer requests.
         copy : bool, optional
-            Nothing is ever copied.
+            True is an error: this method never copies.
 
         Raises
         ------
         BufferError
-            The consumer wants a copy or another device, or cannot be told that the memory is
-            read-only.
+            If the consumer requests a copy or another device, or if its version of DLPack cannot
+            express that the memory is read-only.
         TypeError
-            `stream` is no queue, or DLPack lacks the element type.
+            If `stream` is not a queue, or if DLPack lacks the element type.
         ValueError
-            The queue is of another SYCL context.
+            If the queue belongs to another SYCL context.
         """
         from onexpu import _native
 
@@ -104,33 +104,33 @@ def _describe(device_type: int, device_id: int) -> str:
 
 
 def to_dlpack(x: jax.Array | tf.Tensor, *, writable: bool = False) -> DLPackArray:
-    """Gives an array's memory to any consumer of DLPack, without a copy.
+    """Shares an array's memory with any consumer of DLPack, without a copy.
 
-    The memory lives until the last of the array, the returned object and what consumers made of it
-    is gone. Donating or deleting the array does not touch it.
+    The memory is freed when the array, the returned object and all arrays of consumers are gone.
+    Donating or deleting the array does not affect it.
 
     Parameters
     ----------
     x : jax.Array, tf.Tensor or tf.Variable
         On an xpu device. A variable's present value.
     writable : bool, optional
-        Lets the consumer write. The frameworks assume that values are constant: do not compute
-        with `x` meanwhile, nor with other arrays of its memory.
+        Lets the consumer write. The frameworks assume that values are constant: meanwhile, do not
+        compute with `x`, or with other arrays that share its memory.
 
     Returns
     -------
     DLPackArray
-        For ``dpnp.from_dlpack`` and the like; `onexpu.from_dlpack` takes it, too.
+        For ``dpnp.from_dlpack`` and similar functions, and for `onexpu.from_dlpack`.
 
     Raises
     ------
     ValueError
-        The array is on another platform, or on several devices.
+        If the array is on another platform, or on several devices.
     TypeError
-        It has no values, or a type that DLPack lacks, or is int32 of TensorFlow, which is on the
-        host.
+        If the array is traced or symbolic, has a type that DLPack lacks, or is an int32 tensor,
+        which TensorFlow keeps on the host.
     RuntimeError
-        It has been deleted or donated.
+        If the array has been deleted or donated.
 
     Examples
     --------
@@ -146,31 +146,32 @@ def to_dlpack(x: jax.Array | tf.Tensor, *, writable: bool = False) -> DLPackArra
 
 
 def from_dlpack(x: Any, framework: str = "jax") -> jax.Array | tf.Tensor:
-    """Takes an array of any producer of DLPack on a SYCL device, without a copy.
+    """Makes an array from the memory of any producer of DLPack on a SYCL device, without a copy.
 
     Parameters
     ----------
     x : object with ``__dlpack__``, or capsule
-        Row-major, on an xpu device, in the SYCL context of that device: its platform's default one.
-        A capsule is consumed. It does not say on what queue its memory is worked on, so all such
-        work must be in the default queue of dpctl, which is waited for, or be complete.
+        Row-major, on an xpu device, in the SYCL context of that device: its platform's default
+        context. A capsule is consumed. It names no queue, so work that uses its memory must be in
+        dpctl's default queue, which the call waits for, or be complete.
     framework : {"jax", "tensorflow"}
-        Whose array is made.
+        The framework of the array.
 
     Returns
     -------
     jax.Array or tf.Tensor
-        Neither framework ever writes into the memory. The producer must not while it is in use.
+        The frameworks never write to the memory. The producer must not write while it is in use.
 
     Raises
     ------
     ValueError
-        Another device, another SYCL context, strides, a capsule that was consumed already.
+        If the memory is on another device, in another SYCL context or not row-major, or if the
+        capsule was already consumed.
     TypeError
-        No producer of DLPack, or an element type that the framework lacks (see `to_jax`,
-        `to_tensor`).
+        If `x` is not a producer of DLPack, or if the framework lacks the element type (see
+        `to_jax`, `to_tensor`).
     BufferError
-        The producer cannot give its memory without a copy.
+        If the producer cannot share its memory without a copy.
 
     Examples
     --------

@@ -81,9 +81,9 @@ def queue_address(queue: Any) -> int:
 def dpctl_queue(device: int | jax.Device = 0) -> dpctl.SyclQueue:
     """Returns the queue on which dpctl and dpnp share memory with an xpu device.
 
-    It belongs to the device's SYCL context. It is the queue that they use by default if that one
-    does, as with one GPU and on the CPU device. The device's own work uses other queues, because
-    work that dpnp queues sometimes waits for Python's lock. Hand-overs order the queues by events.
+    It belongs to the device's SYCL context. It is dpctl's default queue if that belongs to the same
+    context, as with one GPU and on the CPU device. The device's own work uses other queues, because
+    work that dpnp queues sometimes waits for Python's lock. Events order the queues.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ def dpctl_queue(device: int | jax.Device = 0) -> dpctl.SyclQueue:
     Raises
     ------
     ImportError
-        dpctl is not installed.
+        If dpctl is not installed.
     IndexError
-        There is no such device.
+        If the device does not exist.
 
     Examples
     --------
@@ -253,33 +253,35 @@ def _memory(buffer: SharedBuffer, queue: Any, writable: bool) -> Any:
 def to_dpctl(
     x: jax.Array | tf.Tensor, *, writable: bool = False, queue: dpctl.SyclQueue | None = None
 ) -> Any:
-    """Hands an array's memory over to dpctl, without a copy.
+    """Shares an array's memory with dpctl, without a copy.
 
-    dpctl has memory and queues; what has shapes is dpnp's (`to_dpnp`) since dpctl 0.22.
+    dpctl has memory and queues. Since dpctl 0.22 the array type belongs to dpnp (`to_dpnp`).
 
     Parameters
     ----------
     x : jax.Array, tf.Tensor or tf.Variable
         On an xpu device. A variable's present value.
     writable : bool, optional
-        Lets dpctl's methods write; see `to_dlpack`. Kernels of dpctl get a plain pointer in any
-        case.
+        Lets dpctl's methods write; see `to_dlpack`. Kernels of dpctl receive a plain pointer in
+        any case.
     queue : dpctl.SyclQueue, optional
-        Where the memory will be used, of the device's SYCL context; `dpctl_queue` by default. What
-        it is given later comes after the work that makes the contents.
+        The queue that will use the memory, in the device's SYCL context. The default is
+        `dpctl_queue`. Work that is submitted to it later waits for the work that computes the
+        contents.
 
     Returns
     -------
     dpctl.memory.MemoryUSMDevice
-        It shares the memory, which lives as long as one of both. Keep it until work that was queued
-        with it is complete; dpctl does not.
+        The shared memory. Keep a reference until work that uses it is complete, because dpctl does
+        not.
 
     Raises
     ------
     ImportError
-        dpctl is not installed.
+        If dpctl is not installed.
     ValueError
-        The queue is of another SYCL context, or the array has no elements; and as `to_dlpack`.
+        If the queue belongs to another SYCL context, or if the array has no elements; and as
+        `to_dlpack`.
     TypeError, RuntimeError
         As `to_dlpack`.
 
@@ -303,7 +305,7 @@ def to_dpctl(
 def to_dpnp(
     x: jax.Array | tf.Tensor, *, writable: bool = False, queue: dpctl.SyclQueue | None = None
 ) -> dpnp.ndarray:
-    """Hands an array over to dpnp, without a copy.
+    """Shares an array's memory with dpnp, without a copy.
 
     Parameters
     ----------
@@ -313,14 +315,14 @@ def to_dpnp(
     Returns
     -------
     dpnp.ndarray
-        On the queue. ``get_array()`` of it is the ``usm_ndarray``.
+        On the queue. Its ``get_array()`` returns the ``usm_ndarray``.
 
     Raises
     ------
     ImportError
-        dpnp is not installed.
+        If dpnp is not installed.
     TypeError
-        dpnp lacks the element type, such as bfloat16; and as `to_dlpack`.
+        If dpnp lacks the element type, such as bfloat16; and as `to_dlpack`.
     ValueError, RuntimeError
         As `to_dlpack`.
 

@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
 
 def to_jax(x: Any, *, after: Sequence[dpctl.SyclEvent] | None = None) -> jax.Array:
-    """Hands a tensor, or an array of dpctl or dpnp, over to JAX.
+    """Shares the memory of a tensor, or of an array of dpctl or dpnp, with JAX.
 
-    Nothing is copied: both share the memory, which lives as long as one of them does. Work that is
-    queued on either side comes in order. Neither side may write into memory that the other still
-    reads: JAX copies before it donates.
+    Nothing is copied. The memory is freed when both are gone. Work that either side queues runs in
+    order. Neither side may write to memory that the other still reads: JAX copies before it
+    donates.
 
     Parameters
     ----------
     x : tf.Tensor, tf.Variable, dpnp.ndarray, usm_ndarray or dpctl.memory
         An eager tensor on XPU, or a row-major array on the SYCL device and context of an xpu
-        device. A variable's present value is handed over; later assignments do not show. Memory
+        device. The array has a variable's present value, also after later assignments. Memory
         without a type becomes uint8.
     after : sequence of dpctl.SyclEvent, optional
-        Of the work that makes the contents of dpctl's memory, which the device then waits for. It
-        knows that of dpnp's arrays by itself. Of other memory only the queue is known: without
-        this the call returns when the queue has done what it has been given so far.
+        The events of the work that computes the contents of dpctl's memory; the device waits for
+        them. dpnp's arrays need none. Without `after`, only the queue of other memory is known, and
+        the call returns when the work submitted to it so far is complete.
 
     Returns
     -------
@@ -40,10 +40,10 @@ def to_jax(x: Any, *, after: Sequence[dpctl.SyclEvent] | None = None) -> jax.Arr
     Raises
     ------
     ValueError
-        It is on another device or in another SYCL context, or has strides.
+        If `x` is on another device or in another SYCL context, or is not row-major.
     TypeError
-        It is symbolic, or has a type that JAX lacks (64 bits without ``jax_enable_x64``; strings),
-        or int32 of TensorFlow, which keeps it in host memory.
+        If `x` is symbolic, has a type that JAX lacks (64 bits without ``jax_enable_x64``; strings),
+        or is an int32 tensor, which TensorFlow keeps in host memory.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def to_jax(x: Any, *, after: Sequence[dpctl.SyclEvent] | None = None) -> jax.Arr
 
 
 def to_tensor(x: Any, *, after: Sequence[dpctl.SyclEvent] | None = None) -> tf.Tensor:
-    """Hands a JAX array, or an array of dpctl or dpnp, over to TensorFlow.
+    """Shares the memory of a JAX array, or of an array of dpctl or dpnp, with TensorFlow.
 
     Nothing is copied; see `to_jax`.
 
@@ -78,13 +78,13 @@ def to_tensor(x: Any, *, after: Sequence[dpctl.SyclEvent] | None = None) -> tf.T
     Raises
     ------
     ValueError
-        The array is on another platform or in another SYCL context, on several devices, or has
-        strides.
+        If `x` is on another platform, in another SYCL context or on several devices, or is not
+        row-major.
     TypeError
-        It is traced, or of a type that TensorFlow lacks, or int32, which TensorFlow keeps in host
-        memory.
+        If `x` is traced, has a type that TensorFlow lacks, or is int32, which TensorFlow keeps in
+        host memory.
     RuntimeError
-        It has been deleted or donated.
+        If `x` has been deleted or donated.
 
     Examples
     --------

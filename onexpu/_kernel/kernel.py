@@ -47,8 +47,7 @@ class SyclKernel:
     """A SYCL kernel, called with arrays of JAX or tensors of TensorFlow. Made by `sycl_kernel`.
 
     The same object works eagerly, under ``jax.jit``, ``grad`` and ``vmap``, in ``tf.function`` with
-    and without
-    ``jit_compile=True``, and in Keras layers. It may be called from any thread.
+    and without ``jit_compile=True``, and in Keras layers. Any thread may call it.
     """
 
     # TensorFlow's AutoGraph leaves what carries this name as it is.
@@ -78,25 +77,25 @@ class SyclKernel:
         ----------
         *inputs : array-like
             One for each input: JAX arrays and traced values, TensorFlow tensors, or arrays of dpnp
-            and dpctl. numpy arrays go to JAX unless another input is a tensor.
+            and dpctl. numpy arrays are passed to JAX, unless another input is a tensor.
         **attributes : number, or array or tensor without dimensions
-            One for each attribute. A kernel's declared type decides: a value is converted to it, or
+            One for each attribute. A value is converted to the type that the kernel declares, or
             the call raises. Eager calls compile nothing for a new value. In a compiled program a
-            number is a constant, and an array or a traced value is read by the kernel when it runs.
+            number is a constant, and the kernel reads an array or a traced value when it runs.
 
         Returns
         -------
         array or tuple of arrays
-            One for each output; a single one is not in a tuple. Of the inputs' framework.
+            One for each output, in the inputs' framework. A single output is not in a tuple.
 
         Raises
         ------
         TypeError
-            A wrong element type, number of inputs, or attribute.
+            If an element type, the number of inputs or an attribute is wrong.
         ValueError
-            Shapes, a range or a number that do not fit.
+            If a shape, a range or a number does not fit.
         SyclCompileError
-            The source does not compile; at the first call with new element types.
+            If the source does not compile, at the first call with new element types.
         """
         key = (*map(type, inputs), *attributes, *map(type, attributes.values()))
         call = self._known_calls.get(key)
@@ -135,16 +134,15 @@ class SyclKernel:
             self.__dict__.pop(name, None)
 
     def defgradient(self, gradient: Gradient) -> Gradient:
-        """Defines the gradient, for JAX and TensorFlow at once. Usable as a decorator.
+        """Defines the gradient for JAX and TensorFlow. Usable as a decorator.
 
         Parameters
         ----------
         gradient : callable
-            ``gradient(inputs, outputs, cotangents, **attributes)`` gets three lists and the
-            attributes of the
-            call. It returns one cotangent for each input, or None for one that has no derivative.
-            It works in
-            terms of other kernels and of whatever both frameworks' arrays can do.
+            ``gradient(inputs, outputs, cotangents, **attributes)`` receives three lists and the
+            attributes of the call. It returns one cotangent for each input, or None for an input
+            without a derivative. It uses other kernels, and arithmetic that the arrays of both
+            frameworks support.
 
         Returns
         -------
@@ -174,14 +172,15 @@ class SyclKernel:
         return result
 
     def defvmap(self, rule: VmapRule) -> VmapRule:
-        """Defines what ``jax.vmap`` makes of the kernel. Usable as a decorator.
+        """Defines the kernel's rule for ``jax.vmap``. Usable as a decorator.
 
         Parameters
         ----------
         rule : callable
-            ``rule(axis_size, in_batched, *inputs, **attributes)``: of each input a bool says
-            whether it is batched, with the batch as its first dimension. It returns the outputs,
-            and for each whether it is batched, as rules of ``jax.custom_batching.custom_vmap`` do.
+            ``rule(axis_size, in_batched, *inputs, **attributes)``. `in_batched` has a bool for each
+            input: whether it is batched, with the batch as its first dimension. The rule returns
+            the outputs, and whether each is batched, as rules of
+            ``jax.custom_batching.custom_vmap`` do.
 
         Returns
         -------
@@ -210,19 +209,17 @@ class SyclKernel:
     def spirv(self, *dtypes: Any, **constants: int) -> bytes:
         """Returns the SPIR-V module for the types of the template parameters, in their order.
 
-        Constants that follow from the inputs (``constants={"N": lambda x: ...}``) are given by
-        name.
-
-        The kernel is known to this process then: a program that was made with it elsewhere can be
-        loaded (``jax.export``).
+        Constants that follow from the inputs (``constants={"N": lambda x: ...}``) are passed by
+        name. Afterwards this process can load programs that another process exported with the
+        kernel (``jax.export``).
 
         Raises
         ------
         TypeError
-            Another number of types, or one that the parameter cannot be; other constants; or the
-            kernel is a handler of a C++ library.
+            If the number of types is wrong, if a parameter does not accept a type, if a constant is
+            missing or unknown, or if the kernel is a handler of a C++ library.
         SyclCompileError
-            The source does not compile.
+            If the source does not compile.
 
         Examples
         --------
@@ -289,12 +286,12 @@ class SyclModule:
         vmap: str = "sequential",
         constants: Mapping[str, Given] | None = None,
     ) -> SyclKernel:
-        """Makes one of the kernels; parameters are those of `sycl_kernel`.
+        """Makes one of the kernels. The parameters are those of `sycl_kernel`.
 
         Raises
         ------
         ValueError, TypeError
-            The source has no such kernel, or its parameters do not fit the other arguments.
+            If the source has no such kernel, or if its parameters do not fit the other arguments.
         """
         name, signature = self._source.find(name)
         checked = Constants(name, signature, constants or {})
@@ -317,10 +314,10 @@ class SyclModule:
 
 
 def sycl_module(source: str, *, options: Sequence[str] = ()) -> SyclModule:
-    """Reads SYCL source with several kernels, to be compiled once for all of them.
+    """Reads SYCL source with several kernels, which are compiled together.
 
-    Kernels that have template parameters of the same names are compiled together when the first of
-    them is called, for its types.
+    The first call of a kernel compiles all kernels whose template parameters have the same names,
+    for the types of the call.
 
     Parameters
     ----------
@@ -334,7 +331,7 @@ def sycl_module(source: str, *, options: Sequence[str] = ()) -> SyclModule:
     Raises
     ------
     ValueError
-        The source defines no kernel.
+        If the source defines no kernel.
 
     Examples
     --------
@@ -372,63 +369,61 @@ def sycl_kernel(
     vmap: str = "sequential",
     constants: Mapping[str, Given] | None = None,
 ) -> SyclKernel:
-    """Makes a kernel from SYCL C++ source. It needs no compiler: the SYCL runtime brings one.
+    """Makes a kernel from SYCL C++ source. The SYCL runtime contains the compiler.
 
     Parameters
     ----------
     source : str
         SYCL 2020 with a free-function kernel, ``ONEXPU_KERNEL void name(parameters) { ... }``,
-        which may be a
-        template over element types and integers. Its parameters are pointers to the inputs, to the
-        outputs, to scratch memory, in this order and with these names, then scalars.
-        ``ONEXPU_KERNEL_ND(2)`` and ``(3)`` declare kernels of more dimensions.
-        ``sycl/sycl.hpp`` is included; ``onexpu::global_id()`` is the number of the
-        work-item,
-        ``onexpu::item<dimensions>()`` its ``sycl::nd_item``. ``onexpu::bfloat16`` and
-        ``sycl::half`` are there.
-        A last parameter ``size_t`` that is no attribute gets the number of work-items.
+        which may be a template over element types and integers. Its parameters are pointers to the
+        inputs, to the outputs and to scratch memory, in this order and with these names, then
+        scalars. ``ONEXPU_KERNEL_ND(2)`` and ``(3)`` declare kernels of more dimensions.
+        ``sycl/sycl.hpp`` is included. ``onexpu::global_id()`` is the work-item id,
+        ``onexpu::item<dimensions>()`` the ``sycl::nd_item``; ``onexpu::bfloat16`` and
+        ``sycl::half`` are 16-bit floats. A last ``size_t`` parameter that is not an attribute
+        receives the number of work-items.
     inputs : sequence of str
         Names of the inputs.
     outputs : mapping
-        From the name of each output to its shape and type: `like` or `array`. One with the name of
-        an input is that input, changed in place: the kernel has one pointer for both. Callers see
-        values all the same, so an array with other references is copied before; ``jax.jit`` with
-        ``donate_argnums`` copies nothing.
+        Maps the name of each output to its shape and type: `like` or `array`. An output with the
+        name of an input is that input, changed in place: the kernel has one pointer for both.
+        Callers still see values, so an array with other references is copied first; ``jax.jit``
+        with ``donate_argnums`` copies nothing.
     attributes : mapping, optional
-        From the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
-        The type in the source decides how it is passed. Calls give numbers, or arrays and tensors
-        without dimensions. A callable instead of a type gets the
-        inputs as `Operand` and returns an integer, as for `range`; callers do not give that
-        attribute then.
+        Maps the name of each scalar parameter to its type: ``float``, ``int``, ``bool`` or a dtype.
+        The source has the exact type. Calls pass numbers, or arrays and tensors without dimensions.
+        A callable instead of a type receives the inputs as `Operand` and returns an integer;
+        callers then do not pass that attribute.
     dtypes : mapping, optional
-        From template parameters to the element types that they may stand for; any when it is
-        missing.
+        Maps template parameters to the element types that they may stand for. The default is any
+        type.
     range : int, sequence of up to 3 int, or callable, optional
-        Work-items, slowest dimension first, in as many dimensions as the source declares. A
-        callable gets the inputs as `Operand`. By default one for each element of the first output.
+        The number of work-items, slowest dimension first, in the dimensions that the source
+        declares. A callable receives the inputs as `Operand`. The default is one work-item for each
+        element of the first output.
     scratch : mapping, optional
-        From names to shapes and types, as `outputs`: device memory for the time of the launch, with
-        pointers after those of the outputs. What it holds in the beginning is not defined.
+        Maps names to shapes and types, as `outputs` does: device memory that exists during the
+        launch. Its pointers follow those of the outputs. Its initial contents are undefined.
     name : str, optional
-        Which kernel of the source, with its namespace. By default the only one.
+        Which kernel of the source, with its namespace. The default is the only one.
     local_size : int, sequence or callable, optional
-        Work-items of a work-group. By default the device chooses.
+        The work-group size. By default the device chooses.
     options : sequence of str, optional
-        For the compiler: ``-D``, ``-I``, ``-O``, …
+        Compiler options: ``-D``, ``-I``, ``-O``, …
     shapes : mapping, optional
-        From inputs to their shapes, in words of jaxtyping: ``{"x": "*rows columns", "weight":
-        "columns"}``. A word is a name (the same size wherever it stands), ``2*name``, ``name+1``,
+        Maps inputs to their shapes in the notation of jaxtyping: ``{"x": "*rows columns", "weight":
+        "columns"}``. A word is a name (the same size wherever it occurs), ``2*name``, ``name+1``,
         an integer, ``_`` (any size), ``*name`` (any number of dimensions, the same wherever it
-        stands) or ``...`` (any number of any sizes). Calls are checked when they are traced; a
-        TensorFlow graph whose shapes are not known then is checked when it runs.
+        occurs) or ``...`` (any number of any sizes). Calls are checked when they are traced, or
+        when they run if a TensorFlow graph does not know its shapes.
     vmap : {"sequential", "leading"}
-        What ``jax.vmap`` makes of the kernel: a launch for each element, or one launch with the
-        batch dimension in front of every input whose declared shape begins with ``*name`` or
-        ``...``, and of every output. A rule of one's own is given to `SyclKernel.defvmap`.
+        How ``jax.vmap`` batches the kernel: a launch for each element, or one launch with the batch
+        dimension in front of every input whose declared shape begins with ``*name`` or ``...``, and
+        of every output. `SyclKernel.defvmap` accepts another rule.
     constants : mapping, optional
-        From template parameters that are integers or bool (``template <int N>``) to their values,
-        for which the kernel is compiled: a number, or a callable that gets the inputs as `Operand`.
-        Defaults of the source apply to those that are missing.
+        Maps template parameters that are integers or bool (``template <int N>``) to their values:
+        a number, or a callable that receives the inputs as `Operand`. The kernel is compiled for
+        each value. The source's defaults apply to parameters that are missing.
 
     Returns
     -------
@@ -437,8 +432,8 @@ def sycl_kernel(
     Raises
     ------
     ValueError, TypeError
-        The parameters of the kernel do not fit the other arguments. The source is compiled later,
-        by the first call.
+        If the kernel's parameters do not fit the other arguments. The first call compiles the
+        source.
 
     Examples
     --------

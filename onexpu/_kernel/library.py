@@ -122,13 +122,14 @@ class HandlerDefinition(OperandsDefinition):
 class KernelLibrary:
     """A shared library of kernels. Made by `load_library`.
 
-    Kernels that `kernel` described are attributes of it, too.
+    The kernels that `kernel` described are also attributes of the library.
 
     Attributes
     ----------
     name : str
-        What its FFI targets begin with.
+        The prefix of its FFI targets.
     path : pathlib.Path
+        The file.
     names : tuple of str
         The kernels that it registers.
     """
@@ -153,38 +154,38 @@ class KernelLibrary:
         shapes: Mapping[str, str] | None = None,
         vmap: str = "sequential",
     ) -> SyclKernel:
-        """Describes a kernel of the library, so that it can be called in both frameworks.
+        """Describes a kernel of the library, so that both frameworks can call it.
 
         Parameters
         ----------
         name : str
-            As ``ONEXPU_REGISTER_KERNEL`` has it.
+            The name in ``ONEXPU_REGISTER_KERNEL``.
         inputs : sequence of str
             Names for the handler's arguments.
         outputs : mapping
-            From a name for each of the handler's results to its shape and type: `like` or `array`.
-            One with the name of an input takes that input's place; the handler begins with
-            ``onexpu::BringInPlace`` then.
+            Maps a name for each result of the handler to its shape and type: `like` or `array`.
+            A result with the name of an input replaces it; the handler then begins with
+            ``onexpu::BringInPlace``.
         attributes : mapping, optional
-            From the handler's attributes to their types: ``str``, ``bool``, ``int`` (int64_t),
+            Maps the handler's attributes to their types: ``str``, ``bool``, ``int`` (int64_t),
             ``float`` (C++'s float, as in kernels), or a dtype.
         dtypes : mapping, optional
-            From inputs to the element types that the handler takes. What is missing here is left
-            to the handler.
+            Maps inputs to the element types that the handler accepts. The handler checks the
+            others.
         shapes, vmap : optional
             See `sycl_kernel`.
 
         Returns
         -------
         SyclKernel
-            Called like one that was made from source; ``defgradient`` defines its gradient.
+            It is called like a kernel from source; ``defgradient`` defines its gradient.
 
         Raises
         ------
         LookupError
-            The library has no such kernel.
+            If the library has no such kernel.
         ValueError, TypeError
-            The arguments do not fit one another.
+            If the arguments contradict each other.
         """
         self._check_name(name)
         definition = HandlerDefinition(
@@ -231,30 +232,32 @@ def load_library(path: str | os.PathLike[str], *, name: str | None = None) -> Ke
     """Loads a shared library of kernels in C++ (``onexpu/custom_kernel.h``).
 
     The kernels become FFI targets ``name.kernel`` of platform xpu: ``jax.ffi.ffi_call`` can call
-    them, and `KernelLibrary.kernel` makes callables for both frameworks. Programs that call them
-    (``jax.export``, SavedModel) need the library loaded, under the same name, before they run.
+    them, and `KernelLibrary.kernel` makes callables for both frameworks. A program that calls them
+    (``jax.export``, SavedModel) requires that the library is loaded under the same name before it
+    runs.
 
     Parameters
     ----------
     path : path
+        The file.
     name : str, optional
-        The library's name, one for each library of a process; a package gives its own. By default
-        that of the file, without ``lib`` in front and what follows the first dot.
+        The library's name, which is unique in a process. The default is the name of the file
+        without the prefix ``lib``, up to the first dot.
 
     Returns
     -------
     KernelLibrary
-        The same for the same name and path.
+        The same object for the same name and path.
 
     Raises
     ------
     FileNotFoundError
-        There is no such file.
+        If the file does not exist.
     ImportError
-        It does not load, is no library of kernels, or was built against another ABI version or
-        another SYCL runtime.
+        If the file does not load, is not a library of kernels, or was built for another ABI version
+        or another SYCL runtime.
     ValueError
-        Another library has the name.
+        If another library has the name.
 
     Examples
     --------

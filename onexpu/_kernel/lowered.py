@@ -27,34 +27,38 @@ def _bytes(result: Result) -> int:
 class LoweredKernel:
     """A launch. Made by `lowered`.
 
+    The fields from `entry_point` on are empty for a kernel of a library.
+
     Attributes
     ----------
     name : str
-        The kernel's.
+        The kernel's name.
     target : str
-        Of the FFI call.
+        The target of the FFI call.
     inputs, outputs, scratch : mapping
-        From names to (shape, dtype).
+        Map names to (shape, dtype).
     in_place : tuple of str
         The inputs that the kernel changes.
     zeroed : tuple of str
-        Outputs and scratch memory that are set to zero first.
+        Outputs and scratch memory that are cleared first.
     counted : mapping
-        From outputs to what counts their rows.
+        Maps outputs to the operand that counts their rows.
     attributes : mapping
-        What the call gave.
+        The attributes of the call.
     scratch_bytes : int
+        The size of the scratch memory.
     entry_point : str
-        In the SPIR-V; empty for a kernel of a library, as what follows.
+        The entry point in the SPIR-V.
     global_size, local_size : tuple of int
-        Slowest dimension first; an empty local size leaves it to the device.
+        Slowest dimension first. If the local size is empty, the device chooses.
     scalars : bytes
-        Those of the kernel, packed.
+        The packed scalars of the kernel.
     key : str
-        Of the compiled kernel in the process, and in programs that call it.
+        The key of the compiled kernel in the process and in programs that call it.
     source : str
         Empty for a kernel from SPIR-V.
     spirv : bytes
+        The module.
     """
 
     name: str
@@ -127,14 +131,15 @@ def _describe(name: str, value: Any) -> Operand:
 
 
 def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKernel:
-    """Works out what a call of a kernel launches, and does not launch it.
+    """Returns what a call of a kernel would launch, without launching it.
 
     Parameters
     ----------
     kernel : SyclKernel
+        The kernel.
     *inputs : array-like
-        Only their shapes and types count: arrays and tensors, `jax.ShapeDtypeStruct`,
-        `tf.TensorSpec`.
+        Arrays, tensors, `jax.ShapeDtypeStruct` or `tf.TensorSpec`. Only their shapes and types are
+        used.
     **attributes : number
         An array, a tensor or a description of one stands for a value that the kernel reads when it
         runs.
@@ -142,12 +147,11 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
     Returns
     -------
     LoweredKernel
-        To print, or to read.
 
     Raises
     ------
     TypeError, ValueError, SyclCompileError
-        As the call.
+        As the call does.
 
     Examples
     --------

@@ -176,30 +176,29 @@ def spirv_kernel(
     vmap: str = "sequential",
     name: str | None = None,
 ) -> SyclKernel:
-    """Makes a kernel from SPIR-V, which a package can ship: no compiler takes part at run time.
+    """Makes a kernel from a SPIR-V module, which a package can ship. It needs no compiler.
 
-    The entry point takes pointers to the inputs, to the outputs, to scratch memory, then the
-    attributes in their order, as kernels from source do; a last integer of 64 bits that is no
-    attribute gets the number of work-items. The module is read, and validated by SPIRV-Tools, at
-    once.
+    The entry point's parameters are pointers to the inputs, to the outputs and to scratch memory,
+    then the attributes in their order, as for kernels from source. A last 64-bit integer that is
+    not an attribute receives the number of work-items. SPIRV-Tools validates the module at once.
 
     Parameters
     ----------
     module : path or bytes, or mapping from dtypes to these
-        As `SyclKernel.spirv` gives it. A mapping has a module for each element type that ``"T"``
+        A result of `SyclKernel.spirv`. A mapping has a module for each element type that ``"T"``
         stands for among `inputs`.
     entry_point : str, or mapping from dtypes to str, optional
-        By default the only one.
+        The default is the only one.
     inputs : mapping
-        From the name of each input to its element type, or ``"T"``.
+        Maps the name of each input to its element type, or to ``"T"``.
     outputs, range, scratch, local_size, shapes, vmap
         See `sycl_kernel`.
     attributes : mapping, optional
-        From the name of each scalar parameter to its dtype; ``float`` and ``int`` (with a sign)
-        take the width from the module. A callable gets the inputs as `Operand` and returns an
+        Maps the name of each scalar parameter to its dtype. ``float`` and ``int`` (signed) have the
+        width that the module declares. A callable receives the inputs as `Operand` and returns an
         integer.
     name : str, optional
-        For errors and profiles; by default that of the entry point.
+        The name in errors and profiles. The default is the name of the entry point.
 
     Returns
     -------
@@ -208,11 +207,11 @@ def spirv_kernel(
     Raises
     ------
     ValueError
-        The module is no SPIR-V, not valid, for another target (shaders, addresses of 32 bits),
-        lacks the entry point, or its parameters do not fit the other arguments. What the device
-        lacks is an error of the first call.
+        If the module is not valid SPIR-V, is for another target (shaders, 32-bit addresses), lacks
+        the entry point, or has other parameters. If the device lacks a capability, the first call
+        raises.
     OSError
-        The file cannot be read.
+        If the file cannot be read.
 
     Examples
     --------

@@ -12,16 +12,15 @@ from onexpu._types import dtype_name
 
 @dataclasses.dataclass(frozen=True)
 class Operand:
-    """An operand as ``range`` and shape functions see it.
+    """An operand, as ``range`` and shape functions receive it.
 
     Attributes
     ----------
     name : str
     shape : tuple
-        Integers. In a TensorFlow graph whose shapes are not known, scalar int64 tensors stand in
-        for them.
+        Integers, or scalar int64 tensors in a TensorFlow graph that does not know its shapes.
     dtype : str
-        numpy's name.
+        numpy's name of the type.
     """
 
     name: str
@@ -51,7 +50,7 @@ Shape = Sequence[Any] | Callable[..., Sequence[Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Like:
-    """A result with the shape, the type or both of an input. Made by `like`."""
+    """A result with the shape or the type of an input. Made by `like`."""
 
     input: str
     dtype: str | Callable[[str], Any] | None = None
@@ -62,7 +61,7 @@ class Like:
 
 @dataclasses.dataclass(frozen=True)
 class Array:
-    """A result of a shape of its own. Made by `array`."""
+    """A result whose shape does not come from an input. Made by `array`."""
 
     shape: Shape
     dtype: str
@@ -85,9 +84,9 @@ def like(
     input : str
         The input's name.
     dtype : dtype or callable, optional
-        Another element type than the input's; a callable gets the name of the input's type.
+        An element type instead of the input's. A callable receives the name of the input's type.
     shape : sequence of int, or callable, optional
-        Another shape; a callable gets the inputs as `Operand` and returns it.
+        A shape instead of the input's. A callable receives the inputs as `Operand` and returns it.
     zeroed, rows
         See `array`.
 
@@ -111,16 +110,16 @@ def array(shape: Shape, dtype: Any, *, zeroed: bool = False, rows: str | None = 
     Parameters
     ----------
     shape : sequence of int, or callable
-        A callable gets the inputs as `Operand` and returns it.
+        A callable receives the inputs as `Operand` and returns the shape.
     dtype : dtype
         The element type.
     zeroed : bool, optional
-        Whether the memory is zeros before the kernel runs, as atomic sums want it. Without, it
-        holds anything.
+        Whether the memory is cleared before the kernel runs, for atomic sums. Otherwise its
+        contents are undefined.
     rows : str, optional
-        Of an output whose size the kernel finds out: the name of another output, or of scratch
-        memory, of one integer that is zeros at first, and in which the kernel counts how many
-        leading rows it has written. The caller gets those alone; `shape` is how many there may be.
+        For an output whose size the kernel computes: the name of another output, or of scratch
+        memory, with one integer that starts at zero. The kernel counts the leading rows that it
+        writes there. The caller receives those rows; `shape` is the maximum.
 
     Returns
     -------

@@ -78,22 +78,22 @@ def embed_kernels(
     Parameters
     ----------
     source : path
-        A file of free-function kernels, as `sycl_kernel` takes them.
+        A file of free-function kernels, as for `sycl_kernel`.
     kernels : mapping
-        From the name of each kernel in C++, an identifier, to the kernel as the source names it,
-        templates spelled out: ``{"twice_f32": "twice<float>"}``.
+        Maps a name in C++, an identifier, to a kernel of the source with its template arguments:
+        ``{"twice_f32": "twice<float>"}``.
     output : path
-        The header. It defines an ``onexpu::SpirvKernel`` for each name (onexpu/spirv_kernel.h) and
-        is included by one source. Left alone when nothing changes, so that nothing is rebuilt.
+        The header. It defines an ``onexpu::SpirvKernel`` for each name (onexpu/spirv_kernel.h), and
+        one source includes it. It is not written if nothing changes, so that nothing is rebuilt.
     options : sequence of str, optional
-        For the compiler: ``-D``, ``-I``, ``-O``, …
+        Compiler options: ``-D``, ``-I``, ``-O``, …
 
     Raises
     ------
     SyclCompileError
-        The source does not compile; lines and columns are those of the file.
+        If the source does not compile. Lines and columns are those of the file.
     ValueError
-        No kernels, a name that is no identifier, or a form of kernel that is not supported.
+        If `kernels` is empty, a name is not an identifier, or a form of kernel is not supported.
 
     Examples
     --------

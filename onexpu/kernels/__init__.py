@@ -1,7 +1,7 @@
-"""Kernels that people write by hand: in SYCL, with gradients, for JAX and TensorFlow.
+"""Fused SYCL kernels for transformers, with gradients, for JAX and TensorFlow.
 
-They are examples of `onexpu.sycl_kernel`, and faster than what a compiler makes of the same
-formulas. `onexpu.kernels.reference` has these formulas in plain jnp.
+They use `onexpu.sycl_kernel`, as custom kernels do. `onexpu.kernels.reference` has the same
+formulas in plain jnp.
 """
 
 from __future__ import annotations

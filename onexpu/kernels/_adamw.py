@@ -87,11 +87,11 @@ def adamw(
     epsilon: float = 1e-8,
     weight_decay: float = 1e-2,
 ) -> tuple[Any, Any, Any]:
-    """Takes a step of AdamW, in place where the operands are donated.
+    """Takes a step of AdamW, in place if the operands are donated.
 
-    ``m = b1 m + (1 - b1) g``, ``v = b2 v + (1 - b2) g**2``, and of the parameter is taken away
-    ``learning_rate (step + weight_decay parameter)``, where ``step`` is
-    ``m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + epsilon)``: epsilon is added to the root of the
+    ``m = b1 m + (1 - b1) g``, ``v = b2 v + (1 - b2) g**2``, and
+    ``parameter -= learning_rate (step + weight_decay parameter)``, where ``step`` is
+    ``m / (1 - b1**t) / (sqrt(v / (1 - b2**t)) + epsilon)``. Epsilon is added to the root of the
     corrected `v`, as in the paper, PyTorch and optax.
 
     Parameters
@@ -99,19 +99,20 @@ def adamw(
     parameter : array or tensor, float of 16, 32 or 64 bits
     gradient : array or tensor of its shape, float of 16, 32 or 64 bits
     m, v : arrays or tensors of its shape, of one type, float of 16, 32 or 64 bits
-        Means of the gradient and of its square, zeros before the first step. Those of parameters of
-        half precision are best kept in float32.
+        Means of the gradient and of its square, zeros before the first step. Use float32 if the
+        parameter has half precision.
     step_count : array or tensor of one element, integer or float32
-        1 in the first step. TensorFlow's has to be int64, uint32 or float32, as it keeps int32 on
+        1 in the first step. A tensor is int64, uint32 or float32, because TensorFlow keeps int32 on
         the host.
     learning_rate : array or tensor of one element, float
-        Like `step_count` a value of the computation, so a schedule compiles nothing anew.
+        Like `step_count`, it is a value of the computation, so a schedule does not recompile
+        anything.
     b1, b2 : float
-        How much stays of `m` and `v`, at least 0 and below 1.
+        The decay rates of `m` and `v`, at least 0 and below 1.
     epsilon : float
-        Keeps small gradients away from a division by zero.
+        Avoids a division by zero for small gradients.
     weight_decay : float
-        Times the learning rate, the share of the parameter that goes.
+        The decay of the parameter; each step multiplies it by the learning rate.
 
     Returns
     -------
@@ -122,7 +123,7 @@ def adamw(
     Raises
     ------
     TypeError, ValueError
-        Other types, shapes or numbers.
+        If types, shapes or numbers do not fit.
 
     Notes
     -----
@@ -177,10 +178,10 @@ def adamw_tree(
     Parameters
     ----------
     parameters, gradients, m, v : trees of one structure
-        As ``jax.tree`` knows them, of arrays or tensors.
+        Trees of ``jax.tree``, with arrays or tensors as leaves.
     step_count, learning_rate : arrays or tensors of one element
     **options : float
-        Those of `adamw`.
+        Options of `adamw`.
 
     Returns
     -------
@@ -190,7 +191,7 @@ def adamw_tree(
     Raises
     ------
     TypeError, ValueError
-        Trees of another structure, and what `adamw` raises.
+        If the trees differ in structure, and as `adamw`.
 
     Examples
     --------

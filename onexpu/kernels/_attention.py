@@ -118,38 +118,38 @@ def _kernels(features: int) -> _Kernels:
 def attention(
     query: Any, key: Any, value: Any, *, causal: bool = False, scale: float | None = None
 ) -> Any:
-    """Mixes values by how much queries agree with their keys.
+    """Computes attention: ``softmax(scale * query @ key.T) @ value`` for each head.
 
-    ``softmax(scale * query @ key.T) @ value`` for each head, without ever holding a matrix of
-    queries times keys: the memory beyond operands and results is one number for each query.
+    It never stores a matrix of queries times keys. Beyond operands and results it needs memory for
+    one value per query.
 
     Parameters
     ----------
     query : array or tensor, float of 16, 32 or 64 bits [..., queries, heads, features]
         At most 256 features.
     key, value : arrays or tensors of the same type [..., keys, key heads, features]
-        The number of heads of queries is a multiple of that of keys; neighbours share keys
-        (grouped-query attention).
+        The number of query heads is a multiple of the number of key heads; adjacent query heads
+        share keys (grouped-query attention).
     causal : bool
-        Queries see only the keys up to their own position, both counted from the first.
+        Whether queries see only the keys up to their position, both counted from the first.
     scale : float, optional
-        By default ``1 / sqrt(features)``.
+        The default is ``1 / sqrt(features)``.
 
     Returns
     -------
     array or tensor like `query`
-        Computed in single precision (double for double), with a gradient for all operands. Without
-        keys it is zero.
+        Computed in single precision (double for double), with a gradient for all operands. The
+        result is zero if there are no keys.
 
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----
     Dao et al.: FlashAttention, 2022, with the loops of Dao: FlashAttention-2, 2023, which need no
-    atomic sums: results are the same each time. The layout and the mask are those of
+    atomic sums, so results are the same in each run. The layout and the mask are those of
     ``jax.nn.dot_product_attention``.
 
     Examples

@@ -155,7 +155,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, epsilon: float = 1e-5) -> Any:
     x : array or tensor, float of 16, 32 or 64 bits [..., columns]
     weight, bias : arrays or tensors of the same type [columns]
     epsilon : float
-        Keeps rows of equal numbers away from a division by zero.
+        Avoids a division by zero for rows of equal elements.
 
     Returns
     -------
@@ -165,7 +165,7 @@ def layer_norm(x: Any, weight: Any, bias: Any, *, epsilon: float = 1e-5) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----

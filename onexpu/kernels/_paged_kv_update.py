@@ -210,18 +210,17 @@ def _gradient(inputs: list[Any], outputs: list[Any], cotangents: list[Any]) -> A
 def paged_kv_update(
     key_pages: Any, value_pages: Any, keys: Any, values: Any, slots: Any
 ) -> tuple[Any, Any]:
-    """Writes keys and values of tokens into their slots of a cache, in place where it is donated.
+    """Writes keys and values of tokens to their slots of a cache, in place if it is donated.
 
     Parameters
     ----------
     key_pages, value_pages : arrays or tensors [pages, page_size, heads, features]
-        The cache. Both have one shape and type, which may be any but complex ones.
+        The cache. Both have one shape and type, which is not complex.
     keys, values : arrays or tensors of the same type [tokens, heads, features]
     slots : array or tensor, integer of 32 or 64 bits [tokens]
-        ``page * page_size + offset``. A token with a slot below 0 or beyond the last page is left
-        out: nothing is ever written elsewhere. No two tokens may have one slot; what it holds
-        afterwards is not defined. TensorFlow's has to be int64 or uint32, as it keeps int32 on the
-        host.
+        ``page * page_size + offset``. A token with a slot below 0 or beyond the last page is
+        skipped. If two tokens have the same slot, its contents are undefined. A tensor is int64 or
+        uint32, because TensorFlow keeps int32 on the host.
 
     Returns
     -------
@@ -231,7 +230,7 @@ def paged_kv_update(
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----

@@ -43,18 +43,18 @@ def quantize_int8(weight: Any, group_size: int | None = None) -> tuple[jax.Array
     ----------
     weight : array, floating-point [k, n]
     group_size : int, optional
-        Rows that share a scale; all by default.
+        The number of rows that share a scale. The default is all rows.
 
     Returns
     -------
     weight : jax.Array, int8 [k, n]
     scales : jax.Array of the type of `weight` [n], or [k / group_size, n]
-        The largest magnitude over 127.
+        The largest magnitude, divided by 127.
 
     Raises
     ------
     ValueError
-        No matrix of floating-point numbers, or groups that do not divide its rows.
+        If `weight` is not a floating-point matrix, or if `group_size` does not divide its rows.
 
     Examples
     --------
@@ -75,16 +75,16 @@ def quantize_int8(weight: Any, group_size: int | None = None) -> tuple[jax.Array
 def quantize_int4(
     weight: Any, group_size: int | None = None, *, zero_points: bool = False
 ) -> tuple[jax.Array, ...]:
-    """Rounds weights to numbers of 4 bits, two in a byte, with a scale for each group of rows.
+    """Rounds weights to 4-bit values, two in a byte, with a scale for each group of rows.
 
     Parameters
     ----------
     weight : array, floating-point [k, n]
     group_size : int, optional
-        Rows that share a scale; all by default. 32 to 128 are usual.
+        The number of rows that share a scale. The default is all rows; 32 to 128 are usual.
     zero_points : bool
-        Whether groups have zero points, so that the numbers span what lies between the smallest and
-        the largest weight, and 0. Without them they span -8 to 7 scales.
+        Whether groups have zero points, so that the values span the range of the weights and 0.
+        Otherwise they span -8 to 7 scales.
 
     Returns
     -------
@@ -92,12 +92,12 @@ def quantize_int4(
         See `int4_matmul`.
     scales : jax.Array of the type of `weight` [n], or [k / group_size, n]
     zero_points : jax.Array, uint8, like `scales`
-        Only with `zero_points`.
+        Returned if `zero_points` is true.
 
     Raises
     ------
     ValueError
-        No matrix of floating-point numbers, or groups that do not divide its rows.
+        If `weight` is not a floating-point matrix, or if `group_size` does not divide its rows.
 
     Examples
     --------

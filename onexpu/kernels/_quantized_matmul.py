@@ -388,26 +388,26 @@ def int8_matmul(x: Any, weight: Any, scales: Any) -> Any:
     ----------
     x : array or tensor, float of 16, 32 or 64 bits [..., k]
     weight : array or tensor, int8 [k, n]
-        Of `quantize_int8`, for instance.
+        `quantize_int8` returns such weights.
     scales : array or tensor, float of 16, 32 or 64 bits [n] or [groups, n]
-        Of the columns, or of groups of ``k / groups`` rows of them.
+        Scales of the columns, or of groups of ``k / groups`` rows of the columns.
 
     Returns
     -------
     array or tensor of the type of `x` [..., n]
-        Summed up in single precision (double for double), with a gradient for `x` alone.
+        Accumulated in single precision (double for double), with a gradient for `x` only.
 
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----
     Dettmers et al.: LLM.int8(): 8-bit Matrix Multiplication for Transformers at Scale, 2022; here
-    only weights are integers. Few tokens are multiplied with weights as they are read. For many,
-    weights are dequantised to the type of `x` first; so they are for the gradient, then and not
-    before. Where a graph does not know how many tokens there are, it counts on few.
+    only weights are integers. With few tokens, weights are dequantised as they are read. With many,
+    they are first dequantised to the type of `x`; the gradient dequantises them again. If a graph
+    does not know the number of tokens, the kernel assumes few.
 
     Examples
     --------
@@ -420,33 +420,33 @@ def int8_matmul(x: Any, weight: Any, scales: Any) -> Any:
 
 
 def int4_matmul(x: Any, packed: Any, scales: Any, zero_points: Any = None) -> Any:
-    """Multiplies with weights of 4 bits: ``x @ ((numbers - zero_points) * scales)``.
+    """Multiplies with weights of 4 bits: ``x @ ((values - zero_points) * scales)``.
 
     Parameters
     ----------
     x : array or tensor, float of 16, 32 or 64 bits [..., k]
     packed : array or tensor, uint8 [k / 2 rounded up, n]
-        Numbers of 0 to 15: row ``2 i`` in the lower halves of row ``i``, the next in the upper
-        ones. Of `quantize_int4`, for instance.
+        Values from 0 to 15: row ``2 i`` is in the lower halves of row ``i``, the next row in the
+        upper halves. `quantize_int4` returns such weights.
     scales : array or tensor, float of 16, 32 or 64 bits [n] or [groups, n]
-        Of the columns, or of groups of ``k / groups`` rows of them.
+        Scales of the columns, or of groups of ``k / groups`` rows of the columns.
     zero_points : array or tensor, uint8, like `scales`, optional
-        The number that stands for 0; 8 if it is missing.
+        The values that stand for 0. The default is 8.
 
     Returns
     -------
     array or tensor of the type of `x` [..., n]
-        As that of `int8_matmul`, with a gradient for `x` alone.
+        As for `int8_matmul`, with a gradient for `x` only.
 
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----
     Frantar et al.: GPTQ: Accurate Post-Training Quantization for Generative Pre-trained
-    Transformers, 2023, is one way to such weights. See `int8_matmul` on speed.
+    Transformers, 2023, is one method to compute such weights. `int8_matmul` describes the speed.
 
     Examples
     --------

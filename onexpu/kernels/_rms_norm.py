@@ -123,15 +123,16 @@ def _gradient(inputs: list[Any], outputs: list[Any], cotangents: list[Any], epsi
 
 
 def rms_norm(x: Any, weight: Any, *, epsilon: float = 1e-6) -> Any:
-    """Normalises rows by the root of their mean square:
-    ``x / sqrt(mean(x**2) + epsilon) * weight``.
+    """Normalises rows by the root of their mean square.
+
+    ``x / sqrt(mean(x**2) + epsilon) * weight``
 
     Parameters
     ----------
     x : array or tensor, float of 16, 32 or 64 bits [..., columns]
     weight : array or tensor of the same type [columns]
     epsilon : float
-        Keeps rows of zeros away from a division by zero.
+        Avoids a division by zero for rows of zeros.
 
     Returns
     -------
@@ -141,7 +142,7 @@ def rms_norm(x: Any, weight: Any, *, epsilon: float = 1e-6) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----

@@ -84,17 +84,18 @@ def _gradient(
 
 
 def rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
-    """Turns pairs of features by the angles of their positions.
+    """Rotates pairs of features by the angles of their positions.
 
-    Feature ``i`` of the first half of a head makes a pair with feature ``i`` of the second half, as
-    in Llama and GPT-NeoX.
+    Feature ``i`` of the first half of a head and feature ``i`` of the second half are a pair, as in
+    Llama and GPT-NeoX.
 
     Parameters
     ----------
     x : array or tensor, float of 16, 32 or 64 bits [..., positions, heads, features]
-        Queries or keys; an even number of features.
+        Queries or keys, with an even number of features.
     cosine, sine : arrays or tensors of one type [positions, features / 2]
-        Of the angles. They may have another type than `x`, and get no gradient.
+        Cosine and sine of the angles. Their type may differ from that of `x`. They have no
+        gradient.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def rotary_embedding(x: Any, cosine: Any, sine: Any) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----

@@ -87,7 +87,7 @@ _forward.defgradient(lambda inputs, outputs, cotangents: _backward(*inputs, cota
 
 
 def swiglu(gate: Any, up: Any) -> Any:
-    """Lets through of `up` what `gate` says: ``gate * logistic(gate) * up``.
+    """Multiplies by a gate: ``gate * logistic(gate) * up``.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def swiglu(gate: Any, up: Any) -> Any:
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----

@@ -285,41 +285,41 @@ def _sampler(dtype: str, by_row: tuple[str, ...]) -> TeamKernel:
 
 
 def top_p_sample(logits: Any, uniform: Any, *, p: Any, temperature: Any = 1.0) -> Any:
-    """Samples a token of each row from those that make up the share `p` of its probability.
+    """Samples a token of each row from the most probable tokens that make up `p`.
 
     Probabilities are ``softmax(logits / temperature)``. The nucleus is the smallest set of the most
-    probable tokens whose probabilities sum up to `p` or more; of equally probable ones those with
-    lower numbers come first. A token's chance is its probability over the nucleus' sum. The result
-    is the first token, in the order of their numbers, up to which the chances sum up to more than
-    ``uniform``.
+    probable tokens whose probabilities sum to `p` or more; among equally probable tokens the lower
+    index comes first. Probabilities are divided by the nucleus' sum. The result is the first token,
+    in the order of indices, at which their cumulative sum exceeds ``uniform``.
 
     Parameters
     ----------
     logits : array or tensor, float of 16 or 32 bits [..., vocabulary]
-        A token of logit -inf is never sampled. Logits of inf share all probability.
+        A token with the logit -inf is never sampled. Logits of inf share all probability.
     uniform : array or tensor, float32 [...]
-        Random numbers of at least 0 and below 1: the result is a function of them.
+        Random values of at least 0 and below 1. The result is a function of them.
     p : float, or array or tensor of float32 [...]
-        1 or more takes all tokens, 0 or less the most probable one.
+        1 or more: all tokens; 0 or less: the most probable token.
     temperature : float, or array or tensor of float32 [...]
-        0 or less is the limit: the most probable token, or one of those that are.
+        0 or less is the limit: one of the most probable tokens.
 
     Returns
     -------
     array or tensor [...]
-        int32 for JAX, int64 for TensorFlow. -1 where the logits hold a NaN or nothing above -inf.
+        int32 for JAX, int64 for TensorFlow. -1 if the logits contain a NaN, or none above -inf.
         There is no gradient.
 
     Raises
     ------
     TypeError, ValueError
-        Other types or shapes.
+        If types or shapes do not fit.
 
     Notes
     -----
-    Holtzman et al.: The Curious Case of Neural Text Degeneration, 2020. Nothing is sorted: a
-    histogram of the weights by digits of the logits finds the last token of the nucleus. Weights
-    are integers in units of 2**-40 of the largest; tokens below that are never sampled.
+    Holtzman et al.: The Curious Case of Neural Text Degeneration, 2020. The kernel does not
+    sort: a histogram of the weights by digits of the logits finds the last token of the nucleus.
+    Weights are integers in units of 2**-40 of the largest weight; less probable tokens are never
+    sampled.
 
     Examples
     --------
