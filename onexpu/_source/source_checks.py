@@ -11,7 +11,7 @@ from onexpu._source.signature import RejectedKernel, Signature
 _LOCAL_MEMORY = (
     "Declare local memory in the kernel instead: "
     "`sycl::ext::oneapi::experimental::work_group_static<float[256]> tile;` "
-    '(docs/custom_kernels.md, "Local memory")'
+    '(docs/kernel_recipes.md, "Local memory")'
 )
 # From names to what is wrong with them.
 _UNSUPPORTED = {
