@@ -17,6 +17,9 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
+# Options of `make docs`, e.g. DOCS=--external.
+DOCS ?=
+
 # Options of `make lint`, e.g. LINT=--fix. Not `?=`, because make defines LINT as "lint".
 LINT :=
 
@@ -26,7 +29,7 @@ SOAK_SECONDS ?= 3600
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero setup setup-benchmarks setup-tests develop wheel benchmark clean
+.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero docs setup setup-benchmarks setup-docs setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -82,11 +85,17 @@ check-level-zero: setup-tests
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run
 
+docs: setup-docs
+	$(VENV_PYTHON) -m tools.documentation $(DOCS)
+
 setup:
 	@$(PYTHON) tools/setup_environment.py
 
 setup-benchmarks:
 	@$(PYTHON) tools/setup_environment.py --with-benchmarks
+
+setup-docs:
+	@$(PYTHON) tools/setup_environment.py --with-docs
 
 setup-tests:
 	@$(PYTHON) tools/setup_environment.py --with-tests

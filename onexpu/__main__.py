@@ -10,7 +10,8 @@ import sys
 import onexpu
 
 
-def _parse() -> argparse.Namespace:
+def make_parser() -> argparse.ArgumentParser:
+    """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m onexpu", description="Without arguments: what is installed and found."
     )
@@ -51,6 +52,11 @@ def _parse() -> argparse.Namespace:
         help="remove what is beyond ONEXPU_CACHE_LIMIT and ONEXPU_CACHE_DAYS now",
     )
     removal.add_argument("--clear", action="store_true", help="remove everything")
+    return parser
+
+
+def _parse() -> argparse.Namespace:
+    parser = make_parser()
     arguments = parser.parse_args()
     if arguments.report is None and (arguments.full or arguments.seconds is not None):
         parser.error("--full and --seconds need --report")

@@ -12,6 +12,7 @@ from tools import report, stamps
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 REQUIREMENTS = ROOT / "requirements.txt"
+DOCS_REQUIREMENTS = ROOT / "requirements-docs.txt"
 
 _MINIMUM_PYTHON = (3, 11)
 
@@ -51,12 +52,22 @@ def ensure_venv() -> None:
         report.step("creating .venv")
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-    stamp = stamps.Stamp(VENV / ".onexpu" / "requirements")
-    wanted = stamps.fingerprint(REQUIREMENTS, sys.version)
+    _install(REQUIREMENTS)
+
+
+def ensure_docs_packages() -> None:
+    """Installs requirements-docs.txt into .venv, unless it is installed already."""
+    _install(DOCS_REQUIREMENTS)
+
+
+def _install(requirements: pathlib.Path) -> None:
+    """Installs the wheels of a file into .venv if the file or the interpreter has changed."""
+    stamp = stamps.Stamp(VENV / ".onexpu" / requirements.stem)
+    wanted = stamps.fingerprint(requirements, sys.version)
     if stamp.matches(wanted):
         return
-    report.step("installing requirements.txt into .venv")
+    report.step(f"installing {requirements.name} into .venv")
     pip = [str(venv_python()), "-m", "pip", "--disable-pip-version-check", "install"]
-    if subprocess.run([*pip, "--requirement", str(REQUIREMENTS)], check=False).returncode:
-        raise report.SetupError("pip could not install requirements.txt (see above)")
+    if subprocess.run([*pip, "--requirement", str(requirements)], check=False).returncode:
+        raise report.SetupError(f"pip could not install {requirements.name} (see above)")
     stamp.write(wanted)

@@ -18,9 +18,14 @@ from tools import bazel, environment, install, layout, report, system_packages
 def main() -> int:
     """Runs the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--with-tests", action="store_true", help="build the C++ tests, too")
+    parser.add_argument(
+        "--with-tests", action="store_true", help="build the C++ tests, and what tests need"
+    )
     parser.add_argument(
         "--with-benchmarks", action="store_true", help="build what measures limits, too"
+    )
+    parser.add_argument(
+        "--with-docs", action="store_true", help="install what builds the documentation, too"
     )
     arguments = parser.parse_args()
     targets = ["//..."] if arguments.with_tests else layout.targets()
@@ -29,6 +34,8 @@ def main() -> int:
     try:
         system_packages.ensure_packages((*system_packages.PACKAGES, *environment.python_packages()))
         environment.ensure_venv()
+        if arguments.with_docs or arguments.with_tests:  # a test builds the site
+            environment.ensure_docs_packages()
         report.step("building")
         bazel.build(targets, environment.VENV)
         install.DevelopmentInstall(
