@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     # StableHLO's test data, of which every run has both schedules, meets most of these kernels.
     [
         "jax/test_driver_passes.py",
+        "jax/numerics/test_relu_zeros.py",
         "jax/numerics/test_shared_narrow_values.py",
         "jax/numerics/test_tiles_read_elsewhere.py",
         "jax/numerics/test_sum_accuracy.py",

@@ -64,12 +64,14 @@ absl::Status AppendActivation(program::Activation activation, float alpha,
     case program::Activation::None:
       return absl::OkStatus();
     case program::Activation::Relu:
+      // oneDNN's relu loses NaN. This one keeps it, but is 0 * (exp(x) - 1), which is -0, for a
+      // negative x.
       post_ops.append_eltwise(Algorithm::eltwise_elu, 0.f, 0.f);
+      post_ops.append_eltwise(Algorithm::eltwise_abs, 0.f, 0.f);
       return absl::OkStatus();
     case program::Activation::LeakyRelu:
-      // alpha 0 would take oneDNN's relu, which loses NaN.
-      if (alpha == 0.f) return AppendActivation(program::Activation::Relu, alpha, post_ops);
-      post_ops.append_eltwise(Algorithm::eltwise_relu, alpha, 0.f);
+      post_ops.append_eltwise(alpha == 0.f ? Algorithm::eltwise_elu : Algorithm::eltwise_relu,
+                              alpha, 0.f);
       return absl::OkStatus();
     case program::Activation::Elu:
       post_ops.append_eltwise(Algorithm::eltwise_elu, alpha, 0.f);
