@@ -19,6 +19,9 @@ from tools import environment, layout, pythons
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
+# What depends on JAX's version, and a C++ handler that is compiled against its headers.
+_VERSION_TESTS = ("tests/jax/test_versions.py", "tests/jax/test_ffi.py")
+
 _OUR_PACKAGES = re.compile(r"^(onexpu|jax_plugins|tensorflow-plugins)(-|$)")
 
 
@@ -184,7 +187,7 @@ def _test_versions(prefix: pathlib.Path) -> None:
     shutil.copytree(ROOT / "tests", prefix / "tests", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", prefix)
     answer = subprocess.run(
-        [prefix / "bin" / "python", "-m", "pytest", "-q", "tests/jax/test_versions.py"],
+        [prefix / "bin" / "python", "-m", "pytest", "-q", *_VERSION_TESTS],
         cwd=prefix,
         capture_output=True,
         text=True,
