@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -23,6 +24,8 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kHour = 3600;
 constexpr int64_t kDay = 24 * kHour;
+// Between the first writes of processes that prune.
+constexpr int64_t kPruneInterval = 300;
 
 struct Directory {
   const char* path;  // in the cache
@@ -60,6 +63,16 @@ void AddEntry(const Directory& directory, const fs::path& path, std::vector<Cach
 bool IsTooOld(const CacheEntry& entry, const CacheLimits& limits, int64_t now) {
   const int64_t age = now - entry.last_used;
   return age > (entry.kind == CacheKind::kTemporary ? kDay : limits.seconds);
+}
+
+// The file whose time says when a process pruned a cache.
+constexpr char kPruned[] = "/pruned";
+
+// Listing a large cache takes a third of a second, which each short process would spend.
+bool WasPrunedLately(const std::string& directory) {
+  struct stat status;
+  return stat((directory + kPruned).c_str(), &status) == 0 &&
+         std::time(nullptr) - status.st_mtime < kPruneInterval;
 }
 
 }  // namespace
@@ -115,10 +128,12 @@ void LimitCache(const std::string& directory, const CacheLimits& limits, uint64_
     absl::MutexLock lock(&mutex);
     const auto [known, is_first] = written->try_emplace(directory, 0);
     known->second += bytes;
-    if (!is_first && known->second < limits.bytes / 16) return;
+    const bool is_due = is_first && !WasPrunedLately(directory);
+    if (!is_due && known->second < limits.bytes / 16) return;
     known->second = 0;
   }
   PruneCache(directory, limits);
+  std::ofstream(directory + kPruned, std::ios::trunc);  // its time counts
 }
 
 void MarkUsed(const std::string& path) {

@@ -51,7 +51,8 @@ std::vector<CacheEntry> ListCache(const std::string& directory);
 PrunedCache PruneCache(const std::string& directory, const CacheLimits& limits);
 
 // To be called after `bytes` were written to the directory. Prunes it after the first call of the
-// process, and whenever a sixteenth of the limit has been written since.
+// process, unless another process has done so in the last five minutes, and whenever this process
+// has written a sixteenth of the limit.
 void LimitCache(const std::string& directory, const CacheLimits& limits, uint64_t bytes);
 
 // Records that an entry is in use, to the hour.

@@ -120,6 +120,20 @@ TEST_F(DiskCacheTest, WritersPruneAtFirstAndAfterASixteenthOfTheLimit) {
   EXPECT_TRUE(ListCache(directory_).empty());
 }
 
+TEST_F(DiskCacheTest, AProcessDoesNotPruneWhereAnotherHasJustDoneSo) {
+  const CacheLimits limits = {.bytes = 1600};
+  Add("kernels/0.bin", 2000);
+  LimitCache(directory_ + "/.", limits, 10);
+  EXPECT_TRUE(ListCache(directory_).empty());
+  // As other processes, which know the directory by other names here.
+  Add("kernels/1.bin", 2000);
+  LimitCache(directory_ + "/./.", limits, 10);
+  EXPECT_EQ(ListCache(directory_).size(), 1u);
+  Add("pruned", 0, 1);
+  LimitCache(directory_ + "/./././.", limits, 10);
+  EXPECT_TRUE(ListCache(directory_).empty());
+}
+
 TEST_F(DiskCacheTest, UseKeepsTheTimeOfWriting) {
   const std::string path = Add("kernels/0.bin", 1, 5);
   const fs::file_time_type written = fs::last_write_time(path);
