@@ -15,6 +15,7 @@ import zipfile
 import pytest
 
 from onexpu._diagnostics import doctor
+from tests.package_index import pip_install
 from tools import environment, layout, pythons
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -176,11 +177,6 @@ def test_tensorflow_finds_the_device(installed: pathlib.Path) -> None:
     assert "/physical_device:XPU:0" in devices
 
 
-def _pip(prefix: pathlib.Path, *arguments: str) -> None:
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--python", prefix / "bin" / "python", *arguments], check=True)
-
-
 def _test_versions(prefix: pathlib.Path) -> None:
     """Runs the tests of what depends on JAX's version, with the installed package."""
     # A copy, because the tree's onexpu/ would be found before the installed one.
@@ -202,9 +198,10 @@ def test_newest_python_and_jax(wheel: pathlib.Path, tmp_path: pathlib.Path) -> N
     prefix = tmp_path / "environment"
     subprocess.run([pythons.find()[-1].executable, "-m", "venv", prefix], check=True)
     newest = doctor.TESTED["jax"][-1]
-    _pip(prefix, "install", "--quiet", f"{wheel}[tensorflow-cpu]", f"jax<={newest}")
-    _pip(prefix, "check")
-    _pip(prefix, "install", "--quiet", "pytest")
+    python = prefix / "bin" / "python"
+    pip_install(f"{wheel}[tensorflow-cpu]", f"jax<={newest}", python=python)
+    subprocess.run([python, "-m", "pip", "check"], check=True)
+    pip_install("pytest", python=python)
     print_devices = "import tensorflow as tf; print(tf.config.list_physical_devices('XPU'))"
     assert "/physical_device:XPU:0" in _run(prefix, print_devices)
     _test_versions(prefix)
@@ -215,5 +212,6 @@ def test_oldest_python_and_jax(wheel: pathlib.Path, tmp_path: pathlib.Path) -> N
     oldest = doctor.TESTED["jax"][0]
     left_out = re.compile(_OUR_PACKAGES.pattern + r"|^jax(lib)?(-|$)")
     prefix = _link_environment(tmp_path / "environment", wheel, left_out)
-    _pip(prefix, "install", "--quiet", "--no-deps", f"jax=={oldest}", f"jaxlib=={oldest}")
+    packages = ["--no-deps", f"jax=={oldest}", f"jaxlib=={oldest}"]
+    pip_install(*packages, python=prefix / "bin" / "python")
     _test_versions(prefix)

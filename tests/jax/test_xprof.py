@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import pathlib
-import subprocess
-import sys
 from typing import Any
 
 import pytest
 
 from tests.jax.process import run
+from tests.package_index import pip_install
 
 XPROF = "xprof==2.24.2"
 
@@ -61,8 +60,7 @@ print(data if isinstance(data, str) else data.decode())
 @pytest.fixture(scope="module", name="xprof")
 def _xprof(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     target = tmp_path_factory.mktemp("xprof")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", target]
-    subprocess.run([*pip, XPROF], check=True)
+    pip_install("--no-deps", "--target", target, XPROF)
     return target
 
 
