@@ -50,9 +50,11 @@ def _link_environment(
     for entry in ours.iterdir():
         if not left_out.match(entry.name):
             (theirs / entry.name).symlink_to(entry)
-    for entry in ours.parent.parent.iterdir():
-        if not (prefix / "lib" / entry.name).exists():
-            (prefix / "lib" / entry.name).symlink_to(entry)
+    for folder in ("lib", "include"):
+        (prefix / folder).mkdir(exist_ok=True)
+        for entry in (ours.parents[2] / folder).iterdir():
+            if not (prefix / folder / entry.name).exists():
+                (prefix / folder / entry.name).symlink_to(entry)
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(theirs)
         for member in archive.infolist():  # zipfile drops the permissions, pip does not
