@@ -80,7 +80,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
                                                    const Definition& definition) const;
   ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;
-  // For a trace of a run with `options`.
+  // What a trace records of a run.
   TracedRun Traced(int64_t run_id, int64_t call_id) const;
   // `rendezvous` is null for a run on one device.
   absl::StatusOr<ExecuteResult> Launch(Submission& submission, Execution& execution,
