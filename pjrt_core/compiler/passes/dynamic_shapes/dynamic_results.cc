@@ -59,9 +59,9 @@ HloInstruction* Pack(const DynamicShapeWriter& writer, HloInstruction* array) {
   bool is_packed = true;  // only the first dimension is dynamic
   for (int64_t d = 1; d < rank; ++d)
     is_packed = is_packed && !array->shape().is_dynamic_dimension(d);
-  if (is_packed) return padded;
-
   const int64_t count = xla::ShapeUtil::ElementsIn(shape);
+  if (is_packed || count == 0) return padded;
+
   const xla::Shape indices = xla::ShapeUtil::MakeShape(xla::S32, {count});
   const auto broadcast = [&](HloInstruction* scalar) {
     return writer.Add(HloInstruction::CreateBroadcast(indices, scalar, {}));
