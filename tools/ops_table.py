@@ -48,7 +48,7 @@ _NO_TARGET = {
     ): "superseded by version 3, which TensorList superseded",
     r"Quantized.*": "the old quantisation scheme",
     r"_CopyFrom.*|_ScopedAllocator.*|_Fused.*|_Xla.*|XlaLaunch|_SwitchN|CheckPinned": (
-        "created by TensorFlow's graph passes for CUDA devices"
+        "created for CUDA devices by TensorFlow's graph passes"
     ),
     (
         r"DummyIterationCounter|Sleep.*|ExperimentalSleepDataset|Fact|IsTensorFloat32Enabled"
