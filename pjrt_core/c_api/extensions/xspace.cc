@@ -72,8 +72,6 @@ constexpr char kPluginHostPlane[] = "/host:TPU-runtime";
 constexpr int64_t kMemoryLines = int64_t{1} << 40;
 // tsl::profiler::ContextType::kPjrtLibraryCall: what joins commands with the host's call.
 constexpr int64_t kLibraryCall = 14;
-// A profile of a program with larger constants would be hard to open.
-constexpr size_t kMaxHloBytes = size_t{64} << 20;
 
 // Of a library's command.
 constexpr char kUnknownWorkItems[] = "grid:0,0,0 block:0,0,0";
@@ -233,7 +231,6 @@ std::map<int64_t, const TracedProgram*> ProgramsOf(absl::Span<const DeviceProfil
 std::string HloProtoOf(const TracedProgram& program) {
   const std::string with_config = program.hlo();
   std::string proto;
-  if (with_config.size() > kMaxHloBytes) return proto;
   for (FieldReader reader(with_config, "xla.HloModuleProtoWithConfig"); !reader.done();) {
     const absl::StatusOr<Field> field = reader.Next();
     if (!field.ok()) return "";

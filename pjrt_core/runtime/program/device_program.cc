@@ -21,6 +21,9 @@
 namespace onexpu {
 namespace {
 
+// A profile of a program with larger constants would be hard to open.
+constexpr size_t kMaxTracedHloBytes = size_t{64} << 20;
+
 std::string ShapeAndLayout(const ArrayShape& shape) {
   return absl::StrCat(shape.ToString(), "{", absl::StrJoin(shape.minor_to_major, ","), "}");
 }
@@ -56,7 +59,8 @@ int64_t DeviceProgram::Source::NextId() {
 
 TracedRun DeviceProgram::Traced(int64_t run_id, int64_t call_id) const {
   const auto hlo = [source = source_] {
-    std::string proto(program::HloProtoBytes(source->container), '\0');
+    const size_t bytes = program::HloProtoBytes(source->container);
+    std::string proto(bytes <= kMaxTracedHloBytes ? bytes : 0, '\0');
     if (!proto.empty()) {
       program::WriteHloProto(source->container, reinterpret_cast<uint8_t*>(proto.data()));
     }
