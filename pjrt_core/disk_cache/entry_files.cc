@@ -37,24 +37,6 @@ uint64_t Checksum(absl::Span<const uint8_t> bytes) {
   return crc32_z(0, bytes.data(), bytes.size());
 }
 
-std::vector<uint8_t> Join(EntryFiles::Key key) {
-  std::vector<uint8_t> joined;
-  for (const absl::Span<const uint8_t> part : key) {
-    const uint64_t size = part.size();
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&size);
-    joined.insert(joined.end(), bytes, bytes + sizeof(size));
-    joined.insert(joined.end(), part.begin(), part.end());
-  }
-  return joined;
-}
-
-std::string PathIn(const std::string& directory, absl::Span<const uint8_t> key,
-                   absl::string_view suffix) {
-  const uint64_t first = Hash(key, 0xcbf29ce484222325);
-  const uint64_t second = Hash(key, first ^ 0x9e3779b97f4a7c15);
-  return absl::StrFormat("%s/%016x%016x%s", directory, first, second, suffix);
-}
-
 // Native code is loaded from here, so other users must not be able to write it.
 bool IsOurs(const std::string& path) {
   struct stat status;
@@ -73,6 +55,18 @@ void Write(std::ofstream& file, const void* bytes, uint64_t size) {
 
 }  // namespace
 
+EntryKey::EntryKey(std::initializer_list<absl::Span<const uint8_t>> parts) {
+  for (const absl::Span<const uint8_t> part : parts) {
+    const uint64_t size = part.size();
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&size);
+    bytes_.insert(bytes_.end(), bytes, bytes + sizeof(size));
+    bytes_.insert(bytes_.end(), part.begin(), part.end());
+  }
+  const uint64_t first = Hash(bytes_, 0xcbf29ce484222325);
+  const uint64_t second = Hash(bytes_, first ^ 0x9e3779b97f4a7c15);
+  name_ = absl::StrFormat("%016x%016x", first, second);
+}
+
 EntryFiles::EntryFiles(const std::string& directory, CacheKind kind) {
   const CacheFolder folder = FolderOf(kind);
   suffix_ = folder.suffix;
@@ -83,12 +77,14 @@ EntryFiles::EntryFiles(const std::string& directory, CacheKind kind) {
   if (IsOurs(path)) directory_ = path;
 }
 
-std::string EntryFiles::PathOf(Key key) const { return PathIn(directory_, Join(key), suffix_); }
+std::string EntryFiles::PathOf(const EntryKey& key) const {
+  return absl::StrCat(directory_, "/", key.name(), suffix_);
+}
 
-std::optional<std::vector<uint8_t>> EntryFiles::Find(Key key) const {
+std::optional<std::vector<uint8_t>> EntryFiles::Find(const EntryKey& key) const {
   if (directory_.empty()) return std::nullopt;
-  const std::vector<uint8_t> wanted = Join(key);
-  const std::string path = PathIn(directory_, wanted, suffix_);
+  const std::vector<uint8_t>& wanted = key.bytes();
+  const std::string path = PathOf(key);
   std::ifstream file(path, std::ios::binary);
   if (!file || !IsOurs(path)) return std::nullopt;
   std::error_code error;
@@ -110,22 +106,22 @@ std::optional<std::vector<uint8_t>> EntryFiles::Find(Key key) const {
   return value;
 }
 
-uint64_t EntryFiles::Store(Key key, absl::Span<const uint8_t> value) const {
+uint64_t EntryFiles::Store(const EntryKey& key, absl::Span<const uint8_t> value) const {
   if (directory_.empty()) return 0;
-  const std::vector<uint8_t> joined = Join(key);
+  const std::vector<uint8_t>& key_bytes = key.bytes();
   EntryHeader header = {};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
-  header.key_bytes = joined.size();
+  header.key_bytes = key_bytes.size();
   header.value_bytes = value.size();
   header.value_checksum = Checksum(value);
 
   static std::atomic<int> counter{0};
-  const std::string path = PathIn(directory_, joined, suffix_);
+  const std::string path = PathOf(key);
   const std::string temporary = absl::StrCat(path, ".", getpid(), ".", counter.fetch_add(1));
   {
     std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
     Write(file, &header, sizeof(header));
-    Write(file, joined.data(), joined.size());
+    Write(file, key_bytes.data(), key_bytes.size());
     Write(file, value.data(), value.size());
     file.flush();
     if (!file) {
@@ -138,7 +134,7 @@ uint64_t EntryFiles::Store(Key key, absl::Span<const uint8_t> value) const {
     std::remove(temporary.c_str());
     return 0;
   }
-  return sizeof(header) + joined.size() + value.size();
+  return sizeof(header) + key_bytes.size() + value.size();
 }
 
 }  // namespace onexpu

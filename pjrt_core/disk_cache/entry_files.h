@@ -7,6 +7,7 @@
 #define PJRT_CORE_DISK_CACHE_ENTRY_FILES_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,21 +17,32 @@
 
 namespace onexpu {
 
+// What an entry is found by. Keys are equal if their parts are.
+class EntryKey {
+ public:
+  // Copies the parts.
+  EntryKey(std::initializer_list<absl::Span<const uint8_t>> parts);
+
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+  const std::string& name() const { return name_; }  // of the entry's file, without suffix
+
+ private:
+  std::vector<uint8_t> bytes_;
+  std::string name_;
+};
+
 class EntryFiles {
  public:
-  // The parts of a key, whose bounds count.
-  using Key = absl::Span<const absl::Span<const uint8_t>>;
-
   // `kind` is kBinary, kProgram or kSpirv. An empty directory caches nothing.
   EntryFiles(const std::string& directory, CacheKind kind);
 
-  std::optional<std::vector<uint8_t>> Find(Key key) const;
+  std::optional<std::vector<uint8_t>> Find(const EntryKey& key) const;
   // Returns the bytes written. 0 for failures, which are silent: the cache is a convenience. The
   // caller keeps the directory within its limits (disk_cache.h).
-  uint64_t Store(Key key, absl::Span<const uint8_t> value) const;
+  uint64_t Store(const EntryKey& key, absl::Span<const uint8_t> value) const;
 
   // Where the entry of `key` is, or would be.
-  std::string PathOf(Key key) const;
+  std::string PathOf(const EntryKey& key) const;
 
  private:
   std::string directory_;  // of this kind

@@ -37,10 +37,10 @@ absl::StatusOr<program::Container> CompileProgram(const PJRT_Program& program,
   input.compile_options = compile_options;
   input.target = target;
   ONEXPU_RETURN_IF_ERROR(CheckFormat(input.format));
-  ONEXPU_ASSIGN_OR_RETURN(const ProgramCache cache, ProgramCache::FromEnvironment());
-  if (std::optional<program::Container> found = cache.Find(input)) return *std::move(found);
+  ONEXPU_ASSIGN_OR_RETURN(const CachedProgram cached, CachedProgram::Of(input));
+  if (std::optional<program::Container> found = cached.Find()) return *std::move(found);
   ONEXPU_ASSIGN_OR_RETURN(program::AlignedBytes bytes, CompilerLibrary::Get().Compile(input));
-  cache.Store(input, bytes.span());
+  cached.Store(bytes.span());
   return program::Container::Parse(std::move(bytes));
 }
 

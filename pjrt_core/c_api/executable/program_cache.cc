@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -29,8 +28,9 @@ constexpr const char* kCompilerFiles[] = {
 constexpr const char* kXlaFlags = "XLA_FLAGS";
 constexpr const char* kVariables[] = {kXlaFlags, "ONEXPU_COMPILE", "ONEXPU_DETERMINISTIC",
                                       "ONEXPU_VERIFY_SPIRV"};
-// One program is at most this share of the cache.
-constexpr uint64_t kMaxShare = 8;
+// A program and its input are at most this share of the cache each: 64 MiB by default. Copies and
+// checksums of larger ones would take as much time and memory as parts of the compilation.
+constexpr uint64_t kMaxShare = 32;
 
 absl::string_view Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -79,57 +79,45 @@ absl::Span<const uint8_t> Bytes(absl::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-class Key {
- public:
-  explicit Key(const CompileInput& input)
-      : environment_(absl::StrCat(Compiler(), DescribeEnvironment())),
-        options_(CanonicalCompileOptions(input.compile_options)),
-        code_(CanonicalProgram(input.format, input.code)),
-        parts_{Bytes(environment_), Bytes(input.format), Bytes(options_), input.target,
-               Bytes(code_)} {}
-  Key(const Key&) = delete;
-  Key& operator=(const Key&) = delete;
+const std::string& Compiler() {
+  static const auto* const description = new std::string(DescribeCompiler());
+  return *description;
+}
 
-  EntryFiles::Key parts() const { return parts_; }
-
- private:
-  static const std::string& Compiler() {
-    static const auto* const description = new std::string(DescribeCompiler());
-    return *description;
-  }
-
-  const std::string environment_;
-  const std::string options_;
-  const std::string code_;
-  const std::array<absl::Span<const uint8_t>, 5> parts_;
-};
+EntryKey KeyOf(const CompileInput& input) {
+  const std::string environment = absl::StrCat(Compiler(), DescribeEnvironment());
+  const std::string options = CanonicalCompileOptions(input.compile_options);
+  const std::string code = CanonicalProgram(input.format, input.code);
+  return {Bytes(environment), Bytes(input.format), Bytes(options), input.target, Bytes(code)};
+}
 
 }  // namespace
 
-ProgramCache::ProgramCache(const std::string& directory, const CacheLimits& limits)
-    : directory_(directory), limits_(limits), files_(directory, CacheKind::kProgram) {}
-
-absl::StatusOr<ProgramCache> ProgramCache::FromEnvironment() {
-  ONEXPU_ASSIGN_OR_RETURN(const bool is_on, ProgramCacheFromEnvironment());
-  ONEXPU_ASSIGN_OR_RETURN(const CacheLimits limits, CacheLimitsFromEnvironment());
-  return ProgramCache(is_on ? CacheDirectory() : "", limits);
+CachedProgram::CachedProgram(const std::string& directory, const CacheLimits& limits,
+                             const CompileInput& input)
+    : directory_(directory), limits_(limits), files_(directory, CacheKind::kProgram) {
+  if (directory.empty() || !IsCacheable(input)) return;
+  if (input.code.size() <= limits.bytes / kMaxShare) key_.emplace(KeyOf(input));
 }
 
-std::optional<program::Container> ProgramCache::Find(const CompileInput& input) const {
-  if (!IsCacheable(input)) return std::nullopt;
-  const Key key(input);
-  const std::optional<std::vector<uint8_t>> found = files_.Find(key.parts());
+absl::StatusOr<CachedProgram> CachedProgram::Of(const CompileInput& input) {
+  ONEXPU_ASSIGN_OR_RETURN(const bool is_on, ProgramCacheFromEnvironment());
+  ONEXPU_ASSIGN_OR_RETURN(const CacheLimits limits, CacheLimitsFromEnvironment());
+  return CachedProgram(is_on ? CacheDirectory() : "", limits, input);
+}
+
+std::optional<program::Container> CachedProgram::Find() const {
+  if (!key_.has_value()) return std::nullopt;
+  const std::optional<std::vector<uint8_t>> found = files_.Find(*key_);
   if (!found.has_value()) return std::nullopt;
   absl::StatusOr<program::Container> container = program::Container::Parse(*found);
   if (!container.ok()) return std::nullopt;
   return *std::move(container);
 }
 
-void ProgramCache::Store(const CompileInput& input, absl::Span<const uint8_t> program) const {
-  if (!IsCacheable(input)) return;
-  if (program.size() + input.code.size() > limits_.bytes / kMaxShare) return;
-  const Key key(input);
-  const uint64_t bytes = files_.Store(key.parts(), program);
+void CachedProgram::Store(absl::Span<const uint8_t> program) const {
+  if (!key_.has_value() || program.size() > limits_.bytes / kMaxShare) return;
+  const uint64_t bytes = files_.Store(*key_, program);
   if (bytes != 0) LimitCache(directory_, limits_, bytes);
 }
 

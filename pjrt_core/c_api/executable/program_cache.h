@@ -9,6 +9,7 @@
 #define PJRT_CORE_C_API_EXECUTABLE_PROGRAM_CACHE_H_
 
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -19,22 +20,24 @@
 
 namespace onexpu::c_api {
 
-class ProgramCache {
+// The entry of one program in the cache.
+class CachedProgram {
  public:
-  // The cache as the environment describes it (ONEXPU_PROGRAM_CACHE, ONEXPU_CACHE_*).
-  // INVALID_ARGUMENT names a variable with a value that is not understood.
-  static absl::StatusOr<ProgramCache> FromEnvironment();
+  // As the environment describes the cache (ONEXPU_PROGRAM_CACHE, ONEXPU_CACHE_*). INVALID_ARGUMENT
+  // names a variable with a value that is not understood.
+  static absl::StatusOr<CachedProgram> Of(const CompileInput& input);
 
-  // Nothing for programs that are not cached or were damaged.
-  std::optional<program::Container> Find(const CompileInput& input) const;
-  void Store(const CompileInput& input, absl::Span<const uint8_t> program) const;
+  // Nothing if the program is not cached, or was damaged.
+  std::optional<program::Container> Find() const;
+  void Store(absl::Span<const uint8_t> program) const;
 
  private:
-  ProgramCache(const std::string& directory, const CacheLimits& limits);
+  CachedProgram(const std::string& directory, const CacheLimits& limits, const CompileInput& input);
 
   std::string directory_;
   CacheLimits limits_;
   EntryFiles files_;
+  std::optional<EntryKey> key_;  // nothing: not to be cached
 };
 
 }  // namespace onexpu::c_api

@@ -1,13 +1,11 @@
 #include "pjrt_core/runtime/kernel_library/binary_cache.h"
 
-#include <array>
 #include <utility>
 
 namespace onexpu {
 namespace {
 
-std::array<absl::Span<const uint8_t>, 2> KeyOf(const std::string& device_key,
-                                               absl::Span<const uint8_t> spirv) {
+EntryKey KeyOf(const std::string& device_key, absl::Span<const uint8_t> spirv) {
   return {
       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(device_key.data()), device_key.size()),
       spirv};
