@@ -135,11 +135,19 @@ struct ColumnCut {
 ColumnCut CutColumns(const xla::HloInstruction& reduce, const ReductionShape& shape,
                      int64_t bytes_of_sum, const Target& target) {
   constexpr int64_t kRunningBytes = 8192;  // running sums stay in the first-level cache
+  // Elements that no cache holds are read fastest as one stream, so a tile is a whole row if its
+  // running sums fit a first-level cache at all: 1.15 to 1.85 times faster from 48 MB on. Of
+  // elements in the third-level cache it costs up to a tenth.
+  constexpr int64_t kRunningBytesOfRow = 32768;
+  constexpr int64_t kMinUncachedBytes = 48'000'000;
   // Elements of one result. Partial results are read again when they are combined.
   constexpr int64_t kMinElementsPerPiece = 16;
   constexpr int64_t kMinElementsPerGroup = 8192;  // elements of a work-group
   ColumnCut cut;
-  cut.width = std::min(shape.rows, kRunningBytes / bytes_of_sum);
+  const int64_t bytes =
+      shape.rows * shape.length * StorageBytes(reduce.operand(0)->shape().element_type());
+  const bool is_row = shape.rows * bytes_of_sum <= kRunningBytesOfRow && bytes >= kMinUncachedBytes;
+  cut.width = is_row ? shape.rows : std::min(shape.rows, kRunningBytes / bytes_of_sum);
   cut.tiles = xla::CeilOfRatio(shape.rows, cut.width);
   const int64_t wanted = xla::CeilOfRatio(WantedPieces(target), cut.tiles);
   cut.piece = std::max({xla::CeilOfRatio(shape.length, wanted), kMinElementsPerPiece,
