@@ -120,6 +120,16 @@ absl::StatusOr<ReductionValues> EmitAccumulate(FusionContext& context,
   return results;
 }
 
+std::optional<ReductionValues> IdentityOfSums(FusionContext& context,
+                                              const HloInstruction& reduction) {
+  ReductionValues values;
+  for (int64_t i = 0; i < ArrayCount(reduction); ++i) {
+    if (CombinerOf(reduction, i) != HloOpcode::kAdd) return std::nullopt;
+    values.push_back(SumOf(reduction, i, context.target()).NegativeZero(context.b()));
+  }
+  return values;
+}
+
 ReductionValues WidenAccumulators(FusionContext& context, const HloInstruction& reduction,
                                   ReductionValues values, int64_t parts) {
   for (size_t i = 0; i < values.size(); ++i) {

@@ -6,6 +6,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_ELEMENTAL_ACCUMULATORS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,6 +32,9 @@ absl::StatusOr<ReductionValues> EmitAccumulate(FusionContext& context,
                                                const xla::HloInstruction& reduction,
                                                const ReductionValues& running,
                                                const ReductionValues& values);
+// Elements that leave what they are combined with as it is, if all arrays are sums of floats: -0.
+std::optional<ReductionValues> IdentityOfSums(FusionContext& context,
+                                              const xla::HloInstruction& reduction);
 // Elements as running results. `parts` is how many results the elements of one are divided among
 // before these are combined, here and below: each has fewer additions.
 ReductionValues WidenAccumulators(FusionContext& context, const xla::HloInstruction& reduction,

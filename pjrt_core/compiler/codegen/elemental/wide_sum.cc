@@ -51,6 +51,13 @@ bool WideSum::IsWide(Value* value) const {
   return has_wide() && value->getType() == ComputeType(wide_type_, value->getContext());
 }
 
+Value* WideSum::NegativeZero(llvm::IRBuilderBase& b) const {
+  llvm::Type* type = ComputeType(element_type_, b.getContext());
+  if (!type->isStructTy()) return llvm::ConstantFP::getNegativeZero(type);
+  Value* part = llvm::ConstantFP::getNegativeZero(type->getStructElementType(0));
+  return Pair(part, part, b);
+}
+
 Value* WideSum::Widen(Value* value, llvm::IRBuilderBase& b) const {
   if (!has_wide() || IsWide(value)) return value;
   switch (kind_) {

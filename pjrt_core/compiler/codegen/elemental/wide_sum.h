@@ -31,6 +31,8 @@ class WideSum {
   xla::PrimitiveType element_type() const { return element_type_; }
   xla::PrimitiveType wide_type() const { return wide_type_; }
 
+  // An element that added to any value gives this one.
+  llvm::Value* NegativeZero(llvm::IRBuilderBase& b) const;
   llvm::Value* Widen(llvm::Value* value, llvm::IRBuilderBase& b) const;
   // The sum of two values, wide if one of them is.
   llvm::Value* Add(llvm::Value* lhs, llvm::Value* rhs, llvm::IRBuilderBase& b) const;

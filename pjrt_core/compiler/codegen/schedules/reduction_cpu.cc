@@ -3,6 +3,7 @@
 // elements and the reducer are. (A loop in a single work-item would be left to a loop vectoriser
 // that may not reorder reducers.)
 #include <algorithm>
+#include <optional>
 
 #include "pjrt_core/compiler/analysis/launch_dimensions.h"
 #include "pjrt_core/compiler/codegen/elemental/accumulators.h"
@@ -218,10 +219,16 @@ absl::Status EmitColumns(KernelSequence& sequence, const xla::HloInstruction& re
       return steps.Store(sums, place, combined);
     });
   };
-  const int64_t last_piece = shape.length - (cut.pieces - 1) * cut.piece;
-  const int64_t begun = last_piece < cut.together ? 1 : cut.together;
-  TF_RETURN_IF_ERROR(accumulate(first, begun, /*is_first=*/true));
-  Value* next = math.Add(first, begun);
+  Value* next = first;
+  if (const std::optional<ReductionKernel::Values> identity = steps.Identity()) {
+    TF_RETURN_IF_ERROR(for_each_of_lane(
+        [&](Value* place, Value*) { return steps.Store(sums, place, *identity); }));
+  } else {  // the code of the first elements stands twice
+    const int64_t last_piece = shape.length - (cut.pieces - 1) * cut.piece;
+    const int64_t begun = last_piece < cut.together ? 1 : cut.together;
+    TF_RETURN_IF_ERROR(accumulate(first, begun, /*is_first=*/true));
+    next = math.Add(first, begun);
+  }
   Value* rest = next;
   if (cut.together > 1) {
     rest = math.Add(next, math.Mul(math.Div(math.Sub(end, next), cut.together), cut.together));
@@ -297,15 +304,17 @@ absl::Status EmitNarrowColumns(KernelSequence& sequence, const xla::HloInstructi
                           steps.Accumulate(row, first, end, behind, together));
       return steps.Store(local, lane, values);
     }
-    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values initial, element(first));
+    Value* begin = first;
+    TF_ASSIGN_OR_RETURN(const ReductionKernel::Values initial,
+                        steps.InitialOf(begin, together, element));
     Accumulators sums(*kernel, reduce, initial, AccumulatedParts(reduce, shape));
     // The same trips for every lane, so that none of them needs a mask.
     Value* trips = math.Div(b.CreateSub(end, first), together);
     Value* rest = math.Add(first, math.Mul(trips, together));
-    TF_RETURN_IF_ERROR(steps.AddElements(sums, math.Add(first, together), rest, together, element));
-    // A piece shorter than a vector has had all in its first step.
+    TF_RETURN_IF_ERROR(steps.AddElements(sums, begin, rest, together, element));
+    // Of a piece shorter than a vector, the first step may have had all.
     Value* has_rest =
-        b.CreateAnd(b.CreateICmpSGT(rest, first), b.CreateICmpSLT(math.Add(rest, behind), end));
+        b.CreateAnd(b.CreateICmpSGE(rest, begin), b.CreateICmpSLT(math.Add(rest, behind), end));
     TF_RETURN_IF_ERROR(kernel->If(has_rest, [&]() -> absl::Status {
       TF_ASSIGN_OR_RETURN(const ReductionKernel::Values values, element(rest));
       return sums.Add(values);

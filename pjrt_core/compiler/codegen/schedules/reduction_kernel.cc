@@ -86,6 +86,18 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Element(Value* row, Val
   return ReducedElements(kernel_, reduce_, IndexOf(row, element, place));
 }
 
+std::optional<ReductionKernel::Values> ReductionKernel::Identity() {
+  return IdentityOfSums(kernel_, reduce_);
+}
+
+absl::StatusOr<ReductionKernel::Values> ReductionKernel::InitialOf(
+    Value*& begin, int64_t step, absl::FunctionRef<absl::StatusOr<Values>(Value*)> element) {
+  if (std::optional<Values> identity = Identity()) return *std::move(identity);
+  Value* first = begin;
+  begin = math().Add(begin, step);
+  return element(first);
+}
+
 absl::StatusOr<ReductionKernel::Values> ReductionKernel::Combine(const Values& lhs,
                                                                  const Values& rhs) {
   return EmitAccumulate(kernel_, reduce_, lhs, rhs);
@@ -174,11 +186,11 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::Accumulate(Value* row, 
                                                                     Value* end, Value* lane,
                                                                     int64_t lanes) {
   if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
-  Value* mine = math().Add(first, lane);
-  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, mine));
+  Value* begin = math().Add(first, lane);
+  const auto element = [&](Value* number) { return Element(row, number); };
+  TF_ASSIGN_OR_RETURN(const Values initial, InitialOf(begin, lanes, element));
   Accumulators sums(kernel_, reduce_, initial, parts_);
-  TF_RETURN_IF_ERROR(AddElements(sums, math().Add(mine, lanes), end, lanes,
-                                 [&](Value* element) { return Element(row, element); }));
+  TF_RETURN_IF_ERROR(AddElements(sums, begin, end, lanes, element));
   return sums.Running();
 }
 
@@ -186,12 +198,13 @@ absl::StatusOr<ReductionKernel::Values> ReductionKernel::AccumulateSideBySide(
     Value* row, Value* first, Value* end, Value* lane, int64_t lanes) {
   if (TakesShares(shape_)) return AccumulateShare(row, first, end, lane, lanes);
   llvm::IRBuilder<>& b = kernel_.b();
-  TF_ASSIGN_OR_RETURN(const Values initial, Element(row, math().Add(first, lane)));
-  Accumulators sums(kernel_, reduce_, initial, parts_);
   const auto element = [&](Value* base) { return Element(row, math().Add(base, lane)); };
   Value* whole = math().Mul(math().Div(b.CreateSub(end, first), lanes), lanes);
   Value* rest = math().Add(first, whole);
-  TF_RETURN_IF_ERROR(AddElements(sums, math().Add(first, lanes), rest, lanes, element));
+  Value* begin = first;
+  TF_ASSIGN_OR_RETURN(const Values initial, InitialOf(begin, lanes, element));
+  Accumulators sums(kernel_, reduce_, initial, parts_);
+  TF_RETURN_IF_ERROR(AddElements(sums, begin, rest, lanes, element));
   TF_RETURN_IF_ERROR(
       kernel_.If(b.CreateICmpSLT(math().Add(rest, lane), end), [&]() -> absl::Status {
         TF_ASSIGN_OR_RETURN(const Values values, element(rest));

@@ -6,6 +6,7 @@
 #define PJRT_CORE_COMPILER_CODEGEN_SCHEDULES_REDUCTION_KERNEL_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -73,6 +74,14 @@ class ReductionKernel {
 
   // Where that is. `place` as above.
   Index IndexOf(llvm::Value* row, llvm::Value* element, llvm::Value* place = nullptr);
+
+  // What combined with any values gives these, if the reducer only adds floats.
+  std::optional<Values> Identity();
+  // Running results before the elements from `begin` on: the identity, or the first element, and
+  // `begin` moves to the next one. The identity spares the code of an element and, where `begin` is
+  // aligned, that of a remainder.
+  absl::StatusOr<Values> InitialOf(llvm::Value*& begin, int64_t step,
+                                   absl::FunctionRef<absl::StatusOr<Values>(llvm::Value*)> element);
 
   // Combines two elements or results, of which those of `lhs` come before those of `rhs`.
   absl::StatusOr<Values> Combine(const Values& lhs, const Values& rhs);
