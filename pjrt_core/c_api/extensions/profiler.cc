@@ -12,7 +12,7 @@
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/c_api/entry.h"
 #include "pjrt_core/c_api/extensions/extensions.h"
-#include "pjrt_core/c_api/extensions/xspace.h"
+#include "pjrt_core/c_api/extensions/xspace/xspace.h"
 #include "pjrt_core/c_api/wire_format.h"
 #include "pjrt_core/device/command_trace.h"
 #include "xla/pjrt/c/pjrt_c_api_profiler_extension.h"

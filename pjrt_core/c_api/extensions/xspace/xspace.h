@@ -1,7 +1,7 @@
 // What the devices did, as the message that frameworks' profilers collect: tensorflow.profiler
-// .XSpace (tsl/profiler/protobuf/xplane.proto).
-#ifndef PJRT_CORE_C_API_EXTENSIONS_XSPACE_H_
-#define PJRT_CORE_C_API_EXTENSIONS_XSPACE_H_
+// .XSpace (tsl/profiler/protobuf/xplane.proto). Each plane has a file. Pure function.
+#ifndef PJRT_CORE_C_API_EXTENSIONS_XSPACE_XSPACE_H_
+#define PJRT_CORE_C_API_EXTENSIONS_XSPACE_XSPACE_H_
 
 #include <string>
 
@@ -15,4 +15,4 @@ std::string SerializeXSpace(absl::Span<const DeviceProfile> devices);
 
 }  // namespace onexpu::c_api
 
-#endif  // PJRT_CORE_C_API_EXTENSIONS_XSPACE_H_
+#endif  // PJRT_CORE_C_API_EXTENSIONS_XSPACE_XSPACE_H_
