@@ -2,6 +2,7 @@
 // interpolation, and the gradients. TensorFlow's translations are convolutions in float32: they
 // round integers beyond 2^24, and multiply infinite and NaN elements next to a result by 0.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/image/index_table.h"
@@ -36,7 +38,14 @@ constexpr int kRows = 1, kColumns = 2;
 // 2 GiB of indices.
 constexpr int64_t kMaxSize = int64_t{1} << 28;
 
-// Base of the four translations: reads the attributes, shapes and sizes.
+// A dimension that changes its size.
+struct Extent {
+  int dimension;
+  int64_t before, after;
+};
+using Extents = std::array<Extent, 2>;  // rows, columns
+
+// Base of the four translations: reads attributes, images and sizes.
 class Resizing : public XlaOpKernel {
  public:
   explicit Resizing(OpKernelConstruction* construction) : XlaOpKernel(construction) {
@@ -49,22 +58,14 @@ class Resizing : public XlaOpKernel {
   }
 
  protected:
-  virtual absl::Status Translate(XlaOpKernelContext* context) const = 0;
+  // Resizes the first input.
+  virtual absl::StatusOr<XlaOp> Resize(XlaOpKernelContext* context,
+                                       const Extents& extents) const = 0;
 
-  static absl::StatusOr<TensorShape> ReadImages(XlaOpKernelContext* context, int input) {
-    const TensorShape images = context->InputShape(input);
-    if (images.dims() != 4) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input must be 4-dimensional, got shape ", images.DebugString()));
-    }
-    if (images.dim_size(kRows) > 0 && images.dim_size(kColumns) > 0) return images;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input image must be of non-zero size, got shape ", images.DebugString()));
-  }
-
-  // Reads the second input: rows and columns of the result. Checked before any table of indices.
-  static absl::StatusOr<std::vector<int64_t>> ReadSize(XlaOpKernelContext* context,
-                                                       const TensorShape& images) {
+  // Reads the rows and columns of the result; here, from the second input. Checked before any table
+  // of indices.
+  virtual absl::StatusOr<std::vector<int64_t>> ReadSize(XlaOpKernelContext* context,
+                                                        const TensorShape& images) const {
     std::vector<int64_t> size;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(1, &size));
     if (size.size() != 2 || size[0] <= 0 || size[1] <= 0) {
@@ -81,10 +82,18 @@ class Resizing : public XlaOpKernel {
     return size;
   }
 
-  absl::Status CheckOptions() const {
-    if (!half_pixel_centers_ || !align_corners_) return absl::OkStatus();
+  // Whether TensorFlow's kernel accepts half_pixel_centers with align_corners.
+  virtual bool AcceptsBothOptions() const { return false; }
+
+  static absl::StatusOr<TensorShape> ReadImages(XlaOpKernelContext* context, int input) {
+    const TensorShape images = context->InputShape(input);
+    if (images.dims() != 4) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input must be 4-dimensional, got shape ", images.DebugString()));
+    }
+    if (images.dim_size(kRows) > 0 && images.dim_size(kColumns) > 0) return images;
     return absl::InvalidArgumentError(
-        "If half_pixel_centers is True, align_corners must be False.");
+        absl::StrCat("input image must be of non-zero size, got shape ", images.DebugString()));
   }
 
   // The distance of two output elements, in input elements.
@@ -128,6 +137,20 @@ class Resizing : public XlaOpKernel {
   }
 
  private:
+  absl::Status Translate(XlaOpKernelContext* context) const {
+    if (half_pixel_centers_ && align_corners_ && !AcceptsBothOptions()) {
+      return absl::InvalidArgumentError(
+          "If half_pixel_centers is True, align_corners must be False.");
+    }
+    TF_ASSIGN_OR_RETURN(const TensorShape images, ReadImages(context, 0));
+    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> size, ReadSize(context, images));
+    const Extents extents = {Extent{kRows, images.dim_size(kRows), size[0]},
+                             Extent{kColumns, images.dim_size(kColumns), size[1]}};
+    TF_ASSIGN_OR_RETURN(const XlaOp result, Resize(context, extents));
+    context->SetOutput(0, result);
+    return absl::OkStatus();
+  }
+
   bool align_corners_ = false, half_pixel_centers_ = false;
 };
 
@@ -181,17 +204,12 @@ class ResizeNearestNeighbor final : public Resizing {
   using Resizing::Resizing;
 
  protected:
-  absl::Status Translate(XlaOpKernelContext* context) const override {
-    TF_RETURN_IF_ERROR(CheckOptions());
-    TF_ASSIGN_OR_RETURN(const TensorShape images, ReadImages(context, 0));
-    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> size, ReadSize(context, images));
+  absl::StatusOr<XlaOp> Resize(XlaOpKernelContext* context, const Extents& extents) const override {
     XlaOp x = context->Input(0);
-    for (const int dimension : {kRows, kColumns}) {
-      const int64_t before = images.dim_size(dimension), after = size[dimension - 1];
+    for (const auto& [dimension, before, after] : extents) {
       if (before != after) x = Take(x, NearestOf(after, before), dimension);
     }
-    context->SetOutput(0, x);
-    return absl::OkStatus();
+    return x;
   }
 };
 
@@ -201,20 +219,19 @@ class ResizeNearestNeighborGrad final : public Resizing {
   using Resizing::Resizing;
 
  protected:
-  absl::Status Translate(XlaOpKernelContext* context) const override {
-    TF_ASSIGN_OR_RETURN(const TensorShape gradient, ReadImages(context, 0));
-    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> size, ReadSize(context, gradient));
+  bool AcceptsBothOptions() const override { return true; }
+
+  absl::StatusOr<XlaOp> Resize(XlaOpKernelContext* context, const Extents& extents) const override {
     XlaOp sum = context->Input(0);
-    for (const int dimension : {kRows, kColumns}) {
-      Terms terms(size[dimension - 1]);
-      const std::vector<int64_t> indices = NearestOf(gradient.dim_size(dimension), terms.size());
+    for (const auto& [dimension, resized, size] : extents) {
+      Terms terms(size);
+      const std::vector<int64_t> indices = NearestOf(resized, size);
       for (size_t i = 0; i < indices.size(); ++i) {
         terms[indices[i]].push_back({static_cast<int64_t>(i), 1});
       }
       TF_ASSIGN_OR_RETURN(sum, SumTerms(sum, terms, /*weights=*/false, dimension));
     }
-    context->SetOutput(0, sum);
-    return absl::OkStatus();
+    return sum;
   }
 };
 
@@ -224,28 +241,22 @@ class ResizeBilinear final : public Resizing {
   using Resizing::Resizing;
 
  protected:
-  absl::Status Translate(XlaOpKernelContext* context) const override {
-    TF_RETURN_IF_ERROR(CheckOptions());
-    TF_ASSIGN_OR_RETURN(const TensorShape images, ReadImages(context, 0));
-    TF_ASSIGN_OR_RETURN(const std::vector<int64_t> size, ReadSize(context, images));
+  absl::StatusOr<XlaOp> Resize(XlaOpKernelContext* context, const Extents& extents) const override {
     XlaOp x = xla::ConvertElementType(context->Input(0), xla::F32);
     // TensorFlow's CPU kernel copies images of the same size, and otherwise interpolates along both
     // dimensions, including one that keeps its size. Infinity times a weight of 0 is NaN there.
-    if (images.dim_size(kRows) != size[0] || images.dim_size(kColumns) != size[1]) {
-      for (const int dimension : {kColumns, kRows}) {
-        x = Interpolate(x, NeighborsOf(size[dimension - 1], images.dim_size(dimension)), dimension);
-      }
-    }
-    context->SetOutput(0, x);
-    return absl::OkStatus();
+    const auto& [rows, columns] = extents;
+    if (rows.before == rows.after && columns.before == columns.after) return x;
+    return Interpolate(Interpolate(x, columns), rows);
   }
 
  private:
-  static XlaOp Interpolate(XlaOp x, const Neighbors& neighbors, int64_t dimension) {
-    const XlaOp low = Take(x, neighbors.low, dimension);
-    const XlaOp difference = Take(x, neighbors.high, dimension) - low;
+  XlaOp Interpolate(XlaOp x, const Extent& extent) const {
+    const Neighbors neighbors = NeighborsOf(extent.after, extent.before);
+    const XlaOp low = Take(x, neighbors.low, extent.dimension);
+    const XlaOp difference = Take(x, neighbors.high, extent.dimension) - low;
     const XlaOp weight = xla::ConstantR1<float>(x.builder(), neighbors.weight);
-    return low + xla::Mul(difference, weight, {dimension});
+    return low + xla::Mul(difference, weight, {extent.dimension});
   }
 };
 
@@ -256,15 +267,18 @@ class ResizeBilinearGrad final : public Resizing {
   using Resizing::Resizing;
 
  protected:
-  absl::Status Translate(XlaOpKernelContext* context) const override {
-    TF_RETURN_IF_ERROR(CheckOptions());
-    TF_ASSIGN_OR_RETURN(const TensorShape gradient, ReadImages(context, 0));
+  absl::StatusOr<std::vector<int64_t>> ReadSize(XlaOpKernelContext* context,
+                                                const TensorShape& gradient) const override {
     TF_ASSIGN_OR_RETURN(const TensorShape images, ReadImages(context, 1));
+    return std::vector<int64_t>{images.dim_size(kRows), images.dim_size(kColumns)};
+  }
+
+  absl::StatusOr<XlaOp> Resize(XlaOpKernelContext* context, const Extents& extents) const override {
     const xla::PrimitiveType type = context->input_xla_type(1);
     XlaOp sum = xla::ConvertElementType(context->Input(0), type == xla::F64 ? type : xla::F32);
-    for (const int dimension : {kRows, kColumns}) {
-      Terms terms(images.dim_size(dimension));
-      const Neighbors neighbors = NeighborsOf(gradient.dim_size(dimension), terms.size());
+    for (const auto& [dimension, resized, size] : extents) {
+      Terms terms(size);
+      const Neighbors neighbors = NeighborsOf(resized, size);
       for (size_t i = 0; i < neighbors.weight.size(); ++i) {
         const auto index = static_cast<int64_t>(i);
         terms[neighbors.low[i]].push_back({index, 1.0F - neighbors.weight[i]});
@@ -272,8 +286,7 @@ class ResizeBilinearGrad final : public Resizing {
       }
       TF_ASSIGN_OR_RETURN(sum, SumTerms(sum, terms, /*weights=*/true, dimension));
     }
-    context->SetOutput(0, xla::ConvertElementType(sum, type));
-    return absl::OkStatus();
+    return xla::ConvertElementType(sum, type);
   }
 };
 
