@@ -10,6 +10,7 @@
 namespace onexpu {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class GpuNodesTest : public ::testing::Test {
@@ -58,7 +59,8 @@ TEST(ExplainUnusedGpusTest, SaysWhatToDo) {
   EXPECT_THAT(ExplainUnusedGpus({closed}, kLoader, ""), HasSubstr("usermod -aG render"));
   EXPECT_THAT(ExplainUnusedGpus({node, closed}, kLoader, ""), HasSubstr("no permission"));
   EXPECT_THAT(ExplainUnusedGpus({node}, kNoLoader, ""), HasSubstr("Install libze1"));
-  EXPECT_THAT(ExplainUnusedGpus({node}, kOldLoader, ""), HasSubstr("libze_loader 1.8.0"));
+  EXPECT_THAT(ExplainUnusedGpus({node}, kOldLoader, ""),
+              AllOf(HasSubstr("libze_loader 1.8.0"), HasSubstr("is too old for SYCL")));
   EXPECT_THAT(ExplainUnusedGpus({node}, kLoader, "error 7"), HasSubstr("error 7"));
   EXPECT_THAT(ExplainUnusedGpus({node}, kLoader, ""), HasSubstr("libze-intel-gpu1"));
 }

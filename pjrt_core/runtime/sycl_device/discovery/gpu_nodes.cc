@@ -79,9 +79,7 @@ std::string ExplainUnusedGpus(const std::vector<GpuNode>& nodes, const LevelZero
                         "Install libze1 (Fedora: level-zero), and the driver: ", kDriverPackages,
                         ".");
   }
-  if (!loader.supports_adapter_v1) {
-    return absl::StrCat(there, loader.Describe(), " is too old. Install libze1 1.20 or newer.");
-  }
+  if (!loader.supports_adapter_v1) return absl::StrCat(there, loader.ExplainTooOld());
   return absl::StrCat(there, "Level Zero's driver found no device",
                       driver_error.empty() ? "" : absl::StrCat(" (", driver_error, ")"),
                       ". Install or upgrade it: ", kDriverPackages, ".");

@@ -55,8 +55,7 @@ std::string Prepare(const LevelZeroLoader& loader) {
     setenv(kSelector, absl::StrCat(selector, selector.empty() ? "" : ";", kNoLevelZero).c_str(),
            /*overwrite=*/1);
   }
-  return absl::StrCat(loader.Describe(), " is too old for SYCL 2026.1, which would ",
-                      "crash: GPUs are not used. Install libze1 1.20 or newer.");
+  return absl::StrCat("GPUs are not used: ", loader.ExplainTooOld());
 }
 
 }  // namespace
@@ -64,6 +63,12 @@ std::string Prepare(const LevelZeroLoader& loader) {
 std::string LevelZeroLoader::Describe() const {
   if (path.empty()) return absl::StrCat(kLibrary, " (not installed)");
   return absl::StrCat("libze_loader ", version, " (", path, ")");
+}
+
+std::string LevelZeroLoader::ExplainTooOld() const {
+  return absl::StrCat(Describe(),
+                      " is too old for SYCL 2026.1, which would crash. Install libze1 1.20 or "
+                      "newer.");
 }
 
 LevelZeroLoader FindLevelZeroLoader() {

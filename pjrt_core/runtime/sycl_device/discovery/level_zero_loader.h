@@ -19,6 +19,8 @@ struct LevelZeroLoader {
 
   // "libze_loader 1.20.2 (/usr/lib/x86_64-linux-gnu/libze_loader.so.1.20.2)".
   std::string Describe() const;
+  // Why SYCL cannot use a loader that supports neither adapter, and what to install.
+  std::string ExplainTooOld() const;
 };
 
 // Opens the loader and looks functions up; initialises nothing.
