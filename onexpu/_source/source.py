@@ -58,7 +58,9 @@ def compile_source(
     return spirv, entry_points
 
 
-# The run-time compiler brings SYCL's headers, which include those of the C++ standard library.
+# The run-time compiler brings SYCL's headers, which include those of the C++ standard library. As
+# clang does, it looks for them beside GCC's crtbegin.o. Debian's package depends on the one with
+# that file, and on the headers of the C library; Fedora's libstdc++-devel does not.
 _MISSING_LIBRARY = re.compile(
     r"^/sycl-jit-toolchain/.*: fatal error: '.*' file not found", re.MULTILINE
 )
@@ -69,7 +71,8 @@ def _with_advice(log: str) -> str:
         return log
     return (
         f"{log}\nonexpu: the headers of the C++ standard library are not installed. "
-        "Install g++ (Debian, Ubuntu) or libstdc++-devel (Fedora)."
+        "Install libstdc++-12-dev (Debian 12), libstdc++-14-dev (Debian 13), g++ (Ubuntu) or "
+        "gcc-c++ (Fedora)."
     )
 
 
