@@ -39,7 +39,7 @@ absl::StatusOr<const OnexpuKernelLibrary*> OpenKernelLibrary(const std::string& 
     dlclose(handle);
     return absl::NotFoundError(absl::StrCat(
         "onexpu: ", path,
-        " is no library of kernels: it lacks the function " ONEXPU_KERNEL_LIBRARY_SYMBOL
+        " is not a library of kernels: it lacks the function " ONEXPU_KERNEL_LIBRARY_SYMBOL
         ", which a source that includes onexpu/custom_kernel.h brings"));
   }
   const OnexpuKernelLibrary* const library = table();

@@ -73,7 +73,7 @@ def queue_address(queue: Any) -> int:
     """Returns the address of the sycl::queue of a dpctl.SyclQueue."""
     dpctl = sys.modules.get("dpctl")
     if dpctl is None or not isinstance(queue, dpctl.SyclQueue):
-        raise TypeError(f"onexpu: a dpctl.SyclQueue is wanted, not {type(queue).__name__}")
+        raise TypeError(f"onexpu: expected a dpctl.SyclQueue, got {type(queue).__name__}")
     address: int = queue.addressof_ref()
     return address
 

@@ -88,7 +88,7 @@ def share(x: Any, *, is_written: bool = False) -> SharedBuffer:
 
 
 def check_dense(address: int, dtype: str, shape: Sequence[int], strides: Sequence[int]) -> None:
-    """Raises ValueError for memory that is no row-major array; strides count elements."""
+    """Raises ValueError for memory that is not a row-major array; strides count elements."""
     if 0 in shape:
         return
     expected = 1

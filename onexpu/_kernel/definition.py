@@ -137,8 +137,8 @@ class Definition(OperandsDefinition):
             )
         if missing:
             raise ValueError(
-                f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is no "
-                "parameter of it"
+                f"onexpu: attribute {', '.join(sorted(missing))} of kernel '{self.name}' is not "
+                "a parameter of it"
             )
         return tuple(scalars)
 
@@ -150,7 +150,7 @@ class Definition(OperandsDefinition):
         return ScalarPacker({name: types[name] for name in names}, self.number)
 
     def check_values(self, attributes: Mapping[str, Any]) -> None:
-        """Raises TypeError for wrong attributes, ValueError for an array that is no scalar."""
+        """Raises TypeError for wrong attributes, ValueError for an array that is not a scalar."""
         self.check_names(self.attributes, attributes)
         for name, dtype in self.scalar_attributes.items():
             value = attributes[name]

@@ -60,7 +60,7 @@ class HandlerDefinition(OperandsDefinition):
         if unknown:
             raise ValueError(
                 f"onexpu: dtypes of kernel '{name}' names {', '.join(sorted(unknown))}, which is "
-                "no input"
+                "not an input"
             )
 
     def check_values(self, attributes: Mapping[str, Any]) -> None:

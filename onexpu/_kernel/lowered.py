@@ -1,4 +1,4 @@
-"""`onexpu.lowered`: what a call of a kernel would launch."""
+"""`onexpu.lowered`: describes the launch of a kernel without launching it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LoweredKernel:
     attributes : mapping
         The attributes of the call.
     scratch_bytes : int
-        The size of the scratch memory.
+        The size of the scratch memory, in bytes.
     entry_point : str
         The entry point in the SPIR-V.
     global_size, local_size : tuple of int
@@ -80,7 +80,7 @@ class LoweredKernel:
 
     @property
     def scratch_bytes(self) -> int:
-        """How much device memory the launch takes for its time."""
+        """The size of the scratch memory, in bytes."""
         return sum(map(_bytes, self.scratch.values()))
 
     def __str__(self) -> str:
@@ -119,19 +119,20 @@ def _describe(name: str, value: Any) -> Operand:
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if shape is None or dtype is None:
         raise TypeError(
-            f"onexpu: '{name}' is no array and no description of one (jax.ShapeDtypeStruct, "
-            f"tf.TensorSpec), but {type(value).__name__}"
+            f"onexpu: expected '{name}' to be an array or its description (jax.ShapeDtypeStruct, "
+            f"tf.TensorSpec), got {type(value).__name__}"
         )
     sizes = tuple(shape)
     if not all(isinstance(size, int) for size in sizes):
         raise ValueError(
-            f"onexpu: '{name}' has the shape {shape}; lowered wants sizes that are known"
+            f"onexpu: lowered needs the sizes of '{name}', whose shape is {shape}. Pass an array "
+            "or a description without unknown sizes."
         )
     return Operand(name, sizes, dtype_name(dtype))
 
 
 def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKernel:
-    """Returns what a call of a kernel would launch, without launching it.
+    """Describes the launch that a call of a kernel would make, without launching it.
 
     Parameters
     ----------
@@ -151,7 +152,7 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
     Raises
     ------
     TypeError, ValueError, SyclCompileError
-        As the call does.
+        The same errors as the call raises.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def lowered(kernel: SyclKernel, *inputs: Any, **attributes: Any) -> LoweredKerne
     """
     if not isinstance(kernel, SyclKernel):
         raise TypeError(
-            "onexpu: lowered takes what sycl_kernel, spirv_kernel or a library made, not "
+            "onexpu: lowered accepts kernels of sycl_kernel, spirv_kernel or a library, not "
             f"{kernel!r}"
         )
     definition = kernel.definition

@@ -95,7 +95,7 @@ class OperandsDefinition:
             if isinstance(specification, Like) and specification.input not in self.inputs:
                 raise ValueError(
                     f"onexpu: output '{output}' of kernel '{self.name}' is like "
-                    f"'{specification.input}', which is no input"
+                    f"'{specification.input}', which is not an input"
                 )
             if specification.zeroed and output in self.inputs:
                 raise ValueError(
@@ -145,7 +145,7 @@ class OperandsDefinition:
             )
 
     def check_values(self, attributes: Mapping[str, Any]) -> None:
-        """Raises TypeError for an attribute that is no number that is known now."""
+        """Raises TypeError for an attribute that is not a number known at the call."""
         for name, value in attributes.items():
             if not is_number(value):
                 raise TypeError(

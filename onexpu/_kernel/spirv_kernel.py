@@ -26,7 +26,7 @@ class SpirvModule:
     Raises
     ------
     ValueError
-        It is no SPIR-V, not valid, for another target, or lacks the entry point.
+        It is not SPIR-V, is invalid, is for another target, or lacks the entry point.
     OSError
         The file cannot be read.
     """

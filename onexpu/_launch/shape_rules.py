@@ -54,7 +54,7 @@ def _parse(text: str) -> _Declared:
                 raise ValueError("two of its words stand for any number of dimensions")
             several, several_name = len(words), written.strip(".").removeprefix("*")
             if written != "..." and not several_name.isidentifier():
-                raise ValueError(f"'{written}' is no word for dimensions")
+                raise ValueError(f"'{written}' does not stand for dimensions")
         elif written == "_":
             words.append(None)
         elif written.isdigit():
@@ -62,7 +62,7 @@ def _parse(text: str) -> _Declared:
         else:
             match = _WORD.fullmatch(written)
             if match is None:
-                raise ValueError(f"'{written}' is no word for a dimension")
+                raise ValueError(f"'{written}' does not stand for a dimension")
             words.append(_Word(match["name"], int(match["factor"] or 1), int(match["offset"] or 0)))
     return _Declared(" ".join(text.split()), tuple(words), several, several_name)
 
@@ -84,7 +84,7 @@ class ShapeRules:
     Raises
     ------
     ValueError
-        For words that are none, or names that are no inputs.
+        A word does not stand for a dimension, or a name is not an input.
     """
 
     def __init__(self, kernel: str, inputs: Sequence[str], shapes: Mapping[str, str]) -> None:
@@ -94,7 +94,7 @@ class ShapeRules:
         if unknown:
             raise ValueError(
                 f"onexpu: shapes of kernel '{kernel}' names {', '.join(sorted(unknown))}, which is "
-                "no input"
+                "not an input"
             )
         self._declared: dict[int, _Declared] = {}
         for name, text in shapes.items():
@@ -107,7 +107,7 @@ class ShapeRules:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Of each input what it was declared as; ``...`` where it was not."""
+        """The declared shape of each input; ``...`` for an input without one."""
         return tuple(
             self._declared[i].text if i in self._declared else "..."
             for i in range(len(self._inputs))

@@ -74,7 +74,7 @@ class SignatureChecks:
         )
 
     def check_default_range(self) -> None:
-        """Raises ValueError if the number of elements is no range for the kernel."""
+        """Raises ValueError for a kernel of two or three dimensions, which needs a range."""
         if self.signature.dimensions in (2, 3):
             raise ValueError(
                 f"onexpu: kernel '{self.name}'{self.signature.where} has "

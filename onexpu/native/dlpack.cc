@@ -115,13 +115,13 @@ Description ReadCapsule(const py::object& capsule) {
     return Describe(managed->tensor, false);
   }
   if (!PyCapsule_CheckExact(capsule.ptr())) {
-    throw py::type_error("onexpu: a DLPack capsule is wanted, not " +
+    throw py::type_error("onexpu: expected a DLPack capsule, got " +
                          py::repr(capsule).cast<std::string>());
   }
   if (IsConsumedCapsule(capsule)) ThrowConsumed();
   const char* name = PyCapsule_GetName(capsule.ptr());
   const std::string found = name == nullptr ? "" : name;
-  throw py::value_error("onexpu: a capsule named '" + found + "' is none of DLPack's");
+  throw py::value_error("onexpu: a capsule named '" + found + "' is not a DLPack capsule");
 }
 
 }  // namespace

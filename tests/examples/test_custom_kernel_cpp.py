@@ -446,7 +446,7 @@ def test_files_that_are_no_libraries_of_kernels(built, tmp_path) -> None:
     with pytest.raises(ImportError, match=r"cannot load .*text.so: .*(invalid ELF|too short)"):
         onexpu.load_library(tmp_path / "text.so")
     core = onexpu.library_directory() / "pjrt_plugin_xpu.so"
-    with pytest.raises(ImportError, match="is no library of kernels: it lacks the function"):
+    with pytest.raises(ImportError, match="is not a library of kernels: it lacks the function"):
         onexpu.load_library(core)
 
 
@@ -480,9 +480,11 @@ def test_descriptions_that_do_not_fit(cases) -> None:
     output = {"y": onexpu.like("x")}
     with pytest.raises(TypeError, match="attribute 'a' of kernel 'throws' is a complex64"):
         cases.kernel("throws", ["x"], output, {"a": "complex64"})
-    with pytest.raises(ValueError, match="dtypes of kernel 'throws' names z, which is no input"):
+    with pytest.raises(
+        ValueError, match="dtypes of kernel 'throws' names z, which is not an input"
+    ):
         cases.kernel("throws", ["x"], output, dtypes={"z": ["float32"]})
-    with pytest.raises(ValueError, match="is like 'x', which is no input"):
+    with pytest.raises(ValueError, match="is like 'x', which is not an input"):
         cases.kernel("throws", ["z"], output)
     with pytest.raises(ValueError, match="has no outputs"):
         cases.kernel("throws", ["x"], {})

@@ -229,7 +229,7 @@ def test_another_device(queue) -> None:
 
 
 def test_what_is_no_queue(queue) -> None:
-    with pytest.raises(TypeError, match="a dpctl.SyclQueue is wanted, not str"):
+    with pytest.raises(TypeError, match="expected a dpctl.SyclQueue, got str"):
         onexpu.to_jax(Array(np.ones(8, np.float32), queue, syclobj="opencl:cpu:0"))
 
 

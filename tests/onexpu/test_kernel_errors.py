@@ -308,7 +308,7 @@ def test_a_gradient_of_another_length(x) -> None:
             "ONEXPU_KERNEL void f(const float* x, float* y) {}",
             {"attributes": {"a": float}},
             ValueError,
-            "attribute a of kernel 'f' is no parameter",
+            "attribute a of kernel 'f' is not a parameter",
         ),
         (
             "ONEXPU_KERNEL void f(const float* x, float* y) {}",
@@ -320,7 +320,7 @@ def test_a_gradient_of_another_length(x) -> None:
             "ONEXPU_KERNEL void f(const float* x, float* y) {}",
             {"outputs": {"y": onexpu.like("z")}},
             ValueError,
-            "is no input",
+            "is not an input",
         ),
         (
             "ONEXPU_KERNEL void f(const float* x, float* y) {}",

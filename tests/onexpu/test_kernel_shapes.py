@@ -96,13 +96,13 @@ def test_shapes_that_do_not_fit(shapes, operands, message: str) -> None:
 @pytest.mark.parametrize(
     ("shapes", "message"),
     [
-        ({"z": "n"}, "shapes of kernel 'spans' names z, which is no input"),
+        ({"z": "n"}, "shapes of kernel 'spans' names z, which is not an input"),
         (
             {"x": "n..."},
-            r"the shape 'n...' of 'x' of kernel 'spans': 'n...' is no word for a dimension",
+            r"the shape 'n...' of 'x' of kernel 'spans': 'n...' does not stand for a dimension",
         ),
         ({"x": "... *n"}, "two of its words stand for any number of dimensions"),
-        ({"x": "*2"}, "is no word for dimensions"),
+        ({"x": "*2"}, "does not stand for dimensions"),
         ({"x": 3}, "the shape 3 of 'x'"),
     ],
 )
