@@ -37,19 +37,19 @@ bool HasWrongColumn(std::string_view implementation, const Convolution& convolut
   return column.destination == 1 && column.stride > 1 && row.stride == 1 && row.destination > 1;
 }
 
-bool IsNarrow(const Convolution& convolution) {
+bool HasBf16F16OrS8Operands(const Convolution& convolution) {
   return convolution.type == OperandType::kBf16 || convolution.type == OperandType::kF16 ||
          convolution.type == OperandType::kS8;
 }
 
 bool ReadsUnwrittenRows(std::string_view implementation, const Convolution& convolution) {
-  return IsNarrow(convolution) && MergesRowsOfKernel(implementation, convolution);
+  return HasBf16F16OrS8Operands(convolution) && MergesRowsOfKernel(implementation, convolution);
 }
 
 // All windows fit into the source without its padding, so that it looks as if there were none. Seen
 // in bf16 alone, in one of 37 such forms.
 bool IgnoresPadding(std::string_view implementation, const Convolution& convolution) {
-  if (!IsNarrow(convolution) || !IsForward(convolution) ||
+  if (!HasBf16F16OrS8Operands(convolution) || !IsForward(convolution) ||
       !Uses(implementation, "brg_conv_fwd:avx512_core")) {
     return false;
   }
@@ -61,7 +61,7 @@ bool IgnoresPadding(std::string_view implementation, const Convolution& convolut
 // Whether it is wrong depends on the channels, too: those that fill no block of their own were, if
 // all elements of a row of the kernel together fill several.
 bool HasWrongSingleColumn(std::string_view implementation, const Convolution& convolution) {
-  if (!IsNarrow(convolution) || !IsForward(convolution) ||
+  if (!HasBf16F16OrS8Operands(convolution) || !IsForward(convolution) ||
       !Uses(implementation, "brg_conv_fwd:avx512_core")) {
     return false;
   }

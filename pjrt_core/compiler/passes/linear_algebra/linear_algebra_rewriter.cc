@@ -340,9 +340,9 @@ absl::StatusOr<bool> RewriteSolver(HloInstruction* instruction, const Target& ta
 
 // ---- Half precision
 
-// Whether `instruction` is one of those above on floats of 16 bits, which no library has, and in
-// whose expansions each of many steps would round.
-bool IsNarrowSolver(const HloInstruction& instruction) {
+// Whether the instruction is one of the above on 16-bit floats. No library accepts them, and an
+// expansion would round in each of many steps.
+bool Is16BitSolver(const HloInstruction& instruction) {
   const bool is_solver = instruction.opcode() == HloOpcode::kCholesky ||
                          instruction.opcode() == HloOpcode::kTriangularSolve ||
                          instruction.IsCustomCall(kSvd) ||
@@ -386,12 +386,12 @@ absl::StatusOr<HloInstruction*> ComputedInSingle(HloInstruction* solver) {
 }
 
 absl::StatusOr<bool> Rewrite(HloInstruction* instruction, const Target& target) {
-  const bool is_narrow = IsNarrowSolver(*instruction);
-  if (is_narrow) {
+  const bool is_16_bit = Is16BitSolver(*instruction);
+  if (is_16_bit) {
     ONEXPU_ASSIGN_OR_RETURN(instruction, ComputedInSingle(instruction));
   }
   ONEXPU_ASSIGN_OR_RETURN(const bool rewritten, RewriteSolver(instruction, target));
-  return is_narrow || rewritten;
+  return is_16_bit || rewritten;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using xla::HloComputation;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-bool IsNarrow(const xla::Shape& shape) {
+bool HasFloatsBelow32Bits(const xla::Shape& shape) {
   return shape.IsArray() && xla::primitive_util::IsFloatingPointType(shape.element_type()) &&
          xla::primitive_util::BitWidth(shape.element_type()) < 32;
 }
@@ -34,7 +34,7 @@ xla::Shape Widened(const xla::Shape& shape) {
     for (const xla::Shape& element : shape.tuple_shapes()) elements.push_back(Widened(element));
     return xla::ShapeUtil::MakeTupleShape(elements);
   }
-  return IsNarrow(shape) ? xla::ShapeUtil::ChangeElementType(shape, xla::F32) : shape;
+  return HasFloatsBelow32Bits(shape) ? xla::ShapeUtil::ChangeElementType(shape, xla::F32) : shape;
 }
 
 // Whether the instruction rounds its result to a narrow float, or depends on the bits of one.
@@ -55,13 +55,13 @@ Work WorkOf(const HloInstruction& instruction) {
     case HloOpcode::kTuple:
       return Work::kChooses;
     case HloOpcode::kConvert:
-      return IsNarrow(instruction.shape()) ? Work::kComputes : Work::kChooses;
+      return HasFloatsBelow32Bits(instruction.shape()) ? Work::kComputes : Work::kChooses;
     default:
       if (!instruction.IsElementwise() || instruction.opcode() == HloOpcode::kBitcastConvert ||
           instruction.opcode() == HloOpcode::kReducePrecision || instruction.has_to_apply()) {
         return Work::kCannotWiden;
       }
-      return IsNarrow(instruction.shape()) ? Work::kComputes : Work::kChooses;
+      return HasFloatsBelow32Bits(instruction.shape()) ? Work::kComputes : Work::kChooses;
   }
 }
 
@@ -84,8 +84,9 @@ bool ShouldWiden(const HloInstruction& reduction, int64_t scan_block_length) {
   if (reduction.opcode() != HloOpcode::kReduce && reduction.opcode() != HloOpcode::kReduceWindow) {
     return false;
   }
-  if (!absl::c_any_of(reduction.operands(),
-                      [](const HloInstruction* operand) { return IsNarrow(operand->shape()); })) {
+  if (!absl::c_any_of(reduction.operands(), [](const HloInstruction* operand) {
+        return HasFloatsBelow32Bits(operand->shape());
+      })) {
     return false;
   }
   const HloComputation& reducer = *reduction.to_apply();
@@ -109,7 +110,8 @@ absl::StatusOr<HloComputation*> WidenReducer(HloComputation& reducer) {
     if (instruction->opcode() == HloOpcode::kParameter) {
       copy = HloInstruction::CreateParameter(instruction->parameter_number(), shape,
                                              instruction->name());
-    } else if (instruction->opcode() == HloOpcode::kConstant && IsNarrow(instruction->shape())) {
+    } else if (instruction->opcode() == HloOpcode::kConstant &&
+               HasFloatsBelow32Bits(instruction->shape())) {
       ONEXPU_ASSIGN_OR_RETURN(xla::Literal literal, instruction->literal().Convert(xla::F32));
       copy = HloInstruction::CreateConstant(std::move(literal));
     } else {
