@@ -62,9 +62,7 @@ absl::Status CheckHeader(const Header& header, size_t bytes) {
 AlignedBytes::AlignedBytes(size_t size)
     : data_(static_cast<uint8_t*>(
           ::operator new(size == 0 ? 1 : size, std::align_val_t(kBlobAlignment)))),
-      size_(size) {
-  std::memset(data_.get(), 0, size);
-}
+      size_(size) {}
 
 AlignedBytes::AlignedBytes(uint8_t* data, size_t size, std::function<void()> release)
     : data_(data, Free{std::move(release)}), size_(size) {}
@@ -88,7 +86,17 @@ absl::StatusOr<Container> Container::Parse(AlignedBytes bytes) {
   return container;
 }
 
+absl::StatusOr<Container> Container::AdoptFinished(AlignedBytes bytes) {
+  ONEXPU_ASSIGN_OR_RETURN(Container container, Read(bytes.span(), Checksums::kTrust));
+  container.owned_ = std::move(bytes);
+  return container;
+}
+
 absl::StatusOr<Container> Container::ParseInPlace(absl::Span<const uint8_t> bytes) {
+  return Read(bytes, Checksums::kCompare);
+}
+
+absl::StatusOr<Container> Container::Read(absl::Span<const uint8_t> bytes, Checksums checksums) {
   if (bytes.size() < kHeaderBytes) return Damaged("shorter than its header");
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kBlobAlignment != 0) {
     return absl::InternalError("onexpu: a program read in place must be aligned to 64 bytes");
@@ -99,8 +107,10 @@ absl::StatusOr<Container> Container::ParseInPlace(absl::Span<const uint8_t> byte
 
   const absl::Span<const uint8_t> flatbuffer = bytes.subspan(kHeaderBytes, header.flatbuffer_bytes);
   const absl::Span<const uint8_t> blobs = bytes.subspan(header.blobs_offset);
-  if (Checksum(flatbuffer) != header.flatbuffer_checksum) return Damaged("checksum");
-  if (Checksum(blobs) != header.blobs_checksum) return Damaged("checksum of the blobs");
+  if (checksums == Checksums::kCompare) {
+    if (Checksum(flatbuffer) != header.flatbuffer_checksum) return Damaged("checksum");
+    if (Checksum(blobs) != header.blobs_checksum) return Damaged("checksum of the blobs");
+  }
 
   // A table takes at least eight bytes, so this bound never refuses a sound program.
   const auto tables = static_cast<uint32_t>(flatbuffer.size() / 8 + 1);

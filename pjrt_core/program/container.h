@@ -4,9 +4,9 @@
 //   kHeaderBytes              the FlatBuffer, whose root is program.Program
 //   header.blobs_offset       the blobs; every blob starts at a multiple of kBlobAlignment
 //
-// A Container that Parse returned can be trusted: checksums match, the FlatBuffer is well formed,
-// every index and slice is in range, and every required table is present. The runtime does not
-// check again. Immutable after Parse; any thread may read it.
+// A Container can be trusted: the bytes are undamaged, the FlatBuffer is well formed, every index
+// and slice is in range, and every required table is present. The runtime does not check again.
+// Immutable; any thread may read it.
 #ifndef PJRT_CORE_PROGRAM_CONTAINER_H_
 #define PJRT_CORE_PROGRAM_CONTAINER_H_
 
@@ -25,7 +25,7 @@ namespace onexpu::program {
 class AlignedBytes {
  public:
   AlignedBytes() = default;
-  explicit AlignedBytes(size_t size);  // zero-filled
+  explicit AlignedBytes(size_t size);  // not initialised
   // Memory of another library, which `release` frees. Its alignment is kBlobAlignment or more.
   AlignedBytes(uint8_t* data, size_t size, std::function<void()> release);
 
@@ -49,6 +49,10 @@ class Container {
   static absl::StatusOr<Container> Parse(absl::Span<const uint8_t> bytes);
   // Takes over the memory.
   static absl::StatusOr<Container> Parse(AlignedBytes bytes);
+  // Takes over a program that a Writer of this process or of a child process has just finished.
+  // Verifies it like Parse, except for the checksums of the FlatBuffer and the blobs, because the
+  // bytes have not been stored since.
+  static absl::StatusOr<Container> AdoptFinished(AlignedBytes bytes);
   // Borrows: `bytes` must be aligned to kBlobAlignment and outlive the Container.
   static absl::StatusOr<Container> ParseInPlace(absl::Span<const uint8_t> bytes);
 
@@ -61,7 +65,11 @@ class Container {
   absl::Span<const uint8_t> bytes() const { return bytes_; }
 
  private:
+  enum class Checksums { kCompare, kTrust };
+
   Container() = default;
+
+  static absl::StatusOr<Container> Read(absl::Span<const uint8_t> bytes, Checksums checksums);
 
   AlignedBytes owned_;  // empty when borrowed
   absl::Span<const uint8_t> bytes_;

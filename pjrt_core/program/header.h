@@ -29,6 +29,9 @@ static_assert(offsetof(Header, header_checksum) == kHeaderBytes - sizeof(uint32_
 
 // CRC-32 of the bytes, of any length.
 uint32_t Checksum(absl::Span<const uint8_t> bytes);
+// The checksum of bytes with checksum `first`, followed by `second_size` bytes with checksum
+// `second`. Reads none of them.
+uint32_t CombineChecksums(uint32_t first, uint32_t second, uint64_t second_size);
 // The checksum that belongs into `header`.
 uint32_t HeaderChecksum(const Header& header);
 

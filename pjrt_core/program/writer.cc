@@ -1,5 +1,6 @@
 #include "pjrt_core/program/writer.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -28,7 +29,14 @@ absl::Span<const uint8_t> Bytes(const std::string& text) {
 }  // namespace
 
 Blob Writer::AddBorrowedBlob(absl::Span<const uint8_t> bytes) {
-  const std::pair<uint32_t, uint64_t> key(Checksum(bytes), bytes.size());
+  const auto [known, inserted] = borrowed_.try_emplace({bytes.data(), bytes.size()});
+  if (inserted) known->second = Store(bytes);
+  return known->second;
+}
+
+Blob Writer::Store(absl::Span<const uint8_t> bytes) {
+  const uint32_t checksum = Checksum(bytes);
+  const std::pair<uint32_t, uint64_t> key(checksum, bytes.size());
   const auto [first, last] = known_.equal_range(key);
   for (auto known = first; known != last; ++known) {
     const StoredBlob& blob = blobs_[known->second];
@@ -38,18 +46,33 @@ Blob Writer::AddBorrowedBlob(absl::Span<const uint8_t> bytes) {
   }
   const uint64_t offset = RoundUp(blobs_end_, kBlobAlignment);
   known_.emplace(key, blobs_.size());
-  blobs_.push_back({offset, bytes});
+  blobs_.push_back({offset, bytes, checksum});
   blobs_end_ = offset + bytes.size();
   return Blob(offset, bytes.size());
 }
 
 Blob Writer::AddBlob(std::string bytes) {
   owned_.push_back(std::move(bytes));
-  return AddBorrowedBlob(Bytes(owned_.back()));
+  return Store(Bytes(owned_.back()));
 }
 
 Blob Writer::AddBlob(absl::Span<const uint8_t> bytes) {
   return AddBlob(std::string(bytes.begin(), bytes.end()));
+}
+
+uint32_t Writer::CopyBlobs(uint8_t* destination) const {
+  constexpr uint8_t kZeros[kBlobAlignment] = {};
+  uint64_t end = 0;
+  uint32_t checksum = Checksum({});
+  for (const StoredBlob& blob : blobs_) {
+    const absl::Span<const uint8_t> gap(kZeros, blob.offset - end);
+    std::copy(gap.begin(), gap.end(), destination + end);
+    std::copy(blob.bytes.begin(), blob.bytes.end(), destination + blob.offset);
+    checksum = CombineChecksums(checksum, Checksum(gap), gap.size());
+    checksum = CombineChecksums(checksum, blob.checksum, blob.bytes.size());
+    end = blob.offset + blob.bytes.size();
+  }
+  return checksum;
 }
 
 absl::StatusOr<AlignedBytes> Writer::Finish(flatbuffers::Offset<Program> root) {
@@ -66,13 +89,10 @@ absl::StatusOr<AlignedBytes> Writer::Finish(flatbuffers::Offset<Program> root) {
   header.flatbuffer_checksum = Checksum(flatbuffer);
 
   AlignedBytes bytes(header.blobs_offset + header.blobs_bytes);
-  std::memcpy(bytes.data() + kHeaderBytes, flatbuffer.data(), flatbuffer.size());
-  for (const StoredBlob& blob : blobs_) {
-    if (blob.bytes.empty()) continue;
-    std::memcpy(bytes.data() + header.blobs_offset + blob.offset, blob.bytes.data(),
-                blob.bytes.size());
-  }
-  header.blobs_checksum = Checksum(bytes.span().subspan(header.blobs_offset));
+  uint8_t* const end = std::copy(flatbuffer.begin(), flatbuffer.end(), bytes.data() + kHeaderBytes);
+  uint8_t* const blobs = bytes.data() + header.blobs_offset;
+  std::fill(end, blobs, uint8_t{0});
+  header.blobs_checksum = CopyBlobs(blobs);
   header.header_checksum = HeaderChecksum(header);
   std::memcpy(bytes.data(), &header, sizeof(header));
   const absl::Status status = VerifyProgram(*GetProgram(bytes.data() + kHeaderBytes),

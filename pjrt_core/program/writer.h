@@ -24,7 +24,8 @@ class Writer {
  public:
   flatbuffers::FlatBufferBuilder& builder() { return builder_; }
 
-  // Equal bytes are stored once and get the same Blob.
+  // Equal bytes are stored once and get the same Blob. The checksum of each blob is computed here;
+  // Finish combines them.
   Blob AddBlob(std::string bytes);
   Blob AddBlob(absl::Span<const uint8_t> bytes);  // copies
   // Reads the bytes here and in Finish.
@@ -37,7 +38,12 @@ class Writer {
   struct StoredBlob {
     uint64_t offset;
     absl::Span<const uint8_t> bytes;
+    uint32_t checksum;
   };
+
+  Blob Store(absl::Span<const uint8_t> bytes);
+  // Copies the blobs to `destination`, with zeros in between. Returns the checksum of all.
+  uint32_t CopyBlobs(uint8_t* destination) const;
 
   flatbuffers::FlatBufferBuilder builder_;
   std::vector<StoredBlob> blobs_;
@@ -45,6 +51,8 @@ class Writer {
   uint64_t blobs_end_ = 0;
   // (checksum, size) -> indices of blobs that have them.
   std::multimap<std::pair<uint32_t, uint64_t>, size_t> known_;
+  // (address, size) -> the blob with these bytes, which are not read again.
+  std::map<std::pair<const uint8_t*, uint64_t>, Blob> borrowed_;
 };
 
 }  // namespace onexpu::program

@@ -39,6 +39,7 @@ AlignedBytes Seal(absl::Span<const uint8_t> flatbuffer) {
   header.blobs_offset = RoundUp(kHeaderBytes + flatbuffer.size());
   header.blobs_bytes = kBlobBytes;
   AlignedBytes bytes(header.blobs_offset + kBlobBytes);
+  std::memset(bytes.data(), 0, bytes.size());
   uint8_t* const blobs = bytes.data() + header.blobs_offset;
   for (size_t i = 0; i < kBlobBytes; i += kBlobAlignment) {
     std::memcpy(blobs + i, &kSpirvMagic, sizeof(kSpirvMagic));

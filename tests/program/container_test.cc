@@ -199,6 +199,58 @@ TEST(ContainerTest, ReleasesTheMemoryOfAnotherLibraryOnce) {
   EXPECT_EQ(released, 1);
 }
 
+TEST(ContainerTest, AdoptsFinishedProgramsWithoutTheirChecksums) {
+  const auto copy = [](absl::Span<const uint8_t> bytes) {
+    AlignedBytes result(bytes.size());
+    std::memcpy(result.data(), bytes.data(), bytes.size());
+    return result;
+  };
+  const std::vector<uint8_t> sound = SampleBytes();
+  const auto container = Container::AdoptFinished(copy(sound));
+  ASSERT_TRUE(container.ok()) << container.status();
+  EXPECT_EQ(container->program().name()->str(), "sample");
+  std::vector<uint8_t> damaged = sound;
+  damaged.back() ^= 1;  // of a blob
+  EXPECT_FALSE(Container::Parse(copy(damaged)).ok());
+  EXPECT_TRUE(Container::AdoptFinished(copy(damaged)).ok());
+  damaged = sound;
+  damaged[kHeaderBytes] ^= 0xff;  // where the FlatBuffer's root is
+  EXPECT_FALSE(Container::AdoptFinished(copy(damaged)).ok());
+  EXPECT_FALSE(Container::AdoptFinished(copy(absl::MakeConstSpan(sound).first(100))).ok());
+}
+
+TEST(WriterTest, EqualProgramsAreEqualBytes) {
+  Writer first, second;
+  const auto one = Pack(first, SampleProgram(first));
+  {
+    // Memory that is likely to be used again.
+    AlignedBytes used(one->size());
+    std::memset(used.data(), 0xff, used.size());
+  }
+  const auto two = Pack(second, SampleProgram(second));
+  EXPECT_EQ(one->span(), two->span());
+}
+
+TEST(WriterTest, BorrowedBytesAreStoredOnce) {
+  Writer writer;
+  const std::vector<uint8_t> bytes(100, 1), equal(100, 1);
+  const Blob first = writer.AddBorrowedBlob(bytes);
+  EXPECT_EQ(writer.AddBorrowedBlob(bytes).offset(), first.offset());
+  EXPECT_EQ(writer.AddBorrowedBlob(equal).offset(), first.offset());
+  EXPECT_EQ(writer.AddBlob(bytes).offset(), first.offset());
+  EXPECT_NE(writer.AddBorrowedBlob(absl::MakeConstSpan(bytes).first(99)).offset(), first.offset());
+}
+
+TEST(HeaderTest, CombinesChecksums) {
+  std::vector<uint8_t> bytes(1000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * i);
+  const absl::Span<const uint8_t> all = bytes;
+  for (const size_t size : {0, 1, 64, 999, 1000}) {
+    const uint32_t first = Checksum(all.first(size)), second = Checksum(all.subspan(size));
+    EXPECT_EQ(CombineChecksums(first, second, all.size() - size), Checksum(all)) << size;
+  }
+}
+
 TEST(WriterTest, EqualBlobsAreStoredOnce) {
   Writer writer;
   const std::vector<uint8_t> one(100, 1), two(100, 2);

@@ -41,7 +41,7 @@ absl::StatusOr<program::Container> CompileProgram(const PJRT_Program& program,
   if (std::optional<program::Container> found = cached.Find()) return *std::move(found);
   ONEXPU_ASSIGN_OR_RETURN(program::AlignedBytes bytes, CompilerLibrary::Get().Compile(input));
   cached.Store(bytes.span());
-  return program::Container::Parse(std::move(bytes));
+  return program::Container::AdoptFinished(std::move(bytes));
 }
 
 }  // namespace onexpu::c_api
