@@ -6,6 +6,7 @@
 :tf_plugin          the same with the two libraries
 :pjrt_c_api         only xla/pjrt/c/*.h that are plain C, and xla/ffi/api (jaxlib's, version 0.3),
                     in a root of their own: no Abseil of TensorFlow comes with them
+:xxhash             xxhash.h, which is header-only; TensorFlow has it for gRPC
 """
 
 load("//bazel:venv.bzl", "VENV_ENVIRONMENT", "find_venv", "site_packages", "wheel_version")
@@ -27,6 +28,8 @@ _FFI_HEADERS = [
     "xla/ffi/api/c_api.h",
     "xla/ffi/api/ffi.h",
 ]
+
+_XXHASH = "external/com_github_grpc_grpc/third_party/xxhash/xxhash.h"
 
 # Below tensorflow/include; the order is the search order.
 _XLA_INCLUDE_DIRS = [
@@ -93,6 +96,12 @@ cc_library(
     hdrs = glob(["pjrt_c_api/**/*.h"]),
     includes = ["pjrt_c_api"],
 )
+
+cc_library(
+    name = "xxhash",
+    hdrs = ["xxhash/xxhash.h"],
+    includes = ["xxhash"],
+)
 """
 
 def _impl(ctx):
@@ -103,6 +112,7 @@ def _impl(ctx):
         ctx.symlink(include + "/" + header, "pjrt_c_api/" + header)
     for header in _FFI_HEADERS:
         ctx.symlink(packages + "/jaxlib/include/" + header, "pjrt_c_api/" + header)
+    ctx.symlink(include + "/" + _XXHASH, "xxhash/xxhash.h")
     ctx.file("BUILD", _BUILD.format(
         tensorflow = packages + "/tensorflow",
         version = wheel_version(ctx, venv, "tensorflow-cpu", "tensorflow"),

@@ -1,6 +1,7 @@
 #include "custom_kernels/included_files.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "custom_kernels/stable_hash.h"
+#include "absl/types/span.h"
+#include "pjrt_core/disk_cache/stable_hash.h"
 
 namespace onexpu {
 namespace {
@@ -91,8 +93,10 @@ class Reader {
     if (!seen_.insert(path.lexically_normal().string()).second) return true;
     std::ifstream file(path, std::ios::binary);
     const std::string contents(std::istreambuf_iterator<char>(file), {});
-    absl::StrAppend(&description_, path.string(), " ", contents.size(), " ",
-                    absl::Hex(StableHash(contents)), "\n");
+    const absl::Span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(contents.data()),
+                                          contents.size());
+    absl::StrAppend(&description_, path.string(), " ", contents.size(), " ", StableHash(bytes),
+                    "\n");
     ReadLines(contents, path.parent_path());
     return true;
   }

@@ -12,12 +12,12 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "pjrt_core/disk_cache/stable_hash.h"
 
 namespace onexpu {
 namespace {
 
-constexpr char kMagic[8] = {'O', 'N', 'E', 'X', 'P', 'U', 'C', '1'};
+constexpr char kMagic[8] = {'O', 'N', 'E', 'X', 'P', 'U', 'C', '2'};
 
 // Followed by the key (each part behind its size) and the value.
 struct EntryHeader {
@@ -26,12 +26,6 @@ struct EntryHeader {
   uint64_t value_bytes;
   uint64_t value_checksum;
 };
-
-// FNV-1a, 64 bits. Only names files: an entry is compared with its key byte by byte.
-uint64_t Hash(absl::Span<const uint8_t> bytes, uint64_t hash) {
-  for (uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3;
-  return hash;
-}
 
 uint64_t Checksum(absl::Span<const uint8_t> bytes) {
   return crc32_z(0, bytes.data(), bytes.size());
@@ -56,15 +50,16 @@ void Write(std::ofstream& file, const void* bytes, uint64_t size) {
 }  // namespace
 
 EntryKey::EntryKey(std::initializer_list<absl::Span<const uint8_t>> parts) {
+  size_t total = 0;
+  for (const absl::Span<const uint8_t> part : parts) total += sizeof(uint64_t) + part.size();
+  bytes_.reserve(total);
   for (const absl::Span<const uint8_t> part : parts) {
     const uint64_t size = part.size();
     const auto* bytes = reinterpret_cast<const uint8_t*>(&size);
     bytes_.insert(bytes_.end(), bytes, bytes + sizeof(size));
     bytes_.insert(bytes_.end(), part.begin(), part.end());
   }
-  const uint64_t first = Hash(bytes_, 0xcbf29ce484222325);
-  const uint64_t second = Hash(bytes_, first ^ 0x9e3779b97f4a7c15);
-  name_ = absl::StrFormat("%016x%016x", first, second);
+  name_ = StableHash(bytes_);
 }
 
 EntryFiles::EntryFiles(const std::string& directory, CacheKind kind) {

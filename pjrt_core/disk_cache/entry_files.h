@@ -1,8 +1,8 @@
 // Entries of one kind in the cache directory: a file for each, found by its key.
 //
 // Immutable after creation; thread-safe, and safe between processes: entries are written to a
-// temporary name and renamed. An entry carries its whole key and a checksum: one that is damaged,
-// another key's, or that another user may write, counts as missing.
+// temporary name and renamed. An entry carries its whole key, which is compared byte by byte, and a
+// checksum: one that is damaged, another key's, or that another user may write, counts as missing.
 #ifndef PJRT_CORE_DISK_CACHE_ENTRY_FILES_H_
 #define PJRT_CORE_DISK_CACHE_ENTRY_FILES_H_
 
