@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/csr/csr_structure.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -115,35 +115,18 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* CsrMatmulHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .Attr<int64_t>("transpose_a")
-          .Attr<int64_t>("conjugate_a")
-          .Attr<int64_t>("transpose_b")
-          .Attr<int64_t>("conjugate_b")
-          .Attr<int64_t>("transpose_output")
-          .Attr<int64_t>("conjugate_output")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values, ffi::AnyBuffer b,
-                 ffi::Result<ffi::AnyBuffer> result, Shape shape, int64_t transpose_a,
-                 int64_t conjugate_a, int64_t transpose_b, int64_t conjugate_b,
-                 int64_t transpose_output, int64_t conjugate_output) {
-            const Options options = {transpose_a != 0,      conjugate_a != 0,
-                                     transpose_b != 0,      conjugate_b != 0,
-                                     transpose_output != 0, conjugate_output != 0};
-            return ToFfiError(Multiply(*queue, scratch, row_pointers, column_indices, values, b,
-                                       *result, shape, options));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto multiply =
+      [](sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& row_pointers,
+         const ffi::AnyBuffer& column_indices, const ffi::AnyBuffer& values,
+         const ffi::AnyBuffer& b, const ffi::AnyBuffer& result, Shape shape, int64_t transpose_a,
+         int64_t conjugate_a, int64_t transpose_b, int64_t conjugate_b, int64_t transpose_output,
+         int64_t conjugate_output) {
+        return Multiply(queue, scratch, row_pointers, column_indices, values, b, result, shape,
+                        {transpose_a != 0, conjugate_a != 0, transpose_b != 0, conjugate_b != 0,
+                         transpose_output != 0, conjugate_output != 0});
+      };
+  return CallHandler<multiply, 1>(frame, "shape", "transpose_a", "conjugate_a", "transpose_b",
+                                  "conjugate_b", "transpose_output", "conjugate_output");
 }
 
 }  // namespace onexpu

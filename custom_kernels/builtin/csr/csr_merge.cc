@@ -8,10 +8,10 @@
 #include "custom_kernels/builtin/csr/csr_structure.h"
 #include "custom_kernels/builtin/segment/runs.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -300,86 +300,33 @@ absl::Status Product(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* CsrAddHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::RemainingArgs arguments,
-                 Result row_pointers, Result column_indices, Result values, Result totals,
-                 Shape shape) {
-            return ToFfiError(Add(*queue, scratch, arguments,
-                                  {*row_pointers, *column_indices, *values, *totals}, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto add = [](sycl::queue& queue, ffi::ScratchAllocator& scratch,
+                          const ffi::RemainingArgs& arguments, const ffi::AnyBuffer& row_pointers,
+                          const ffi::AnyBuffer& column_indices, const ffi::AnyBuffer& values,
+                          const ffi::AnyBuffer& totals, Shape shape) {
+    return Add(queue, scratch, arguments, {row_pointers, column_indices, values, totals}, shape);
+  };
+  return CallHandler<add, 4>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrProductTermsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .Attr<Shape>("b_shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values,
-                 ffi::AnyBuffer b_row_pointers, ffi::AnyBuffer b_column_indices,
-                 ffi::AnyBuffer b_values, ffi::Result<ffi::AnyBuffer> total, Shape shape,
-                 Shape b_shape) {
-            return ToFfiError(ProductTerms(*queue, scratch, row_pointers, column_indices, values,
-                                           b_row_pointers, b_column_indices, b_values, *total,
-                                           shape, b_shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<ProductTerms, 1>(frame, "shape", "b_shape");
 }
 
 XLA_FFI_Error* CsrProductHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .Attr<Shape>("b_shape")
-          .Attr<int64_t>("terms")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values,
-                 ffi::AnyBuffer b_row_pointers, ffi::AnyBuffer b_column_indices,
-                 ffi::AnyBuffer b_values, Result new_row_pointers, Result new_column_indices,
-                 Result new_values, Result totals, Shape shape, Shape b_shape, int64_t terms) {
-            return ToFfiError(
-                Product(*queue, scratch, row_pointers, column_indices, values, b_row_pointers,
-                        b_column_indices, b_values,
-                        {*new_row_pointers, *new_column_indices, *new_values, *totals}, shape,
-                        b_shape, terms));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto product =
+      [](sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi::AnyBuffer& row_pointers,
+         const ffi::AnyBuffer& column_indices, const ffi::AnyBuffer& values,
+         const ffi::AnyBuffer& b_row_pointers, const ffi::AnyBuffer& b_column_indices,
+         const ffi::AnyBuffer& b_values, const ffi::AnyBuffer& new_row_pointers,
+         const ffi::AnyBuffer& new_column_indices, const ffi::AnyBuffer& new_values,
+         const ffi::AnyBuffer& totals, Shape shape, Shape b_shape, int64_t terms) {
+        return Product(queue, scratch, row_pointers, column_indices, values, b_row_pointers,
+                       b_column_indices, b_values,
+                       {new_row_pointers, new_column_indices, new_values, totals}, shape, b_shape,
+                       terms);
+      };
+  return CallHandler<product, 4>(frame, "shape", "b_shape", "terms");
 }
 
 }  // namespace onexpu

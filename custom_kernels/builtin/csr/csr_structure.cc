@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "custom_kernels/builtin/sort/counting_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -233,7 +233,7 @@ absl::Status Transpose(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                        const ffi::AnyBuffer& row_pointers, const ffi::AnyBuffer& column_indices,
                        const ffi::AnyBuffer& values, const ffi::AnyBuffer& new_row_pointers,
                        const ffi::AnyBuffer& new_column_indices, const ffi::AnyBuffer& new_values,
-                       Shape shape, bool conjugate) {
+                       Shape shape, int64_t conjugate) {
   constexpr char kName[] = "csr_transpose";
   absl::StatusOr<CsrMatrix> matrix =
       ReadCsr(queue, scratch, row_pointers, column_indices, values, shape, kName);
@@ -245,7 +245,7 @@ absl::Status Transpose(sycl::queue& queue, ffi::ScratchAllocator& scratch,
       !IsVector(new_values, matrix->type, sizes.elements)) {
     return Refuse(kName, DescribeBuffer(new_row_pointers), sizes);
   }
-  return TransposeInto(queue, scratch, *matrix, conjugate,
+  return TransposeInto(queue, scratch, *matrix, conjugate != 0,
                        {new_row_pointers.untyped_data(), new_column_indices.untyped_data(),
                         new_values.untyped_data()});
 }
@@ -345,103 +345,23 @@ absl::StatusOr<CsrMatrix> TransposeCsr(sycl::queue& queue, ffi::ScratchAllocator
 }
 
 XLA_FFI_Error* CsrFromCoordinatesHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 Result row_pointers, Result column_indices, Result numbers, Shape shape) {
-            return ToFfiError(FromCoordinates(*queue, scratch, coordinates, *row_pointers,
-                                              *column_indices, *numbers, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<FromCoordinates, 3>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrPickHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::AnyBuffer dense, ffi::AnyBuffer coordinates,
-                 ffi::Result<ffi::AnyBuffer> values, Shape shape) {
-            return ToFfiError(Pick(*queue, dense, coordinates, *values, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Pick, 1>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrCoordinatesHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::Result<ffi::AnyBuffer> coordinates,
-                 Shape shape) {
-            return ToFfiError(
-                Coordinates(*queue, scratch, row_pointers, column_indices, *coordinates, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Coordinates, 1>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrToDenseHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values,
-                 ffi::Result<ffi::AnyBuffer> dense, Shape shape) {
-            return ToFfiError(
-                ToDense(*queue, scratch, row_pointers, column_indices, values, *dense, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<ToDense, 1>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrTransposeHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .Attr<int64_t>("conjugate")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values, Result new_row_pointers,
-                 Result new_column_indices, Result new_values, Shape shape, int64_t conjugate) {
-            return ToFfiError(Transpose(*queue, scratch, row_pointers, column_indices, values,
-                                        *new_row_pointers, *new_column_indices, *new_values, shape,
-                                        conjugate != 0));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Transpose, 3>(frame, "shape", "conjugate");
 }
 
 std::vector<std::string> CsrTypes() { return DenseKernels().TypeNames(); }

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/csr/csr_structure.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -124,82 +124,19 @@ absl::Status SoftmaxGrad(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* CsrScaleHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values, ffi::AnyBuffer factors,
-                 ffi::Result<ffi::AnyBuffer> result, Shape shape) {
-            return ToFfiError(Scale(*queue, scratch, row_pointers, column_indices, values, factors,
-                                    *result, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Scale, 1>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrConjugateHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::AnyBuffer values, ffi::Result<ffi::AnyBuffer> result) {
-            return ToFfiError(Conjugate(*queue, values, *result));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Conjugate, 1>(frame);
 }
 
 XLA_FFI_Error* CsrSoftmaxHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values,
-                 ffi::Result<ffi::AnyBuffer> result, Shape shape) {
-            return ToFfiError(
-                Softmax(*queue, scratch, row_pointers, column_indices, values, *result, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Softmax, 1>(frame, "shape");
 }
 
 XLA_FFI_Error* CsrSoftmaxGradHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer row_pointers,
-                 ffi::AnyBuffer column_indices, ffi::AnyBuffer values,
-                 ffi::AnyBuffer grad_row_pointers, ffi::AnyBuffer grad_column_indices,
-                 ffi::AnyBuffer grad_values, ffi::Result<ffi::AnyBuffer> result, Shape shape) {
-            return ToFfiError(SoftmaxGrad(*queue, scratch, row_pointers, column_indices, values,
-                                          grad_row_pointers, grad_column_indices, grad_values,
-                                          *result, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<SoftmaxGrad, 1>(frame, "shape");
 }
 
 std::vector<std::string> CsrConjugateTypes() { return ConjugateKernels().TypeNames(); }

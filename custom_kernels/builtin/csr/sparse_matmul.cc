@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -46,8 +46,8 @@ absl::StatusOr<uint32_t*> AllocateFlag(sycl::queue& queue, ffi::ScratchAllocator
 
 absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
                       const ffi::AnyBuffer& coordinates, const ffi::AnyBuffer& values,
-                      const ffi::AnyBuffer& b, const ffi::AnyBuffer& result, bool adjoint_a,
-                      bool adjoint_b) {
+                      const ffi::AnyBuffer& b, const ffi::AnyBuffer& result, int64_t adjoint_a,
+                      int64_t adjoint_b) {
   const auto of_a = coordinates.dimensions(), of_b = b.dimensions(), of_c = result.dimensions();
   const bool fits =
       (coordinates.element_type() == ffi::S32 || coordinates.element_type() == ffi::S64) &&
@@ -77,8 +77,8 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
   sizes.inner = of_b[adjoint_b ? 1 : 0];
   sizes.columns = of_c[1];
   sizes.coordinates_are_wide = coordinates.element_type() == ffi::S64;
-  sizes.adjoint_a = adjoint_a;
-  sizes.adjoint_b = adjoint_b;
+  sizes.adjoint_a = adjoint_a != 0;
+  sizes.adjoint_b = adjoint_b != 0;
   sizes.chunk = RowsPerWorkItem(queue, sizes.columns);
   sizes.piece = ColumnsPerWorkItem(queue, sizes.columns);
   sizes.pieces = (sizes.columns + sizes.piece - 1) / sizes.piece;
@@ -117,24 +117,7 @@ absl::Status Multiply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* SparseMatmulHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("adjoint_a")
-          .Attr<int64_t>("adjoint_b")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 ffi::AnyBuffer values, ffi::AnyBuffer b, ffi::Result<ffi::AnyBuffer> result,
-                 int64_t adjoint_a, int64_t adjoint_b) {
-            return ToFfiError(Multiply(*queue, scratch, coordinates, values, b, *result,
-                                       adjoint_a != 0, adjoint_b != 0));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Multiply, 1>(frame, "adjoint_a", "adjoint_b");
 }
 
 std::vector<std::string> SparseMatmulTypes() { return Kernels().TypeNames(); }

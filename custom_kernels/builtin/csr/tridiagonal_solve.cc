@@ -4,9 +4,9 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -75,20 +75,7 @@ absl::Status Solve(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* TridiagonalSolveHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<bool>("partial_pivoting")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer diagonals,
-                 ffi::AnyBuffer right, ffi::Result<ffi::AnyBuffer> result, bool is_pivoting) {
-            return ToFfiError(Solve(*queue, scratch, diagonals, right, *result, is_pivoting));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Solve, 1>(frame, "partial_pivoting");
 }
 
 std::vector<std::string> TridiagonalSolveTypes() { return FactorKernels().TypeNames(); }

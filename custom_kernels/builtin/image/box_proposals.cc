@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -87,28 +87,7 @@ absl::Status Propose(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* BoxProposalsHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<float>("nms_threshold")
-          .Attr<float>("min_size")
-          .Attr<int64_t>("pre_nms_topn")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer scores,
-                 ffi::AnyBuffer deltas, ffi::AnyBuffer images, ffi::AnyBuffer anchors, Result rois,
-                 Result probabilities, float threshold, float min_size, int64_t pre_nms_topn) {
-            return ToFfiError(Propose(*queue, scratch, scores, deltas, images, anchors, *rois,
-                                      *probabilities, threshold, min_size, pre_nms_topn));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Propose, 2>(frame, "nms_threshold", "min_size", "pre_nms_topn");
 }
 
 }  // namespace onexpu

@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -225,78 +225,19 @@ absl::Status GradBoxes(sycl::queue& queue, const ffi::AnyBuffer& gradient,
 }  // namespace
 
 XLA_FFI_Error* CropAndResizeCheckHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("batch")
-          .To([](sycl::queue* queue, ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
-                 ffi::Result<ffi::AnyBuffer> verdict, int64_t batch) {
-            return ToFfiError(Check(*queue, boxes, box_index, *verdict, batch));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Check, 1>(frame, "batch");
 }
 
 XLA_FFI_Error* CropAndResizeHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<float>("extrapolation_value")
-          .Attr<std::string_view>("method")
-          .To([](sycl::queue* queue, ffi::AnyBuffer image, ffi::AnyBuffer boxes,
-                 ffi::AnyBuffer box_index, ffi::Result<ffi::AnyBuffer> crops,
-                 float extrapolation_value, std::string_view method) {
-            return ToFfiError(
-                Forward(*queue, image, boxes, box_index, *crops, extrapolation_value, method));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Forward, 1>(frame, "extrapolation_value", "method");
 }
 
 XLA_FFI_Error* CropAndResizeGradImageHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<std::string_view>("method")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer gradient,
-                 ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
-                 ffi::Result<ffi::AnyBuffer> image_gradient, std::string_view method) {
-            return ToFfiError(
-                GradImage(*queue, scratch, gradient, boxes, box_index, *image_gradient, method));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<GradImage, 1>(frame, "method");
 }
 
 XLA_FFI_Error* CropAndResizeGradBoxesHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::AnyBuffer gradient, ffi::AnyBuffer image,
-                 ffi::AnyBuffer boxes, ffi::AnyBuffer box_index,
-                 ffi::Result<ffi::AnyBuffer> boxes_gradient) {
-            return ToFfiError(
-                GradBoxes(*queue, gradient, image, boxes, box_index, *boxes_gradient));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<GradBoxes, 1>(frame);
 }
 
 std::vector<std::string> CropAndResizeTypes() { return ForwardKernels().TypeNames(); }

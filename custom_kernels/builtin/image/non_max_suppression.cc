@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -70,26 +70,7 @@ absl::Status Suppress(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* NonMaxSuppressionHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<float>("iou_threshold")
-          .Attr<float>("score_threshold")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer boxes,
-                 ffi::AnyBuffer scores, ffi::Result<ffi::AnyBuffer> selected,
-                 ffi::Result<ffi::AnyBuffer> count, ffi::Result<ffi::AnyBuffer> host_count,
-                 float iou_threshold, float score_threshold) {
-            return ToFfiError(Suppress(*queue, scratch, boxes, scores, *selected, *count,
-                                       *host_count, iou_threshold, score_threshold));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Suppress, 3>(frame, "iou_threshold", "score_threshold");
 }
 
 }  // namespace onexpu

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "custom_kernels/builtin/random/random.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -109,24 +109,13 @@ absl::Status Draw(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi:
 }  // namespace
 
 XLA_FFI_Error* CategoricalHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("key")
-          .Attr<int64_t>("counter_low")
-          .Attr<int64_t>("counter_high")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer logits,
-                 ffi::RemainingArgs stream, ffi::Result<ffi::AnyBuffer> samples, int64_t key,
-                 int64_t counter_low, int64_t counter_high) {
-            return ToFfiError(
-                Draw(*queue, scratch, logits, stream, *samples, {key, counter_low, counter_high}));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto draw = [](sycl::queue& queue, ffi::ScratchAllocator& scratch,
+                           const ffi::AnyBuffer& logits, const ffi::RemainingArgs& stream,
+                           const ffi::AnyBuffer& samples, int64_t key, int64_t counter_low,
+                           int64_t counter_high) {
+    return Draw(queue, scratch, logits, stream, samples, {key, counter_low, counter_high});
+  };
+  return CallHandler<draw, 1>(frame, "key", "counter_low", "counter_high");
 }
 
 std::vector<std::string> CategoricalTypes() { return All().maximum.TypeNames(); }

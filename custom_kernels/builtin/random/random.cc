@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "pjrt_core/target/sycl_target.h"
 #include "xla/ffi/api/ffi.h"
@@ -243,91 +243,46 @@ absl::Status FillWords(sycl::queue& queue, const PhiloxOperands& operands,
 }
 
 XLA_FFI_Error* RandomGammaHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("key")
-          .Attr<int64_t>("counter_low")
-          .Attr<int64_t>("counter_high")
-          .To([](sycl::queue* queue, ffi::AnyBuffer alphas, ffi::RemainingArgs stream,
-                 ffi::Result<ffi::AnyBuffer> result, int64_t key, int64_t counter_low,
-                 int64_t counter_high) {
-            return ToFfiError(
-                FillGamma(*queue, alphas, stream, *result, {key, counter_low, counter_high}));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto fill = [](sycl::queue& queue, const ffi::AnyBuffer& alphas,
+                           const ffi::RemainingArgs& stream, const ffi::AnyBuffer& result,
+                           int64_t key, int64_t counter_low, int64_t counter_high) {
+    return FillGamma(queue, alphas, stream, result, {key, counter_low, counter_high});
+  };
+  return CallHandler<fill, 1>(frame, "key", "counter_low", "counter_high");
 }
 
 XLA_FFI_Error* RandomBinomialHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("key")
-          .Attr<int64_t>("counter_low")
-          .Attr<int64_t>("counter_high")
-          .To([](sycl::queue* queue, ffi::AnyBuffer counts, ffi::AnyBuffer probabilities,
-                 ffi::RemainingArgs stream, ffi::Result<ffi::AnyBuffer> result, int64_t key,
-                 int64_t counter_low, int64_t counter_high) {
-            return ToFfiError(FillBinomial(*queue, counts, probabilities, stream, *result,
-                                           {key, counter_low, counter_high}));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto fill = [](sycl::queue& queue, const ffi::AnyBuffer& counts,
+                           const ffi::AnyBuffer& probabilities, const ffi::RemainingArgs& stream,
+                           const ffi::AnyBuffer& result, int64_t key, int64_t counter_low,
+                           int64_t counter_high) {
+    return FillBinomial(queue, counts, probabilities, stream, result,
+                        {key, counter_low, counter_high});
+  };
+  return CallHandler<fill, 1>(frame, "key", "counter_low", "counter_high");
 }
 
 XLA_FFI_Error* RandomBetweenHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("key")
-          .Attr<int64_t>("counter_low")
-          .Attr<int64_t>("counter_high")
-          .Attr<ffi::Span<const int64_t>>("dimensions")
-          .Attr<ffi::Span<const int64_t>>("strides")
-          .To([](sycl::queue* queue, ffi::AnyBuffer means, ffi::AnyBuffer deviations,
-                 ffi::AnyBuffer lows, ffi::AnyBuffer highs, ffi::Result<ffi::AnyBuffer> result,
-                 int64_t key, int64_t counter_low, int64_t counter_high,
-                 ffi::Span<const int64_t> dimensions, ffi::Span<const int64_t> strides) {
-            return ToFfiError(FillBetween(*queue, {means, deviations, lows, highs}, *result,
-                                          {key, counter_low, counter_high}, dimensions, strides));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto fill = [](sycl::queue& queue, const ffi::AnyBuffer& means,
+                           const ffi::AnyBuffer& deviations, const ffi::AnyBuffer& lows,
+                           const ffi::AnyBuffer& highs, const ffi::AnyBuffer& result, int64_t key,
+                           int64_t counter_low, int64_t counter_high,
+                           ffi::Span<const int64_t> dimensions, ffi::Span<const int64_t> strides) {
+    return FillBetween(queue, {means, deviations, lows, highs}, result,
+                       {key, counter_low, counter_high}, dimensions, strides);
+  };
+  return CallHandler<fill, 1>(frame, "key", "counter_low", "counter_high", "dimensions", "strides");
 }
 
 XLA_FFI_Error* RandomHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<std::string_view>("distribution")
-          .Attr<int64_t>("key")
-          .Attr<int64_t>("counter_low")
-          .Attr<int64_t>("counter_high")
-          .Attr<int64_t>("low")
-          .Attr<int64_t>("high")
-          .To([](sycl::queue* queue, ffi::RemainingArgs arguments,
-                 ffi::Result<ffi::AnyBuffer> result, std::string_view distribution, int64_t key,
-                 int64_t counter_low, int64_t counter_high, int64_t low, int64_t high) {
-            return ToFfiError(Fill(*queue, arguments, *result, distribution,
-                                   {key, counter_low, counter_high}, low, high));
-          })
-          .release();
-  return handler->Call(frame);
+  constexpr auto fill = [](sycl::queue& queue, const ffi::RemainingArgs& arguments,
+                           const ffi::AnyBuffer& result, std::string_view distribution, int64_t key,
+                           int64_t counter_low, int64_t counter_high, int64_t low, int64_t high) {
+    return Fill(queue, arguments, result, distribution, {key, counter_low, counter_high}, low,
+                high);
+  };
+  return CallHandler<fill, 1>(frame, "distribution", "key", "counter_low", "counter_high", "low",
+                              "high");
 }
 
 std::vector<std::string> RandomTypes() {

@@ -8,10 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/segment/runs.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -123,27 +123,7 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* SegmentGradHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("rows")
-          .Attr<std::string_view>("combiner")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer slopes,
-                 ffi::AnyBuffer indices, ffi::AnyBuffer segments, Result result, Result rows,
-                 Result verdict, int64_t row_count, std::string_view combiner) {
-            return ToFfiError(Reduce(*queue, scratch, slopes, indices, segments, *result, *rows,
-                                     *verdict, row_count, combiner));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Reduce, 3>(frame, "rows", "combiner");
 }
 
 std::vector<std::string> SegmentGradTypes() { return Kernels().TypeNames(); }

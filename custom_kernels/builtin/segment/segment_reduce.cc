@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -168,38 +168,11 @@ absl::Status Reduce(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
 }  // namespace
 
 XLA_FFI_Error* SegmentCheckHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("data_rows")
-          .To([](sycl::queue* queue, ffi::AnyBuffer ids, ffi::RemainingArgs indices,
-                 ffi::Result<ffi::AnyBuffer> verdict, int64_t data_rows) {
-            return ToFfiError(Check(*queue, ids, indices, *verdict, data_rows));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Check, 1>(frame, "data_rows");
 }
 
 XLA_FFI_Error* SegmentReduceHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<std::string_view>("combiner")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer data,
-                 ffi::AnyBuffer ids, ffi::RemainingArgs indices, ffi::Result<ffi::AnyBuffer> result,
-                 std::string_view combiner) {
-            return ToFfiError(Reduce(*queue, scratch, data, ids, indices, *result, combiner));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Reduce, 1>(frame, "combiner");
 }
 
 std::vector<std::string> SegmentReduceTypes() { return ReduceKernels().TypeNames(); }

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/shape/gather_rows.h"
 #include "custom_kernels/builtin/sort/counting_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -137,35 +137,11 @@ absl::Status PartitionRows(sycl::queue& queue, const ffi::AnyBuffer& data,
 }  // namespace
 
 XLA_FFI_Error* PartitionHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer partitions,
-                 ffi::Result<ffi::AnyBuffer> order, ffi::Result<ffi::AnyBuffer> counts) {
-            return ToFfiError(Partition(*queue, scratch, partitions, *order, *counts));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Partition, 2>(frame);
 }
 
 XLA_FFI_Error* PartitionRowsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingRets()
-          .To([](sycl::queue* queue, ffi::AnyBuffer data, ffi::AnyBuffer partitions,
-                 ffi::AnyBuffer order, ffi::RemainingRets results) {
-            return ToFfiError(PartitionRows(*queue, data, partitions, order, results));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<PartitionRows, 0>(frame);
 }
 
 }  // namespace onexpu

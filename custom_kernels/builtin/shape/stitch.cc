@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/shape/gather_rows.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -104,18 +104,7 @@ absl::Status StitchRows(sycl::queue& queue, const ffi::AnyBuffer& places,
 }  // namespace
 
 XLA_FFI_Error* StitchRowsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::AnyBuffer places, ffi::RemainingArgs arrays,
-                 ffi::Result<ffi::AnyBuffer> result) {
-            return ToFfiError(StitchRows(*queue, places, arrays, *result));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<StitchRows, 1>(frame);
 }
 
 }  // namespace onexpu

@@ -5,9 +5,9 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -96,21 +96,7 @@ absl::Status Where(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 
 }  // namespace
 
-XLA_FFI_Error* WhereHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer condition,
-                 ffi::Result<ffi::AnyBuffer> coordinates, ffi::Result<ffi::AnyBuffer> count) {
-            return ToFfiError(Where(*queue, scratch, condition, *coordinates, *count));
-          })
-          .release();
-  return handler->Call(frame);
-}
+XLA_FFI_Error* WhereHandler(XLA_FFI_CallFrame* frame) { return CallHandler<Where, 2>(frame); }
 
 std::vector<std::string> WhereTypes() {
   std::vector<std::string> names;

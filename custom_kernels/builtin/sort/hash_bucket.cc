@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -40,16 +40,7 @@ absl::Status Hash(sycl::queue& queue, const ffi::AnyBuffer& values, const ffi::A
 }  // namespace
 
 XLA_FFI_Error* HashBucketHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("buckets")
-          .To([](sycl::queue* queue, ffi::AnyBuffer values, ffi::Result<ffi::AnyBuffer> result,
-                 int64_t buckets) { return ToFfiError(Hash(*queue, values, *result, buckets)); })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Hash, 1>(frame, "buckets");
 }
 
 std::vector<std::string> HashBucketTypes() { return Kernels().TypeNames(); }

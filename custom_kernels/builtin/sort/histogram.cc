@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -78,23 +78,7 @@ absl::Status Count(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ffi
 
 }  // namespace
 
-XLA_FFI_Error* HistogramHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer values,
-                 ffi::AnyBuffer edges, ffi::Result<ffi::AnyBuffer> histogram,
-                 ffi::Result<ffi::AnyBuffer> not_numbers) {
-            return ToFfiError(Count(*queue, scratch, values, edges, *histogram, *not_numbers));
-          })
-          .release();
-  return handler->Call(frame);
-}
+XLA_FFI_Error* HistogramHandler(XLA_FFI_CallFrame* frame) { return CallHandler<Count, 2>(frame); }
 
 std::vector<std::string> HistogramTypes() { return Kernels().TypeNames(); }
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 
 namespace onexpu {
@@ -36,7 +36,9 @@ bool Fits(const ffi::AnyBuffer& rows, const ffi::AnyBuffer& extents, const ffi::
 }
 
 absl::Status Order(sycl::queue& queue, const ffi::AnyBuffer& rows, const ffi::AnyBuffer& extents,
-                   const ffi::AnyBuffer& values, const ffi::AnyBuffer& positions) {
+                   const ffi::AnyBuffer& /*replaced values*/,
+                   const ffi::AnyBuffer& /*replaced positions*/, const ffi::AnyBuffer& values,
+                   const ffi::AnyBuffer& positions) {
   if (!Fits(rows, extents, values, positions)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "onexpu: nan_order: ", DescribeBuffer(values), " and ", DescribeBuffer(positions),
@@ -57,24 +59,7 @@ absl::Status Order(sycl::queue& queue, const ffi::AnyBuffer& rows, const ffi::An
 
 }  // namespace
 
-XLA_FFI_Error* NanOrderHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::AnyBuffer rows, ffi::AnyBuffer extents, ffi::AnyBuffer,
-                 ffi::AnyBuffer, ffi::Result<ffi::AnyBuffer> values,
-                 ffi::Result<ffi::AnyBuffer> positions) {
-            return ToFfiError(Order(*queue, rows, extents, *values, *positions));
-          })
-          .release();
-  return handler->Call(frame);
-}
+XLA_FFI_Error* NanOrderHandler(XLA_FFI_CallFrame* frame) { return CallHandler<Order, 2>(frame); }
 
 std::vector<std::string> NanOrderTypes() { return Kernels().TypeNames(); }
 

@@ -9,10 +9,10 @@
 
 #include "absl/numeric/bits.h"
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -173,24 +173,7 @@ absl::Status Unique(sycl::queue& queue, ffi::ScratchAllocator& scratch, const ff
 
 }  // namespace
 
-XLA_FFI_Error* UniqueHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer x,
-                 ffi::Result<ffi::AnyBuffer> y, ffi::Result<ffi::AnyBuffer> indices,
-                 ffi::Result<ffi::AnyBuffer> counts, ffi::Result<ffi::AnyBuffer> total) {
-            return ToFfiError(Unique(*queue, scratch, x, *y, *indices, *counts, *total));
-          })
-          .release();
-  return handler->Call(frame);
-}
+XLA_FFI_Error* UniqueHandler(XLA_FFI_CallFrame* frame) { return CallHandler<Unique, 4>(frame); }
 
 std::vector<std::string> UniqueTypes() {
   std::vector<std::string> names;

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -144,45 +144,11 @@ absl::Status FillGrad(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* FillEmptyRowsHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 ffi::AnyBuffer values, ffi::AnyBuffer default_value, Result new_coordinates,
-                 Result new_values, Result is_empty, Result moved_to, Result verdict) {
-            return ToFfiError(Fill(*queue, scratch, coordinates, values, default_value,
-                                   *new_coordinates, *new_values, *is_empty, *moved_to, *verdict));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Fill, 5>(frame);
 }
 
 XLA_FFI_Error* FillEmptyRowsGradHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer moved_to,
-                 ffi::AnyBuffer slopes, Result of_values, Result of_default) {
-            return ToFfiError(FillGrad(*queue, scratch, moved_to, slopes, *of_values, *of_default));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<FillGrad, 2>(frame);
 }
 
 std::vector<std::string> FillEmptyRowsGradTypes() { return Gradients().values.TypeNames(); }

@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
 #include "custom_kernels/builtin/support/schedule.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -181,20 +181,7 @@ absl::Status Apply(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* SparseApplyHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .RemainingArgs()
-          .RemainingRets()
-          .Attr<std::string_view>("rule")
-          .Attr<int64_t>("flag")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::RemainingArgs arguments,
-                 ffi::RemainingRets results, std::string_view rule, int64_t flag) {
-            return ToFfiError(Apply(*queue, scratch, arguments, results, rule, flag));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Apply, 0>(frame, "rule", "flag");
 }
 
 std::vector<std::string> SparseApplyTypes() { return KernelsOf(0).TypeNames(); }

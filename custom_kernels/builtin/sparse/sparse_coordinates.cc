@@ -7,9 +7,9 @@
 #include "absl/strings/str_join.h"
 #include "custom_kernels/builtin/shape/gather_rows.h"
 #include "custom_kernels/builtin/sort/radix_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -164,38 +164,11 @@ absl::Status Reshape(sycl::queue& queue, const ffi::AnyBuffer& indices,
 }  // namespace
 
 XLA_FFI_Error* SparseReorderHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("shape")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer indices,
-                 ffi::AnyBuffer values, ffi::Result<ffi::AnyBuffer> new_indices,
-                 ffi::Result<ffi::AnyBuffer> new_values, Shape shape) {
-            return ToFfiError(
-                Reorder(*queue, scratch, indices, values, *new_indices, *new_values, shape));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Reorder, 2>(frame, "shape");
 }
 
 XLA_FFI_Error* SparseReshapeHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Shape>("from")
-          .Attr<Shape>("to")
-          .To([](sycl::queue* queue, ffi::AnyBuffer indices, ffi::Result<ffi::AnyBuffer> result,
-                 Shape from,
-                 Shape to) { return ToFfiError(Reshape(*queue, indices, *result, from, to)); })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Reshape, 1>(frame, "from", "to");
 }
 
 }  // namespace onexpu

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -165,57 +165,15 @@ absl::Status CopyRows(sycl::queue& queue, const ffi::AnyBuffer& rows, const ffi:
 }  // namespace
 
 XLA_FFI_Error* SparseSliceHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<Numbers>("start")
-          .Attr<Numbers>("size")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 ffi::AnyBuffer values, Result new_coordinates, Result new_values, Result total,
-                 Numbers start, Numbers size) {
-            return ToFfiError(Slice(*queue, scratch, coordinates, values, *new_coordinates,
-                                    *new_values, *total, start, size));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Slice, 3>(frame, "start", "size");
 }
 
 XLA_FFI_Error* SparseConcatHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .RemainingArgs()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("dimension")
-          .Attr<Numbers>("offsets")
-          .To([](sycl::queue* queue, ffi::RemainingArgs arguments,
-                 ffi::Result<ffi::AnyBuffer> coordinates, ffi::Result<ffi::AnyBuffer> values,
-                 int64_t dimension, Numbers offsets) {
-            return ToFfiError(Concat(*queue, arguments, *coordinates, *values, dimension, offsets));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Concat, 2>(frame, "dimension", "offsets");
 }
 
 XLA_FFI_Error* CopyRowsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("first")
-          .To([](sycl::queue* queue, ffi::AnyBuffer rows, ffi::Result<ffi::AnyBuffer> result,
-                 int64_t first) { return ToFfiError(CopyRows(*queue, rows, *result, first)); })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<CopyRows, 1>(frame, "first");
 }
 
 }  // namespace onexpu

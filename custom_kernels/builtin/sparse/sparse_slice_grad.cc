@@ -3,9 +3,9 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -89,23 +89,7 @@ absl::Status Differentiate(sycl::queue& queue, ffi::ScratchAllocator& scratch,
 }  // namespace
 
 XLA_FFI_Error* SparseSliceGradHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer gradient,
-                 ffi::AnyBuffer coordinates, ffi::AnyBuffer start, ffi::AnyBuffer slice,
-                 ffi::Result<ffi::AnyBuffer> result) {
-            return ToFfiError(
-                Differentiate(*queue, scratch, gradient, coordinates, start, slice, *result));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Differentiate, 1>(frame);
 }
 
 }  // namespace onexpu

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "custom_kernels/builtin/sort/counting_sort.h"
+#include "custom_kernels/builtin/support/call_handler.h"
 #include "custom_kernels/builtin/support/chunks.h"
 #include "custom_kernels/builtin/support/kernel_table.h"
-#include "custom_kernels/ffi_status.h"
 #include "custom_kernels/launch_kernel.h"
 #include "xla/ffi/api/ffi.h"
 
@@ -200,45 +200,11 @@ absl::Status SplitElements(sycl::queue& queue, const ffi::AnyBuffer& coordinates
 }  // namespace
 
 XLA_FFI_Error* SparseSplitHandler(XLA_FFI_CallFrame* frame) {
-  using Result = ffi::Result<ffi::AnyBuffer>;
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Ctx<ffi::ScratchAllocator>()
-          .Arg<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Ret<ffi::AnyBuffer>()
-          .Attr<int64_t>("dimension")
-          .Attr<int64_t>("extent")
-          .To([](sycl::queue* queue, ffi::ScratchAllocator scratch, ffi::AnyBuffer coordinates,
-                 Result piece_of, Result order, Result counts, int64_t dimension, int64_t extent) {
-            return ToFfiError(
-                Split(*queue, scratch, coordinates, *piece_of, *order, *counts, dimension, extent));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<Split, 3>(frame, "dimension", "extent");
 }
 
 XLA_FFI_Error* SparseSplitElementsHandler(XLA_FFI_CallFrame* frame) {
-  static const auto* const handler =
-      ffi::Ffi::Bind()
-          .Ctx<ffi::PlatformStream<sycl::queue*>>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .Arg<ffi::AnyBuffer>()
-          .RemainingRets()
-          .Attr<int64_t>("dimension")
-          .Attr<int64_t>("extent")
-          .To([](sycl::queue* queue, ffi::AnyBuffer coordinates, ffi::AnyBuffer values,
-                 ffi::AnyBuffer piece_of, ffi::AnyBuffer order, ffi::RemainingRets results,
-                 int64_t dimension, int64_t extent) {
-            return ToFfiError(SplitElements(*queue, coordinates, values, piece_of, order, results,
-                                            dimension, extent));
-          })
-          .release();
-  return handler->Call(frame);
+  return CallHandler<SplitElements, 0>(frame, "dimension", "extent");
 }
 
 }  // namespace onexpu
