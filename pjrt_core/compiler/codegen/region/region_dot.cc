@@ -13,7 +13,7 @@ std::vector<const HloInstruction*> RegionWork::BlockedDots(
     const std::vector<Output>& outputs) const {
   std::vector<const HloInstruction*> roots;
   for (const Output& output : outputs) {
-    if (!xla::ShapeUtil::EqualIgnoringElementType(output.array.shape, outputs[0].array.shape)) {
+    if (!xla::ShapeUtil::EqualIgnoringElementType(output.array->shape, outputs[0].array->shape)) {
       return {};
     }
     roots.push_back(output.instruction);
@@ -23,7 +23,7 @@ std::vector<const HloInstruction*> RegionWork::BlockedDots(
 
 absl::Status RegionWork::EmitBlockedDots(const std::vector<Output>& outputs,
                                          const std::vector<const HloInstruction*>& dots) {
-  const xla::Shape& shape = outputs[0].array.shape;
+  const xla::Shape& shape = outputs[0].array->shape;
   const std::vector<int64_t> outer(shape.dimensions().begin(), shape.dimensions().end() - 1);
   const int64_t columns = shape.dimensions().back();
   const int64_t rows = xla::ShapeUtil::ElementsIn(shape) / columns;
@@ -39,8 +39,9 @@ absl::Status RegionWork::EmitBlockedDots(const std::vector<Output>& outputs,
         index.push_back(column);
         indices.emplace_back(std::move(index));
       }
-      return EmitDotBlock(kernel_, dots, indices,
-                          [&](const Index& index) { return StoreElements(outputs, index); });
+      return EmitDotBlock(kernel_, dots, indices, [&](const Index& index) {
+        return StoreElements(kernel_, outputs, index);
+      });
     });
   };
   if (blocks > 0) {

@@ -57,42 +57,25 @@ absl::Status RegionWork::ForEachElement(const xla::Shape& shape,
       });
 }
 
-std::vector<RegionWork::Output> RegionWork::OutputsOf(const HloInstruction& root,
-                                                      const std::vector<Array>& results) {
-  std::vector<Output> outputs;
-  const auto add = [&](const HloInstruction& instruction) {
-    int64_t leaf = 0;
-    xla::ShapeUtil::ForEachSubshape(
-        instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
-          if (!shape.IsTuple()) outputs.push_back({&instruction, leaf++, results[outputs.size()]});
-        });
-  };
-  if (root.opcode() == HloOpcode::kTuple) {
-    for (const HloInstruction* operand : root.operands()) add(*operand);
-  } else {
-    add(root);
-  }
-  return outputs;
-}
-
 absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Array>& results) {
   std::vector<Output> outputs = OutputsOf(root, results);
   outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
                                [](const Output& output) {
-                                 return !output.array.shape.IsArray() ||
-                                        xla::ShapeUtil::IsZeroElementArray(output.array.shape);
+                                 return !output.array->shape.IsArray() ||
+                                        xla::ShapeUtil::IsZeroElementArray(output.array->shape);
                                }),
                 outputs.end());
   // Outputs of the same dimensions are computed together.
   while (!outputs.empty()) {
-    if (UpdatesInPlace(outputs[0])) {
+    if (UpdatesInPlace(kernel_, outputs[0])) {
       TF_RETURN_IF_ERROR(EmitUpdate(outputs[0]));
       outputs.erase(outputs.begin());
       continue;
     }
-    const xla::Shape& shape = outputs[0].array.shape;
+    const xla::Shape& shape = outputs[0].array->shape;
     const auto rest = std::partition(outputs.begin(), outputs.end(), [&](const Output& output) {
-      return !UpdatesInPlace(output) && xla::ShapeUtil::SameDimensions(output.array.shape, shape);
+      return !UpdatesInPlace(kernel_, output) &&
+             xla::ShapeUtil::SameDimensions(output.array->shape, shape);
     });
     const std::vector<Output> together(outputs.begin(), rest);
     const std::vector<const HloInstruction*> dots = BlockedDots(together);
@@ -102,52 +85,17 @@ absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Arra
   return absl::OkStatus();
 }
 
-absl::Status RegionWork::StoreElements(const std::vector<Output>& outputs, const Index& index) {
-  // Everything is read before anything is written: a result may be an operand's memory.
-  std::vector<Value*> values;
-  for (const Output& output : outputs) {
-    TF_ASSIGN_OR_RETURN(std::vector<Value*> leaves, kernel_.Elements(*output.instruction, index));
-    values.push_back(leaves[output.leaf]);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    TF_RETURN_IF_ERROR(kernel_.Store(outputs[i].array, index, values[i]));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status RegionWork::EmitElements(const std::vector<Output>& outputs) {
-  return ForEachElement(outputs[0].array.shape,
-                        [&](const Index& index) { return StoreElements(outputs, index); });
-}
-
-bool RegionWork::UpdatesInPlace(const Output& output) const {
-  if (output.instruction->opcode() != HloOpcode::kDynamicUpdateSlice) return false;
-  const Array* operand = kernel_.FindArray(*output.instruction->operand(0));
-  if (operand == nullptr) return false;
-  // Addresses are made anew for each array: compare what they are made of.
-  const auto same_address = [](Value* a, Value* b) {
-    if (a == b) return true;
-    auto* x = llvm::dyn_cast<llvm::GetElementPtrInst>(a);
-    auto* y = llvm::dyn_cast<llvm::GetElementPtrInst>(b);
-    return x != nullptr && y != nullptr && x->isIdenticalTo(y);
-  };
-  return same_address(operand->pointer, output.array.pointer);
+  return ForEachElement(outputs[0].array->shape,
+                        [&](const Index& index) { return StoreElements(kernel_, outputs, index); });
 }
 
 absl::Status RegionWork::EmitUpdate(const Output& output) {
-  const HloInstruction& slice = *output.instruction;
-  const HloInstruction& update = *slice.operand(1);
-  if (xla::ShapeUtil::IsZeroElementArray(update.shape())) return absl::OkStatus();
-  return ForEachItem(
-      xla::ShapeUtil::ElementsIn(update.shape()), [&](Value* number) -> absl::Status {
-        const Index index = kernel_.index_math().Delinearize(number, update.shape());
-        TF_ASSIGN_OR_RETURN(std::vector<Value*> position,
-                            EmitClampedStarts(kernel_, slice, 2, slice.shape(), update.shape()));
-        TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(update, index));
-        for (int64_t i = 0; i < index.size(); ++i)
-          position[i] = kernel_.index_math().Add(position[i], index[i]);
-        return kernel_.Store(output.array, Index(std::move(position)), value);
-      });
+  const xla::Shape& shape = output.instruction->operand(1)->shape();
+  if (xla::ShapeUtil::IsZeroElementArray(shape)) return absl::OkStatus();
+  return ForEachItem(xla::ShapeUtil::ElementsIn(shape), [&](Value* number) {
+    return StoreUpdate(kernel_, output, kernel_.index_math().Delinearize(number, shape));
+  });
 }
 
 }  // namespace onexpu::compiler

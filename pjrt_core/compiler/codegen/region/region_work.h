@@ -9,6 +9,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
+#include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {
@@ -22,16 +23,6 @@ class RegionWork {
   absl::Status Emit(const xla::HloInstruction& root, const std::vector<Array>& results);
 
  private:
-  struct Output {
-    const xla::HloInstruction* instruction;
-    int64_t leaf;  // of the instruction's shape
-    Array array;
-  };
-
-  static std::vector<Output> OutputsOf(const xla::HloInstruction& root,
-                                       const std::vector<Array>& results);
-  bool UpdatesInPlace(const Output& output) const;
-
   // `body` for every number below `count`, each in one work-item. Trip counts are the same for all
   // work-items: a loop that ends at different times in them is slow on a CPU and wrong around
   // barriers.
@@ -44,7 +35,6 @@ class RegionWork {
 
   absl::Status EmitElements(const std::vector<Output>& outputs);
   absl::Status EmitUpdate(const Output& output);
-  absl::Status StoreElements(const std::vector<Output>& outputs, const Index& index);
 
   // The dots that all of `outputs` are elementwise work on, for EmitBlockedDots; else none.
   std::vector<const xla::HloInstruction*> BlockedDots(const std::vector<Output>& outputs) const;

@@ -1,10 +1,14 @@
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
+#include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -18,64 +22,33 @@ using llvm::Value;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-// One result: the `leaf`-th value of `instruction` is stored to result `number`.
-struct Output {
-  const HloInstruction* instruction;
-  int64_t leaf;
-  int64_t number;
-};
-
-// Results that one kernel writes.
+// Results that one kernel writes: their numbers among the kernel's.
 struct Group {
-  std::vector<Output> outputs;
-  const HloInstruction* in_place_update =
-      nullptr;  // a kDynamicUpdateSlice whose operand's memory is the result's
+  std::vector<size_t> numbers;
+  bool updates_in_place = false;
 };
-
-std::vector<Output> OutputsOf(const HloInstruction& root) {
-  std::vector<Output> outputs;
-  auto add = [&](const HloInstruction& instruction) {
-    int64_t leaf = 0;
-    xla::ShapeUtil::ForEachSubshape(
-        instruction.shape(), [&](const xla::Shape& shape, const xla::ShapeIndex&) {
-          if (shape.IsTuple()) return;
-          outputs.push_back({&instruction, leaf++, static_cast<int64_t>(outputs.size())});
-        });
-  };
-  if (root.opcode() == HloOpcode::kTuple) {
-    for (const HloInstruction* operand : root.operands()) add(*operand);
-  } else {
-    add(root);
-  }
-  return outputs;
-}
-
-// The operand's array when updating `instruction` in place means writing only the update.
-bool UpdatesInPlace(const FusionContext& kernel, const Output& output) {
-  if (output.instruction->opcode() != HloOpcode::kDynamicUpdateSlice) return false;
-  const Array* operand = kernel.FindArray(*output.instruction->operand(0));
-  return operand && operand->pointer == kernel.results()[output.number].pointer;
-}
 
 std::vector<Group> MakeGroups(const FusionContext& kernel) {
   std::vector<Group> groups;
-  for (const Output& output : OutputsOf(kernel.root())) {
-    const xla::Shape& shape = kernel.results()[output.number].shape;
+  const std::vector<Output> outputs = OutputsOf(kernel.root(), kernel.results());
+  for (size_t number = 0; number < outputs.size(); ++number) {
+    const Output& output = outputs[number];
+    const xla::Shape& shape = output.array->shape;
     if (!shape.IsArray() || xla::ShapeUtil::IsZeroElementArray(shape)) continue;
     if (UpdatesInPlace(kernel, output)) {
       if (!xla::ShapeUtil::IsZeroElementArray(output.instruction->operand(1)->shape())) {
-        groups.push_back({{output}, output.instruction});
+        groups.push_back({{number}, /*updates_in_place=*/true});
       }
       continue;
     }
     auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
-      return !group.in_place_update &&
-             xla::ShapeUtil::SameDimensions(kernel.results()[group.outputs[0].number].shape, shape);
+      return !group.updates_in_place &&
+             xla::ShapeUtil::SameDimensions(outputs[group.numbers[0]].array->shape, shape);
     });
     if (same == groups.end()) {
-      groups.push_back({{output}});
+      groups.push_back({{number}});
     } else {
-      same->outputs.push_back(output);
+      same->numbers.push_back(number);
     }
   }
   return groups;
@@ -97,6 +70,7 @@ void CollectReads(const FusionContext& kernel, const HloInstruction& instruction
 
 // A kernel that writes over an operand comes after those that read it.
 absl::Status OrderGroups(const FusionContext& kernel, std::vector<Group>& groups) {
+  const std::vector<Output> outputs = OutputsOf(kernel.root(), kernel.results());
   std::vector<Group> ordered;
   while (!groups.empty()) {
     auto is_free = [&](const Group& candidate) {
@@ -104,10 +78,11 @@ absl::Status OrderGroups(const FusionContext& kernel, std::vector<Group>& groups
         if (&other == &candidate) continue;
         absl::flat_hash_set<const HloInstruction*> visited;
         absl::flat_hash_set<Value*> reads;
-        for (const Output& output : other.outputs)
-          CollectReads(kernel, *output.instruction, visited, reads);
-        for (const Output& output : candidate.outputs) {
-          if (reads.contains(kernel.results()[output.number].pointer)) return false;
+        for (const size_t number : other.numbers) {
+          CollectReads(kernel, *outputs[number].instruction, visited, reads);
+        }
+        for (const size_t number : candidate.numbers) {
+          if (reads.contains(outputs[number].array->pointer)) return false;
         }
       }
       return true;
@@ -160,50 +135,27 @@ bool ReadsInPlace(const FusionContext& kernel, const HloInstruction& instruction
   return true;
 }
 
-bool NeedsIndex(const FusionContext& kernel, const Group& group) {
+bool NeedsIndex(const FusionContext& kernel, absl::Span<const Output> outputs) {
   absl::flat_hash_set<const HloInstruction*> visited;
-  for (const Output& output : group.outputs) {
-    const xla::Shape& shape = kernel.results()[group.outputs[0].number].shape;
-    if (!ReadsInPlace(kernel, *output.instruction, shape, visited)) return true;
+  return !absl::c_all_of(outputs, [&](const Output& output) {
+    return ReadsInPlace(kernel, *output.instruction, outputs[0].array->shape, visited);
+  });
+}
+
+absl::StatusOr<LaunchDimensions> EmitGroup(FusionContext& kernel, const Group& group) {
+  const std::vector<Output> all = OutputsOf(kernel.root(), kernel.results());
+  std::vector<Output> outputs;
+  for (const size_t number : group.numbers) outputs.push_back(all[number]);
+  const WorkItemCost cost =
+      HasSerialLoop(kernel.instruction()) ? WorkItemCost::kLoop : WorkItemCost::kElement;
+  if (group.updates_in_place) {
+    return kernel.PerElement(
+        outputs[0].instruction->operand(1)->shape(), cost, /*by_rows=*/true,
+        [&](const Index& index) { return StoreUpdate(kernel, outputs[0], index); });
   }
-  return false;
-}
-
-absl::StatusOr<LaunchDimensions> EmitElements(FusionContext& kernel, const Group& group) {
-  const xla::Shape& shape = kernel.results()[group.outputs[0].number].shape;
-  const WorkItemCost cost =
-      HasSerialLoop(kernel.instruction()) ? WorkItemCost::kLoop : WorkItemCost::kElement;
   return kernel.PerElement(
-      shape, cost, NeedsIndex(kernel, group), [&](const Index& index) -> absl::Status {
-        // Everything is read before anything is written: a result may be an operand's memory.
-        std::vector<Value*> values;
-        for (const Output& output : group.outputs) {
-          TF_ASSIGN_OR_RETURN(std::vector<Value*> leaves,
-                              kernel.Elements(*output.instruction, index));
-          values.push_back(leaves[output.leaf]);
-        }
-        for (size_t i = 0; i < values.size(); ++i) {
-          TF_RETURN_IF_ERROR(kernel.Store(group.outputs[i].number, index, values[i]));
-        }
-        return absl::OkStatus();
-      });
-}
-
-absl::StatusOr<LaunchDimensions> EmitUpdate(FusionContext& kernel, const Group& group) {
-  const HloInstruction& update_slice = *group.in_place_update;
-  const HloInstruction& update = *update_slice.operand(1);
-  const WorkItemCost cost =
-      HasSerialLoop(kernel.instruction()) ? WorkItemCost::kLoop : WorkItemCost::kElement;
-  return kernel.PerElement(
-      update.shape(), cost, /*by_rows=*/true, [&](const Index& index) -> absl::Status {
-        TF_ASSIGN_OR_RETURN(
-            std::vector<Value*> position,
-            EmitClampedStarts(kernel, update_slice, 2, update_slice.shape(), update.shape()));
-        TF_ASSIGN_OR_RETURN(Value * value, kernel.Element(update, index));
-        for (int64_t i = 0; i < index.size(); ++i)
-          position[i] = kernel.index_math().Add(position[i], index[i]);
-        return kernel.Store(group.outputs[0].number, Index(std::move(position)), value);
-      });
+      outputs[0].array->shape, cost, NeedsIndex(kernel, outputs),
+      [&](const Index& index) { return StoreElements(kernel, outputs, index); });
 }
 
 }  // namespace
@@ -220,9 +172,7 @@ absl::Status EmitLoop(KernelSequence& sequence) {
     if (i > 0) {
       TF_ASSIGN_OR_RETURN(kernel, sequence.Begin(absl::StrCat("_", i)));
     }
-    TF_ASSIGN_OR_RETURN(LaunchDimensions launch, groups[i].in_place_update
-                                                     ? EmitUpdate(*kernel, groups[i])
-                                                     : EmitElements(*kernel, groups[i]));
+    TF_ASSIGN_OR_RETURN(LaunchDimensions launch, EmitGroup(*kernel, groups[i]));
     TF_RETURN_IF_ERROR(sequence.End(std::move(kernel), std::move(launch)));
   }
   return absl::OkStatus();
