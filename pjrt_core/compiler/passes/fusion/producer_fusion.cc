@@ -115,7 +115,7 @@ bool FeedsTransform(const HloInstruction& value) {
   return value.user_count() == 1 && RootOf(*value.users()[0]).opcode() == HloOpcode::kFft;
 }
 
-bool IsDataMovement(const HloInstruction& instruction) {
+bool NeedsNoArithmetic(const HloInstruction& instruction) {
   switch (instruction.opcode()) {
     case HloOpcode::kBitcast:
     case HloOpcode::kBroadcast:
@@ -177,7 +177,7 @@ bool IsConvertedAgain(const HloInstruction& producer, const HloInstruction& cons
 // And of little that is read again, a launch costs more.
 bool GrowsWithEveryReader(const HloInstruction& producer) {
   constexpr int64_t kMinMaterializedBytes = 128 << 10;  // bytes
-  if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer) ||
+  if (producer.user_count() < 2 || !producer.IsElementwise() || NeedsNoArithmetic(producer) ||
       xla::primitive_util::IsIntegralType(producer.shape().element_type()) ||
       xla::ShapeUtil::ByteSizeOf(producer.shape()) < kMinMaterializedBytes) {
     return false;
@@ -186,7 +186,8 @@ bool GrowsWithEveryReader(const HloInstruction& producer) {
   int64_t arrays = 0;
   bool is_computed = false;
   for (const HloInstruction* operand : producer.unique_operands()) {
-    while (IsDataMovement(*operand) && operand->operand_count() == 1) operand = operand->operand(0);
+    while (NeedsNoArithmetic(*operand) && operand->operand_count() == 1)
+      operand = operand->operand(0);
     if (2 * xla::ShapeUtil::ElementsIn(operand->shape()) < elements ||
         operand->opcode() == HloOpcode::kIota) {
       continue;
@@ -202,7 +203,7 @@ bool GrowsWithEveryReader(const HloInstruction& producer) {
 // device's compiler needs more for a transform than for anything else.
 bool IsSharedByTransforms(const HloInstruction& producer) {
   constexpr size_t kMinSharedTransforms = 3;
-  if (producer.user_count() < 2 || !producer.IsElementwise() || IsDataMovement(producer)) {
+  if (producer.user_count() < 2 || !producer.IsElementwise() || NeedsNoArithmetic(producer)) {
     return false;
   }
   absl::flat_hash_set<const HloInstruction*> visited = {&producer}, transforms;
@@ -213,7 +214,7 @@ bool IsSharedByTransforms(const HloInstruction& producer) {
     for (const HloInstruction* user : current->users()) {
       if (!visited.insert(user).second) continue;
       if (RootOf(*user).opcode() == HloOpcode::kFft) transforms.insert(user);
-      if (user->IsElementwise() || IsDataMovement(*user)) open.push_back(user);
+      if (user->IsElementwise() || NeedsNoArithmetic(*user)) open.push_back(user);
     }
   }
   return transforms.size() >= kMinSharedTransforms;
@@ -308,7 +309,7 @@ FusionDecision ProducerFusion::ShouldFuse(HloInstruction* consumer, int64_t oper
   if (!is_tiny && IsConvertedAgain(*producer, *consumer, operand_index)) {
     return FusionDecision::Forbid("would be converted again for every reader");
   }
-  if (!is_tiny && !IsDataMovement(*producer) && IsReadManyTimes(*consumer, operand_index)) {
+  if (!is_tiny && !NeedsNoArithmetic(*producer) && IsReadManyTimes(*consumer, operand_index)) {
     return FusionDecision::Forbid("would be computed again for every reader");
   }
   const FusionDecision decision = InstructionFusion::ShouldFuse(consumer, operand_index);
