@@ -3,24 +3,16 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/codegen/llvm/legalizer/replaced_instructions.h"
 #include "pjrt_core/compiler/codegen/llvm/legalizer/rewrites.h"
 
 namespace onexpu::compiler::legalizer {
 namespace {
 
 bool IsWide(const llvm::Type* type) { return type->isIntegerTy(128); }
-
-bool Concerns(const llvm::Instruction& instruction) {
-  if (IsWide(instruction.getType())) return true;
-  for (const llvm::Use& operand : instruction.operands()) {
-    if (IsWide(operand->getType())) return true;
-  }
-  return false;
-}
 
 struct Halves {
   llvm::Value* low = nullptr;
@@ -32,13 +24,7 @@ class Expansion {
   explicit Expansion(llvm::Function& function) : function_(function), b_(function.getContext()) {}
 
   absl::Status Run() {
-    std::vector<llvm::Instruction*> found;
-    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
-    for (llvm::BasicBlock* block : order) {
-      for (llvm::Instruction& instruction : *block) {
-        if (Concerns(instruction)) found.push_back(&instruction);
-      }
-    }
+    const std::vector<llvm::Instruction*> found = InstructionsWith(function_, IsWide);
     for (llvm::Instruction* instruction : found) {
       b_.SetInsertPoint(instruction);
       ONEXPU_RETURN_IF_ERROR(Expand(*instruction));
@@ -52,11 +38,7 @@ class Expansion {
             ->addIncoming(incoming.high, phi->getIncomingBlock(i));
       }
     }
-    for (llvm::Instruction* instruction : llvm::reverse(found)) {
-      if (!instruction->use_empty())
-        instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
-      instruction->eraseFromParent();
-    }
+    EraseReplaced(found);
     return absl::OkStatus();
   }
 

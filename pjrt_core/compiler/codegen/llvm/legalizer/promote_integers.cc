@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/codegen/llvm/legalizer/replaced_instructions.h"
 #include "pjrt_core/compiler/codegen/llvm/legalizer/rewrites.h"
 
 namespace onexpu::compiler::legalizer {
@@ -29,26 +29,12 @@ unsigned PromotedWidth(unsigned width) {
   return 0;
 }
 
-bool Concerns(const llvm::Instruction& instruction) {
-  if (IsOdd(instruction.getType())) return true;
-  for (const llvm::Use& operand : instruction.operands()) {
-    if (IsOdd(operand->getType())) return true;
-  }
-  return false;
-}
-
 class Promotion {
  public:
   explicit Promotion(llvm::Function& function) : function_(function), b_(function.getContext()) {}
 
   absl::Status Run() {
-    std::vector<llvm::Instruction*> found;
-    llvm::ReversePostOrderTraversal<llvm::Function*> order(&function_);
-    for (llvm::BasicBlock* block : order) {
-      for (llvm::Instruction& instruction : *block) {
-        if (Concerns(instruction)) found.push_back(&instruction);
-      }
-    }
+    std::vector<llvm::Instruction*> found = InstructionsWith(function_, IsOdd);
     for (llvm::Instruction* instruction : found) {
       b_.SetInsertPoint(instruction);
       ONEXPU_RETURN_IF_ERROR(Promote(*instruction));
@@ -58,12 +44,9 @@ class Promotion {
         promoted->addIncoming(Get(phi->getIncomingValue(i)), phi->getIncomingBlock(i));
       }
     }
-    for (llvm::Instruction* instruction : llvm::reverse(found)) {
-      if (kept_.contains(instruction)) continue;
-      if (!instruction->use_empty())
-        instruction->replaceAllUsesWith(llvm::PoisonValue::get(instruction->getType()));
-      instruction->eraseFromParent();
-    }
+    llvm::erase_if(found,
+                   [&](llvm::Instruction* instruction) { return kept_.contains(instruction); });
+    EraseReplaced(found);
     return absl::OkStatus();
   }
 
@@ -309,7 +292,6 @@ class Promotion {
 absl::Status PromoteIntegers(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
-      if (!Concerns(instruction)) continue;
       for (const llvm::Use& operand : instruction.operands()) {
         if (llvm::isa<llvm::ConstantExpr>(operand) && IsOdd(operand->getType())) {
           return Unsupported("a constant expression of odd width", instruction);
