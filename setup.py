@@ -90,9 +90,6 @@ class BuildWithBazel(build_py):
             destination / artifact.destination: artifact.output(bazel_bin)
             for artifact in layout.ARTIFACTS
         }
-        for group in layout.ARTIFACT_GROUPS:
-            for output in layout.group_outputs(bazel_bin, group):
-                built[destination / group.directory / output.name] = output
         site_packages = environment.site_packages(venv / "bin" / "python")
         for library in shared_libraries.system_closure(
             [artifact.output(bazel_bin) for artifact in layout.ARTIFACTS],

@@ -88,15 +88,6 @@ class DevelopmentInstall:
                 self._missing(artifact.target)
                 continue
             changed += _replace(self._site_packages / artifact.destination, copy_of=output)
-        for group in layout.ARTIFACT_GROUPS:
-            if group.part not in parts:
-                continue
-            outputs = layout.group_outputs(self._bazel_bin, group)
-            if not outputs:
-                self._missing(group.target)
-            for output in outputs:
-                destination = self._site_packages / group.directory / output.name
-                changed += _replace(destination, copy_of=output)
         return changed
 
     def _missing(self, target: str) -> None:

@@ -34,26 +34,6 @@ class Artifact:
 
 
 @dataclasses.dataclass(frozen=True)
-class ArtifactGroup:
-    """A Bazel target with several output files, all laid into one directory.
-
-    Attributes
-    ----------
-    part, target : str
-        As in `Artifact`.
-    directory : str
-        The directory below site-packages.
-    suffixes : tuple of str
-        Which of the package's output files belong to the group.
-    """
-
-    part: str
-    target: str
-    directory: str
-    suffixes: tuple[str, ...]
-
-
-@dataclasses.dataclass(frozen=True)
 class SourceDirectory:
     """A directory of files that are installed as they are.
 
@@ -101,9 +81,6 @@ ARTIFACTS = (
     NATIVE_MODULE,
 )
 
-# None today: the built-in kernels are embedded in the plugin.
-ARTIFACT_GROUPS: tuple[ArtifactGroup, ...] = ()
-
 SOURCE_DIRECTORIES = (
     SourceDirectory("onexpu", "onexpu"),
     SourceDirectory("pjrt_core/jax_plugin", "jax_plugins/onexpu"),
@@ -122,7 +99,7 @@ def native_target(version: str) -> str:
 
 def targets(parts: Collection[str] = PARTS) -> list[str]:
     """Returns the Bazel targets that an install of `parts` needs."""
-    return [item.target for item in (*ARTIFACTS, *ARTIFACT_GROUPS) if item.part in parts]
+    return [item.target for item in ARTIFACTS if item.part in parts]
 
 
 def source_files(root: pathlib.Path, directory: SourceDirectory) -> list[pathlib.Path]:
@@ -130,12 +107,4 @@ def source_files(root: pathlib.Path, directory: SourceDirectory) -> list[pathlib
     source = root / directory.source
     return sorted(
         path.relative_to(source) for pattern in directory.patterns for path in source.rglob(pattern)
-    )
-
-
-def group_outputs(bazel_bin: pathlib.Path, group: ArtifactGroup) -> list[pathlib.Path]:
-    """Returns the built files of a group."""
-    package = bazel_bin / group.target.removeprefix("//").split(":")[0]
-    return sorted(
-        path for path in package.glob("*") if path.suffix in group.suffixes and path.is_file()
     )

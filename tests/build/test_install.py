@@ -31,10 +31,6 @@ def _bazel_bin(tmp_path: pathlib.Path) -> pathlib.Path:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_bytes(library.read_bytes())
         output.chmod(0o555)  # as Bazel leaves its outputs
-    for group in layout.ARTIFACT_GROUPS:
-        package = bazel_bin / group.target.removeprefix("//").split(":")[0]
-        package.mkdir(parents=True, exist_ok=True)
-        (package / f"sample{group.suffixes[0]}").write_bytes(b"sample")
     return bazel_bin
 
 
