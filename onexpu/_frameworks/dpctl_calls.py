@@ -63,17 +63,14 @@ class DpctlCalls:
         results = _native.launch(launch.target, operands, launch.results, launch.attributes, device)
         for queue in queues:
             results[0].order_queue(queue_address(queue))
-        arrays = [usm_ndarray(r, inputs[0].sycl_queue, True) for r in results[: launch.num_outputs]]
-        for i, count in enumerate(launch.rows):
-            if count >= 0:
-                counted = usm_ndarray(results[count], inputs[0].sycl_queue, True)
-                rows = int(dpnp.tensor.asnumpy(counted).reshape(()))
-                if not 0 <= rows <= arrays[i].shape[0]:
-                    raise ValueError(
-                        f"onexpu: kernel '{launch.name}' counted {rows} rows of an output of shape "
-                        f"{arrays[i].shape}"
-                    )
-                arrays[i] = arrays[i][:rows]
+
+        def share(result: Any) -> Any:
+            return usm_ndarray(result, inputs[0].sycl_queue, True)
+
+        arrays = launch.counted_outputs(
+            list(map(share, results[: launch.num_outputs])),
+            lambda i: int(dpnp.tensor.asnumpy(share(results[i])).reshape(())),
+        )
         return list(map(as_dpnp, arrays)) if isinstance(inputs[0], dpnp.ndarray) else arrays
 
     def _check(self, named: Sequence[tuple[str, Any]], kinds: tuple[type, ...]) -> None:

@@ -289,18 +289,10 @@ class JaxCalls:
                     "count as an output"
                 )
             results = run(*arguments)
-            outputs: list[Any] = results[: launches[0].num_outputs]
-            for i, count in enumerate(launches[0].rows):
-                if count < 0:
-                    continue
-                rows = int(results[count].reshape(()))
-                if not 0 <= rows <= outputs[i].shape[0]:
-                    raise ValueError(
-                        f"onexpu: kernel '{self._definition.name}' counted {rows} rows of an "
-                        f"output of shape {outputs[i].shape}"
-                    )
-                outputs[i] = outputs[i][:rows]
-            return outputs
+            launch = launches[0]
+            return launch.counted_outputs(
+                results[: launch.num_outputs], lambda i: int(results[i].reshape(()))
+            )
 
         return call
 

@@ -5,7 +5,7 @@ them.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,33 @@ class Launch:
     def attributes(self) -> dict[str, Any]:
         """The attributes of the FFI call."""
         return self.handler_attributes
+
+    def counted_outputs(self, outputs: Sequence[Any], count: Callable[[int], int]) -> list[Any]:
+        """Cuts outputs to the rows that the kernel has counted.
+
+        Parameters
+        ----------
+        outputs : sequence of arrays
+        count : callable
+            Reads the number of rows from a result, given its index.
+
+        Raises
+        ------
+        ValueError
+            An output has fewer rows.
+        """
+        cut = list(outputs)
+        for i, result in enumerate(self.rows):
+            if result < 0:
+                continue
+            rows = count(result)
+            if not 0 <= rows <= cut[i].shape[0]:
+                raise ValueError(
+                    f"onexpu: kernel '{self.name}' counted {rows} rows of an output of shape "
+                    f"{cut[i].shape}"
+                )
+            cut[i] = cut[i][:rows]
+        return cut
 
     @property
     def sizes(self) -> list[Any]:
