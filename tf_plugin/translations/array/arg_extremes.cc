@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -25,16 +26,12 @@ using ::xla::XlaOp;
 // value (the highest, for ArgMin) and go on to what is above it, so NaN and infinities of the wrong
 // sign are never found.
 template <bool is_max>
-class ArgExtreme final : public XlaOpKernel {
+class ArgExtreme final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
-  static absl::Status Translate(XlaOpKernelContext* context) {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape shape = context->InputShape(0);
     int64_t dimension = 0;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(1, &dimension));

@@ -8,6 +8,7 @@
 
 #include "tf_plugin/core/stitch_arguments.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/slicing.h"
@@ -22,21 +23,16 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: a list of indices, which the compiler must know, and a list of data.
-class DynamicStitch final : public XlaOpKernel {
+class DynamicStitch final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
-  static absl::Status Translate(XlaOpKernelContext* context) {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     std::vector<xla::Literal> indices;
     std::vector<XlaOp> data;
     std::vector<TensorShape> shapes;

@@ -15,6 +15,7 @@
 #include "tensorflow/core/framework/types.pb.h"
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -28,7 +29,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -133,16 +133,12 @@ class GatherNd final : public CorrectedTranslation {
 };
 
 // Inputs: a variable, indices. TensorFlow has no translation of it.
-class ResourceGatherNd final : public XlaOpKernel {
+class ResourceGatherNd final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
-  static absl::Status Translate(XlaOpKernelContext* context) {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const tensorflow::DataType type = context->expected_output_dtype(0);
     TensorShape shape;
     XlaOp variable, result;

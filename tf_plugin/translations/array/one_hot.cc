@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/primitive_util.h"
@@ -20,24 +21,19 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: indices, the number of classes, the value for the class of an index, the value for
 // others.
-class OneHot final : public XlaOpKernel {
+class OneHot final : public Translation {
  public:
-  explicit OneHot(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit OneHot(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("axis", &axis_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape indices_shape = context->InputShape(0);
     const int64_t rank = indices_shape.dims();
     if (axis_ < -1 || axis_ > rank) {

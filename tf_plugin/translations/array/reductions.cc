@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -16,7 +17,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -27,13 +27,11 @@ struct Reduction {
 };
 
 // Base of reductions. Inputs: x, the dimensions to reduce.
-class ReductionKernel : public XlaOpKernel {
+class ReductionKernel : public Translation {
  public:
-  explicit ReductionKernel(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit ReductionKernel(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("keep_dims", &keep_dims_));
   }
-
-  void Compile(XlaOpKernelContext* context) final { OP_REQUIRES_OK(context, Translate(context)); }
 
  protected:
   virtual XlaOp Reduce(XlaOpKernelContext* context, XlaOp x, xla::PrimitiveType type,
@@ -45,7 +43,7 @@ class ReductionKernel : public XlaOpKernel {
   }
 
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(context));
     XlaOp result =
         Reduce(context, context->Input(0), context->input_xla_type(0), reduction.dimensions);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/tf2xla/lib/scatter.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/primitive_util.h"
@@ -91,17 +92,13 @@ absl::Status CheckRows(const TensorShape& x, const TensorShape& numbers, const T
 }
 
 // Inputs: x, numbers of rows, rows.
-class InplaceKernel : public XlaOpKernel {
+class InplaceKernel : public Translation {
  public:
   InplaceKernel(OpKernelConstruction* construction, Combiner combiner)
-      : XlaOpKernel(construction), combiner_(std::move(combiner)) {}
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+      : Translation(construction), combiner_(std::move(combiner)) {}
 
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape x = context->InputShape(0), numbers = context->InputShape(1);
     TF_RETURN_IF_ERROR(CheckRows(x, numbers, context->InputShape(2)));
     if (x.num_elements() == 0) {
@@ -174,16 +171,12 @@ class TensorScatterExtreme final : public XlaOpKernel {
 
 // Inputs: a variable; indices [..., depth], or of rows; updates.
 template <bool is_max, bool are_vectors>
-class ResourceScatterExtreme final : public XlaOpKernel {
+class ResourceScatterExtreme final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
-  static absl::Status Translate(XlaOpKernelContext* context) {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const DataType type = context->input_type(2);
     TensorShape shape;
     XlaOp variable;

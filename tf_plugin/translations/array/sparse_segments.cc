@@ -12,6 +12,7 @@
 #include "tensorflow/compiler/tf2xla/kernels/gather_op_helpers.h"
 #include "tensorflow/compiler/tf2xla/lib/scatter.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/primitive_util.h"
@@ -25,18 +26,15 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 XlaOp Add(XlaOp a, XlaOp b, xla::XlaBuilder*) { return a + b; }
 
 // Base of both: inputs are rows, indices, numbers of segments and a size on the host.
-class SparseSegments : public XlaOpKernel {
+class SparseSegments : public Translation {
  public:
-  explicit SparseSegments(OpKernelConstruction* construction) : XlaOpKernel(construction) {}
-
-  void Compile(XlaOpKernelContext* context) final { OP_REQUIRES_OK(context, Translate(context)); }
+  explicit SparseSegments(OpKernelConstruction* construction) : Translation(construction) {}
 
  protected:
   virtual absl::StatusOr<XlaOp> Reduce(XlaOpKernelContext* context, XlaOp rows,
@@ -74,7 +72,7 @@ class SparseSegments : public XlaOpKernel {
  private:
   bool is_root() const { return absl::StrContains(type_string(), "SqrtN"); }
 
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape rows = context->InputShape(0), indices = context->InputShape(1),
                       numbers = context->InputShape(2);
     if (rows.dims() < 1 || indices.dims() != 1 || indices != numbers) {

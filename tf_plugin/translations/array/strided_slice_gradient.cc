@@ -15,6 +15,7 @@
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/dynamic_sizes/slice_bounds.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -29,24 +30,19 @@ using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: the shape of what was sliced, begin, end, strides, the slice's gradient.
-class StridedSliceGradient final : public XlaOpKernel {
+class StridedSliceGradient final : public Translation {
  public:
-  explicit StridedSliceGradient(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit StridedSliceGradient(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, masks_.Read(*construction));
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &nonempty_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     std::vector<bool> is_dynamic;
     TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
     const bool is_empty = context->InputShape(4).num_elements() == 0;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/util/strided_slice_op.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/broadcast.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -22,7 +23,6 @@ namespace {
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -101,9 +101,9 @@ XlaOp Update(XlaOp x, xla::PrimitiveType type, const TensorShape& shape, XlaOp v
 }
 
 // Inputs: x or the variable that holds it, begin, end, strides, the value.
-class StridedSliceUpdate final : public XlaOpKernel {
+class StridedSliceUpdate final : public Translation {
  public:
-  explicit StridedSliceUpdate(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit StridedSliceUpdate(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("begin_mask", &begin_mask_));
     OP_REQUIRES_OK(construction, construction->GetAttr("end_mask", &end_mask_));
     OP_REQUIRES_OK(construction, construction->GetAttr("ellipsis_mask", &ellipsis_mask_));
@@ -112,12 +112,8 @@ class StridedSliceUpdate final : public XlaOpKernel {
     OP_REQUIRES_OK(construction, construction->GetAttr("T", &type_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const bool is_variable = context->input_type(0) == tensorflow::DT_RESOURCE;
     TensorShape shape;
     XlaOp x;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/sorting.h"
@@ -26,7 +27,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -137,16 +137,12 @@ Largest LargestOthers(XlaOp rows, int64_t count, bool is_long) {
 }
 
 // Inputs: rows, and how many of each (a scalar).
-class TopKKernel final : public XlaOpKernel {
+class TopKKernel final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
-  static absl::Status Translate(XlaOpKernelContext* context) {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape shape = context->InputShape(0);
     if (shape.dims() < 1) {
       return absl::InvalidArgumentError(

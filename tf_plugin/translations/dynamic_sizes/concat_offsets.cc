@@ -10,6 +10,7 @@
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/dynamic_sizes/translations.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/errors.h"
@@ -19,23 +20,18 @@ namespace {
 
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: the dimension, and the shape of each operand.
-class ConcatOffsets final : public XlaOpKernel {
+class ConcatOffsets final : public Translation {
  public:
-  explicit ConcatOffsets(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit ConcatOffsets(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &static_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     bool is_dynamic = false;
     for (int i = 1; i < context->num_inputs(); ++i) {
       std::vector<bool> dynamism;

@@ -11,6 +11,7 @@
 #include "tf_plugin/translations/dynamic_sizes/slice_bounds.h"
 #include "tf_plugin/translations/dynamic_sizes/translations.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/slicing.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape.h"
@@ -22,24 +23,19 @@ namespace {
 
 using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: what is sliced, begin, end, strides.
-class StridedSlice final : public XlaOpKernel {
+class StridedSlice final : public Translation {
  public:
-  explicit StridedSlice(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit StridedSlice(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, masks_.Read(*construction));
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &general_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->InputXlaShape(0));
     std::optional<std::vector<SliceDimension>> slices;
     if (shape.IsArray() && shape.is_dynamic()) {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tensorflow/compiler/tf2xla/type_util.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/math.h"
@@ -19,7 +21,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -35,15 +36,13 @@ enum Mode {
 // Dimensions in a summary of the shape: the last ones, for the first are the batch.
 constexpr int kShapeDimensions = 6;
 
-class NumericSummary final : public XlaOpKernel {
+class NumericSummary final : public Translation {
  public:
-  explicit NumericSummary(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit NumericSummary(OpKernelConstruction* construction) : Translation(construction) {
+    OP_REQUIRES_OK(construction,
+                   tensorflow::DataTypeToPrimitiveType(construction->output_type(0), &type_));
     OP_REQUIRES_OK(construction, construction->GetAttr("tensor_debug_mode", &mode_));
     OP_REQUIRES_OK(construction, construction->GetAttr("tensor_id", &tensor_id_));
-  }
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
   }
 
  private:
@@ -118,8 +117,7 @@ class NumericSummary final : public XlaOpKernel {
     }
   }
 
-  absl::Status Translate(XlaOpKernelContext* context) {
-    type_ = context->output_xla_type(0);
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const int digits = xla::primitive_util::SignificandWidth(type_);
     if (mode_ != kReduceInfNanThreeSlots && tensor_id_ > int64_t{1} << digits) {
       return absl::InvalidArgumentError(
@@ -134,7 +132,7 @@ class NumericSummary final : public XlaOpKernel {
 
   int mode_ = 0;
   int64_t tensor_id_ = 0;
-  xla::PrimitiveType type_ = xla::PRIMITIVE_TYPE_INVALID;
+  xla::PrimitiveType type_ = xla::PRIMITIVE_TYPE_INVALID;  // of the output
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tensorflow/core/util/tensor_format.h"
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/padding.h"
@@ -30,7 +31,6 @@ namespace {
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::Padding;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -39,9 +39,9 @@ using Paddings = std::vector<std::pair<int64_t, int64_t>>;
 // Two dimensions of the image, the batch and the channels.
 constexpr int kDimensions = 4;
 
-class MaxPooling : public XlaOpKernel {
+class MaxPooling : public Translation {
  public:
-  explicit MaxPooling(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit MaxPooling(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, Configure(construction));
     if (padding_ == Padding::EXPLICIT) return;
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &dynamic_));
@@ -135,12 +135,8 @@ class MaxPoolTranslation final : public MaxPooling {
  public:
   using MaxPooling::MaxPooling;
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const bool is_translated, TranslateDynamic(context));
     if (is_translated) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));
@@ -176,12 +172,8 @@ class MaxPoolGradTranslation final : public MaxPooling {
  public:
   using MaxPooling::MaxPooling;
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const bool is_translated, TranslateDynamic(context));
     if (is_translated) return absl::OkStatus();
     TF_ASSIGN_OR_RETURN(const Paddings paddings, PaddingsOf(context->InputShape(0)));

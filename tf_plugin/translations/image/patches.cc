@@ -13,6 +13,7 @@
 #include "tensorflow/core/util/padding.h"
 #include "tf_plugin/translations/image/index_table.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -25,7 +26,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -74,11 +74,11 @@ absl::StatusOr<XlaOp> TakeWindows(XlaOp x, int64_t dimension, const Window& wind
 }
 
 // Input: images [batch, rows, columns, depth], or volumes with planes before the rows.
-class ExtractPatches : public XlaOpKernel {
+class ExtractPatches : public Translation {
  public:
   // `rates` names the attribute of the distances under the window, or is null.
   ExtractPatches(OpKernelConstruction* construction, int rank, const char* rates)
-      : XlaOpKernel(construction), rank_(rank) {
+      : Translation(construction), rank_(rank) {
     OP_REQUIRES_OK(construction, construction->GetAttr("ksizes", &sizes_));
     OP_REQUIRES_OK(construction, construction->GetAttr("strides", &strides_));
     OP_REQUIRES_OK(construction, construction->GetAttr("padding", &padding_));
@@ -102,12 +102,8 @@ class ExtractPatches : public XlaOpKernel {
     }
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape shape = context->InputShape(0);
     if (shape.dims() != rank_) {
       return absl::InvalidArgumentError(

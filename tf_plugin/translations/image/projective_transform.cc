@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/math.h"
@@ -18,7 +19,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::ScalarLike;
 using ::xla::XlaOp;
@@ -63,9 +63,9 @@ XlaOp MapCoordinate(absl::string_view mode, XlaOp x, int64_t size) {
 
 // Inputs: images, transforms [1 or batch, 8], output_shape [2], and in version 3 fill_value.
 template <int version>
-class ProjectiveTransform final : public XlaOpKernel {
+class ProjectiveTransform final : public Translation {
  public:
-  explicit ProjectiveTransform(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit ProjectiveTransform(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("interpolation", &interpolation_));
     OP_REQUIRES_OK(construction, construction->GetAttr("fill_mode", &fill_mode_));
     OP_REQUIRES(construction, interpolation_ == "NEAREST" || interpolation_ == "BILINEAR",
@@ -79,12 +79,8 @@ class ProjectiveTransform final : public XlaOpKernel {
             "Invalid mode ", fill_mode_, ". Supported types: REFLECT, WRAP, CONSTANT, NEAREST")));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape images = context->InputShape(0), transforms = context->InputShape(1);
     TF_RETURN_IF_ERROR(CheckImages(images));
     if (transforms.dims() != 2 || transforms.dim_size(1) != 8 ||

@@ -15,6 +15,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/image/index_table.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/arithmetic.h"
 #include "xla/hlo/builder/lib/constants.h"
@@ -29,7 +30,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -46,15 +46,11 @@ struct Extent {
 using Extents = std::array<Extent, 2>;  // rows, columns
 
 // Base of the four translations: reads attributes, images and sizes.
-class Resizing : public XlaOpKernel {
+class Resizing : public Translation {
  public:
-  explicit Resizing(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit Resizing(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("align_corners", &align_corners_));
     OP_REQUIRES_OK(construction, construction->GetAttr("half_pixel_centers", &half_pixel_centers_));
-  }
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
   }
 
  protected:
@@ -137,7 +133,7 @@ class Resizing : public XlaOpKernel {
   }
 
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     if (half_pixel_centers_ && align_corners_ && !AcceptsBothOptions()) {
       return absl::InvalidArgumentError(
           "If half_pixel_centers is True, align_corners must be False.");

@@ -9,6 +9,7 @@
 
 #include "tensorflow/core/util/padding.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/padding.h"
@@ -19,7 +20,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::OpKernelConstruction;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -38,10 +38,10 @@ xla::XlaComputation Greater(xla::PrimitiveType type) {
 }
 
 // Inputs: images, what was pooled of them, a gradient; in the second version also the window.
-class MaxPoolGradGradKernel final : public XlaOpKernel {
+class MaxPoolGradGradKernel final : public Translation {
  public:
   explicit MaxPoolGradGradKernel(OpKernelConstruction* construction)
-      : XlaOpKernel(construction), window_is_given_(construction->num_inputs() == 5) {
+      : Translation(construction), window_is_given_(construction->num_inputs() == 5) {
     OP_REQUIRES_OK(construction, construction->GetAttr("padding", &padding_));
     if (window_is_given_) return;
     std::vector<int32_t> size, strides;
@@ -51,12 +51,8 @@ class MaxPoolGradGradKernel final : public XlaOpKernel {
     strides_.assign(strides.begin(), strides.end());
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     std::vector<int64_t> size = size_, strides = strides_;
     if (window_is_given_) {
       TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(3, &size));

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape_util.h"
@@ -19,7 +20,6 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -40,13 +40,9 @@ XlaOp Transform(XlaOp x, int64_t rank, int64_t first, xla::FftType type,
 }
 
 template <xla::FftType type>
-class FftNd final : public XlaOpKernel {
+class FftNd final : public Translation {
  public:
-  using XlaOpKernel::XlaOpKernel;
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
+  using Translation::Translation;
 
  private:
   static constexpr bool kIsReal = type == xla::RFFT || type == xla::IRFFT;
@@ -70,7 +66,7 @@ class FftNd final : public XlaOpKernel {
     return absl::OkStatus();
   }
 
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape shape = context->InputShape(0);
     std::vector<int64_t> lengths, axes;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntVector(1, &lengths));

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/errors.h"
@@ -15,24 +16,19 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: the variables var, m, v and vhat; the scalars beta1_power, beta2_power, lr, beta1, beta2
 // and epsilon; the gradient.
-class AdamWithAmsgrad final : public XlaOpKernel {
+class AdamWithAmsgrad final : public Translation {
  public:
-  explicit AdamWithAmsgrad(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit AdamWithAmsgrad(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("T", &type_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     const TensorShape gradient_shape = context->InputShape(10);
     std::vector<XlaOp> state(4);
     for (int i = 0; i < 4; ++i) {

@@ -4,6 +4,7 @@
 
 #include "tensorflow/compiler/tf2xla/kernels/conv_op_helpers.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/statusor.h"
 
@@ -11,14 +12,13 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::OpKernelConstruction;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 
 // Inputs: the images, the filter, the slopes of the result.
-class Conv3DGradient final : public XlaOpKernel {
+class Conv3DGradient final : public Translation {
  public:
   explicit Conv3DGradient(OpKernelConstruction* construction)
-      : XlaOpKernel(construction), is_of_filter_(type_string() == "Conv3DBackpropFilter") {
+      : Translation(construction), is_of_filter_(type_string() == "Conv3DBackpropFilter") {
     attributes_.depthwise = false;
     attributes_.num_spatial_dims = 3;
     attributes_.data_format = tensorflow::FORMAT_NHWC;  // channels last, of any rank
@@ -27,12 +27,8 @@ class Conv3DGradient final : public XlaOpKernel {
     OP_REQUIRES_OK(construction, construction->GetAttr("padding", &attributes_.padding));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const xla::Shape shape, context->InputXlaShape(is_of_filter_ ? 1 : 0));
     TF_ASSIGN_OR_RETURN(
         const xla::XlaOp gradient,

@@ -14,6 +14,7 @@
 #include "tensorflow/core/util/tensor_format.h"
 #include "tf_plugin/translations/cpu_translation.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -25,13 +26,12 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 
 // Inputs: the shape of the images, the filter, the slopes of the result.
-class ConvInputGradient final : public XlaOpKernel {
+class ConvInputGradient final : public Translation {
  public:
-  explicit ConvInputGradient(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit ConvInputGradient(OpKernelConstruction* construction) : Translation(construction) {
     const absl::string_view op = type_string();
     const bool is_depthwise = op == "DepthwiseConv2dNativeBackpropInput";
     auto attributes = tensorflow::ConvOpAttrs::Create(op == "Conv3DBackpropInputV2" ? 3 : 2,
@@ -41,12 +41,8 @@ class ConvInputGradient final : public XlaOpKernel {
     OP_REQUIRES_OK(construction, MakeCpuTranslation(*construction, def(), &dynamic_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     std::vector<bool> is_dynamic;
     TF_RETURN_IF_ERROR(context->ResolveInputDynamismIntoPredVector(0, &is_dynamic));
     if (absl::c_linear_search(is_dynamic, true)) {

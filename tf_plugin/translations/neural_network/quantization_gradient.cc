@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/tsl/platform/errors.h"
@@ -14,19 +15,14 @@ namespace {
 
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
 // Inputs: slopes, x, and its least and greatest value: scalars, or vectors along `axis`.
-class QuantizationGradient final : public XlaOpKernel {
+class QuantizationGradient final : public Translation {
  public:
-  explicit QuantizationGradient(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit QuantizationGradient(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("axis", &axis_));
-  }
-
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
   }
 
  private:
@@ -53,7 +49,7 @@ class QuantizationGradient final : public XlaOpKernel {
     return absl::OkStatus();
   }
 
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_RETURN_IF_ERROR(CheckShapes(context));
     const auto sizes = context->InputShape(1).dim_sizes();
     std::vector<int64_t> dimensions;

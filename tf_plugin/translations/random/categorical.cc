@@ -16,6 +16,7 @@
 #include "tf_plugin/core/random_arguments.h"
 #include "tf_plugin/translations/random/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -30,7 +31,6 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -68,18 +68,14 @@ absl::StatusOr<Logits> LogitsOf(XlaOpKernelContext* context) {
 }
 
 // Inputs: logits [rows, classes]; how many samples; the stateless op's seed.
-class CategoricalTranslation final : public XlaOpKernel {
+class CategoricalTranslation final : public Translation {
  public:
-  explicit CategoricalTranslation(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit CategoricalTranslation(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("output_dtype", &type_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     int64_t samples = 0;
     TF_RETURN_IF_ERROR(
         context->ConstantInputAsIntScalar(1, &samples, xla::ValueInferenceMode::kUpperBound));

@@ -13,6 +13,7 @@
 #include "tensorflow/core/util/bcast.h"
 #include "tf_plugin/translations/random/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -27,7 +28,6 @@ using ::tensorflow::BCast;
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 using ::xla::XlaOp;
 
@@ -44,9 +44,9 @@ XlaOp BroadcastTo(XlaOp array, const TensorShape& from, const TensorShape& shape
 
 // What both ops share: inputs `shape`, of which the batch of counts and probabilities is the end,
 // `counts` and `counts` + 1.
-class BinomialTranslation : public XlaOpKernel {
+class BinomialTranslation : public Translation {
  public:
-  explicit BinomialTranslation(OpKernelConstruction* construction) : XlaOpKernel(construction) {
+  explicit BinomialTranslation(OpKernelConstruction* construction) : Translation(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
   }
 
@@ -95,12 +95,8 @@ class StatefulBinomial final : public BinomialTranslation {
  public:
   using BinomialTranslation::BinomialTranslation;
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     int64_t algorithm = 0;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(1, &algorithm));
     if (algorithm != tensorflow::RNG_ALG_PHILOX) {
@@ -122,12 +118,8 @@ class StatelessBinomial final : public BinomialTranslation {
  public:
   using BinomialTranslation::BinomialTranslation;
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const Distributions distributions, Read(context, 0, 2));
     TF_ASSIGN_OR_RETURN(const RandomStream stream, StreamOfSeed(context, 1));
     TF_ASSIGN_OR_RETURN(const XlaOp numbers, Draw(distributions, stream));

@@ -14,6 +14,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/random/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "tf_plugin/translations/translations.h"
 #include "xla/hlo/builder/xla_builder.h"
 #include "xla/shape.h"
@@ -26,7 +27,6 @@ namespace {
 using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::TensorShape;
-using ::tensorflow::XlaOpKernel;
 using ::tensorflow::XlaOpKernelContext;
 
 constexpr DataType kFloating[] = {tensorflow::DT_DOUBLE, tensorflow::DT_FLOAT, tensorflow::DT_HALF,
@@ -50,22 +50,18 @@ constexpr StatefulOp kOps[] = {
 
 // Inputs: the variable, whose first elements are the counter and the key; the algorithm; the shape;
 // of integers, also the bounds.
-class NumbersOfStateTranslation final : public XlaOpKernel {
+class NumbersOfStateTranslation final : public Translation {
  public:
   explicit NumbersOfStateTranslation(OpKernelConstruction* construction)
-      : XlaOpKernel(construction) {
+      : Translation(construction) {
     for (const StatefulOp& entry : kOps) {
       if (type_string() == entry.op) distribution_ = entry.distribution;
     }
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     int64_t algorithm = 0;
     TF_RETURN_IF_ERROR(context->ConstantInputAsIntScalar(1, &algorithm));
     TF_ASSIGN_OR_RETURN(const GeneratorState state, ReadState(context, 0, algorithm));

@@ -19,6 +19,7 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/translations/random/random_numbers.h"
 #include "tf_plugin/translations/registration.h"
+#include "tf_plugin/translations/translation.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/hlo/builder/lib/dynamic_shaped_ops.h"
 #include "xla/hlo/builder/xla_builder.h"
@@ -74,10 +75,10 @@ constexpr Distribution kDistributions[] = {
 
 // Inputs: the shape; key, counter and algorithm, or of the first version's ops the seed; of
 // integers, also the bounds.
-class NumbersTranslation final : public XlaOpKernel {
+class NumbersTranslation final : public Translation {
  public:
   explicit NumbersTranslation(OpKernelConstruction* construction)
-      : XlaOpKernel(construction),
+      : Translation(construction),
         distribution_(
             std::find_if(std::begin(kDistributions), std::end(kDistributions),
                          [&](const Distribution& entry) { return type_string() == entry.op; })
@@ -87,12 +88,8 @@ class NumbersTranslation final : public XlaOpKernel {
     OP_REQUIRES_OK(construction, construction->GetAttr("dtype", &type_));
   }
 
-  void Compile(XlaOpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Translate(context));
-  }
-
  private:
-  absl::Status Translate(XlaOpKernelContext* context) const {
+  absl::Status Translate(XlaOpKernelContext* context) const override {
     // Where only a bound of the shape is known, the numbers are those of the bound.
     TensorShape bound, exact;
     TF_RETURN_IF_ERROR(
