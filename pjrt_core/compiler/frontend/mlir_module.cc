@@ -145,8 +145,10 @@ absl::StatusOr<ConvertedMlirModule> ConvertMlirModule(absl::string_view code) {
           "becomes, has none; compute with integers, and scale them in the program");
     }
   }
-  const std::optional<std::string> spelled_out = SpellOutTypes(code);
-  if (spelled_out.has_value()) code = *spelled_out;
+  std::optional<std::string> text = SpellOutTypes(code);
+  // MLIR's lexer stops at a null character after the end, which a caller's program need not have.
+  if (!text.has_value() && !absl::StartsWith(code, kBytecodeMagic)) text.emplace(code);
+  if (text.has_value()) code = *text;
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   const auto module = xla::ParseMlirModuleString(code, context);
   if (!module.ok()) return InvalidModule(module.status());
