@@ -140,6 +140,13 @@ _version_script = rule(
     attrs = {"exports": attr.string_list(mandatory = True)},
 )
 
+# What is shipped holds no debug information: LLVM's archives have some, a fifth of the compiler's
+# size, and Valgrind 3.19 cannot read it. --define debug_info=yes keeps it and our own.
+_STRIP = select({
+    "//bazel:debug_info": [],
+    "//conditions:default": ["-Wl,--strip-debug"],
+})
+
 def onexpu_shared_library(
         name,
         exports,
@@ -160,7 +167,7 @@ def onexpu_shared_library(
             "-Wl,--version-script=$(location :%s)" % script,
             "-Wl,-soname," + name,
         ] + ["-Wl,-u," + symbol for symbol in exports if "*" not in symbol] +
-        _rpath_flags(rpaths) + _shared_link_flags(shared_deps) + linkopts,
+        _rpath_flags(rpaths) + _shared_link_flags(shared_deps) + linkopts + _STRIP,
         additional_linker_inputs = [":" + script] + shared_deps,
         deps = deps,
         **kwargs
@@ -190,7 +197,8 @@ def onexpu_cc_binary(
     native.cc_binary(
         name = name,
         copts = (_CXX17 if xla else []) + copts,
-        linkopts = _HIDE_ARCHIVES + rpaths + _shared_link_flags(shared_deps) + linkopts,
+        linkopts = _HIDE_ARCHIVES + rpaths + _shared_link_flags(shared_deps) + linkopts +
+                   (_STRIP if shipped else []),
         additional_linker_inputs = shared_deps,
         linkstatic = True,
         deps = deps + (["@tensorflow_wheel//:xla"] if xla else []),
