@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.level_zero.lab import DEVICES, Lab
+from tests.level_zero.lab import ADAPTERS, DEVICES, Lab
 
 _STEP = """
 import jax, jax.numpy as jnp, numpy as np
@@ -22,6 +22,8 @@ def test_a_training_step_launches(lab: Lab, device: str) -> None:
     assert "[xpu(id=0)]" in run.stdout
     assert "(96, 32)" in run.stdout
     assert run.of("launch") and not [one for one in run.calls if one.get("result")]
+    # Only SYCL's first adapter creates event pools.
+    assert bool(run.of("event pool")) == (ADAPTERS[device] == 1)
 
 
 @pytest.mark.parametrize("adapter", (1, 2))
