@@ -5,13 +5,11 @@
 // that is what the shim replaces. The driver with software devices (AUB mode without a stream)
 // cannot make memory resident: the shim answers that it did.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <level_zero/ze_api.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +19,7 @@
 
 #include "shim_copies.h"
 #include "shim_options.h"
+#include "shim_records.h"
 
 namespace {
 
@@ -36,38 +35,6 @@ std::atomic<int> launches{0};
 bool AnyIsLost() { return TheOptions().lost_at >= 0 && launches > TheOptions().lost_at; }
 bool IsLost() { return AnyIsLost() && TheOptions().lost_device < 0; }
 bool Hangs() { return TheOptions().hangs_at >= 0 && launches > TheOptions().hangs_at; }
-
-// ---- Records.
-
-int LogFile() {
-  static const int file = [] {
-    const char* path = std::getenv("ONEXPU_SHIM_LOG");
-    return path == nullptr ? -1 : open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
-  }();
-  return file;
-}
-
-__attribute__((format(printf, 1, 2))) void Record(const char* format, ...) {
-  if (LogFile() < 0) return;
-  char line[1024];
-  va_list arguments;
-  va_start(arguments, format);
-  const int size = std::vsnprintf(line, sizeof line - 1, format, arguments);
-  va_end(arguments);
-  if (size < 0 || size >= static_cast<int>(sizeof line) - 1) return;
-  line[size] = '\n';
-  // One write for a line: threads and processes share the file.
-  if (write(LogFile(), line, size + 1) < 0) return;
-}
-
-std::string Quoted(const char* text) {
-  std::string quoted = "\"";
-  for (const char* at = text == nullptr ? "" : text; *at != '\0' && quoted.size() < 400; ++at) {
-    if (*at == '"' || *at == '\\') quoted += '\\';
-    if (static_cast<unsigned char>(*at) >= ' ') quoted += *at;
-  }
-  return quoted + '"';
-}
 
 // Never destroyed: threads of the driver outlive statics.
 struct Names {
@@ -92,6 +59,8 @@ int DeviceIndex(ze_device_handle_t device) {
 // ---- Replacements. `real_F` is the loader's function F.
 
 #define SHIM_FUNCTION(name) decltype(&::name) real_##name
+SHIM_FUNCTION(zeInit);
+SHIM_FUNCTION(zeInitDrivers);
 SHIM_FUNCTION(zeMemAllocDevice);
 SHIM_FUNCTION(zeMemAllocHost);
 SHIM_FUNCTION(zeMemAllocShared);
@@ -118,6 +87,17 @@ SHIM_FUNCTION(zeDeviceGetP2PProperties);
 SHIM_FUNCTION(zeContextCreate);
 SHIM_FUNCTION(zeContextCreateEx);
 #undef SHIM_FUNCTION
+
+// A driver that does not start.
+ze_result_t zeInit(ze_init_flags_t flags) {
+  return TheOptions().starts ? real_zeInit(flags) : ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+}
+
+ze_result_t zeInitDrivers(uint32_t* count, ze_driver_handle_t* drivers,
+                          ze_init_driver_type_desc_t* description) {
+  if (TheOptions().starts) return real_zeInitDrivers(count, drivers, description);
+  return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
+}
 
 ze_result_t zeContextMakeMemoryResident(ze_context_handle_t context, ze_device_handle_t device,
                                         void* memory, size_t size) {
@@ -202,11 +182,15 @@ ze_result_t zeMemAllocShared(ze_context_handle_t context,
 ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
                            const ze_module_desc_t* description, ze_module_handle_t* module,
                            ze_module_build_log_handle_t* log) {
+  static std::atomic<int> builds{0};
+  const int at_once = ++builds;
+  if (TheOptions().build_ms > 0) usleep(1000 * TheOptions().build_ms);
   const ze_result_t result = real_zeModuleCreate(context, device, description, module, log);
+  --builds;
   Record(
-      R"({"call": "module", "device": %d, "native": %s, "size": %zu, "flags": %s, "result": %u})",
+      R"({"call": "module", "device": %d, "native": %s, "size": %zu, "flags": %s, "at_once": %d, "result": %u})",
       DeviceIndex(device), description->format == ZE_MODULE_FORMAT_NATIVE ? "true" : "false",
-      description->inputSize, Quoted(description->pBuildFlags).c_str(), result);
+      description->inputSize, Quoted(description->pBuildFlags).c_str(), at_once, result);
   if (result == ZE_RESULT_SUCCESS) {
     const int index = DeviceIndex(device);
     std::lock_guard<std::mutex> lock(TheNames().mutex);
@@ -431,6 +415,8 @@ void* Replacement(const char* name, void* real) {
     real_##function = reinterpret_cast<decltype(real_##function)>(real); \
     return reinterpret_cast<void*>(&function);                           \
   }
+  SHIM_REPLACE(zeInit)
+  SHIM_REPLACE(zeInitDrivers)
   SHIM_REPLACE(zeMemAllocDevice)
   SHIM_REPLACE(zeMemAllocHost)
   SHIM_REPLACE(zeMemAllocShared)

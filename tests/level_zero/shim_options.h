@@ -26,6 +26,10 @@ struct Options {
   int lost_at = Number("ONEXPU_SHIM_LOST_AT_LAUNCH", -1);
   // Only launches on the device with this index report it, and other devices go on; -1 for all.
   int lost_device = Number("ONEXPU_SHIM_LOST_DEVICE", -1);
+  // The driver starts; otherwise it reports that a library or a kernel driver is missing.
+  bool starts = std::getenv("ONEXPU_SHIM_NO_START") == nullptr;
+  // What a build of a module takes longer.
+  int build_ms = Number("ONEXPU_SHIM_BUILD_MS", 0);
   // From the launch with this number on, no event and no queue is ever ready.
   int hangs_at = Number("ONEXPU_SHIM_HANGS_AT_LAUNCH", -1);
 
