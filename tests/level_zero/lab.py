@@ -45,6 +45,8 @@ _SOFTWARE_DEVICE = {
     "UseBindlessMode": "0",
     "UseExternalAllocatorForSshAndDsh": "0",
 }
+# What programs that compile SYCL need to see: its run-time compiler has no C++ standard library.
+CPP_HEADERS = (pathlib.Path("/usr/include"), pathlib.Path("/usr/lib/gcc"))
 _SECONDS = 300
 
 

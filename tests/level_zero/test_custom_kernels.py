@@ -11,10 +11,7 @@ import sys
 import pytest
 
 from tests.exhaustive import exhaustive
-from tests.level_zero.lab import ROOT, Lab
-
-# SYCL's run-time compiler has no C++ standard library of its own.
-_HEADERS = (pathlib.Path("/usr/include"), pathlib.Path("/usr/lib/gcc"))
+from tests.level_zero.lab import CPP_HEADERS, ROOT, Lab
 
 _PYTHON = '''
 import jax, jax.numpy as jnp, numpy as np
@@ -47,7 +44,7 @@ again(jnp.ones(77), beta=1.0).block_until_ready()
     "device", ["dg2", *(pytest.param(d, marks=exhaustive) for d in ("pvc", "bmg"))]
 )
 def test_kernels_from_source_and_from_spirv(lab: Lab, device: str) -> None:
-    run = lab.run(device, _PYTHON, shown=_HEADERS).check()
+    run = lab.run(device, _PYTHON, shown=CPP_HEADERS).check()
     assert "XPU:0" in run.stdout
     launches = [one for one in run.of("launch") if "__sycl_kernel_swish" in one["name"]]
     # Two for each type, one from TensorFlow, one of the SPIR-V module.
@@ -81,7 +78,7 @@ jax.block_until_ready([
 @exhaustive
 @pytest.mark.parametrize("device", ("pvc", "dg2", "bmg"))
 def test_the_kernels_of_the_package(lab: Lab, device: str) -> None:
-    run = lab.run(device, _LIBRARY, shown=_HEADERS).check()
+    run = lab.run(device, _LIBRARY, shown=CPP_HEADERS).check()
     launched = set(re.findall(r"__sycl_kernel_([a-z]+_?[a-z]+)", str(run.of("launch"))))
     for name in ("rms_norm", "layer_norm", "swiglu", "attention"):
         assert any(one.startswith(name) for one in launched), launched
