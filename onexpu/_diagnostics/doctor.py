@@ -94,6 +94,13 @@ _VARIABLES = (
     "JAX_PLATFORMS",
     "PJRT_NAMES_AND_LIBRARY_PATHS",
 )
+# Prefixes of variables that change what the libraries, SYCL, its adapters, the GPU's driver and its
+# compiler do.
+_LIBRARY_PREFIXES = ("ONEDNN_", "DNNL_", "MKL_", "SYCL_", "UR_", "ZE_", "ZES_", "NEO", "IGC_")
+_LIBRARY_VARIABLES = (
+    *("OverrideDefaultFP64Settings", "OCL_ICD_VENDORS", "CL_CONFIG_CPU_TARGET_ARCH"),
+    *("TF_XLA_FLAGS", "TF_ENABLE_ONEDNN_OPTS"),
+)
 # What variables take whose other values do nothing, without a word from those that read them.
 _VALUES = {"ONEXPU_PLACEMENT": "strict", "ONEXPU_VERIFY_SPIRV": "1"}
 
@@ -312,6 +319,12 @@ def _environment() -> list[Finding]:
             does_nothing = taken is not None and value not in (taken, "", "0")
             advice = f"does nothing: {name}={taken}, or unset it" if does_nothing else ""
             findings.append(Finding("Environment", name, value, advice))
+    findings += [
+        Finding("Environment", name, value)
+        for name, value in sorted(os.environ.items())
+        if name not in _VARIABLES
+        and (name.startswith(_LIBRARY_PREFIXES) or name in _LIBRARY_VARIABLES)
+    ]
     findings += _misspelt()
     return [*findings, _disk_cache()]
 

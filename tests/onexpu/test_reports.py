@@ -136,6 +136,17 @@ def test_doctor_names_variables_that_do_nothing(
     assert _advice_for(name) == [advice]
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["ONEDNN_DEFAULT_FPMATH_MODE", "MKL_BLAS_COMPUTE_MODE", "SYCL_CACHE_PERSISTENT",
+     "UR_L0_USE_COPY_ENGINE", "NEOReadDebugKeys"],
+)  # fmt: skip
+def test_doctor_lists_variables_of_the_libraries(monkeypatch, name: str) -> None:
+    monkeypatch.setenv(name, "1")
+    assert [f.value for f in onexpu.doctor().findings if f.name == name] == ["1"]
+    assert _advice_for(name) == [""]
+
+
 def test_doctor_leaves_other_peoples_variables_alone(monkeypatch) -> None:
     monkeypatch.setenv("ONEXPU_OUTPUT_BASE", "somewhere")  # of the build
     assert not _advice_for("ONEXPU_OUTPUT_BASE")
