@@ -10,14 +10,19 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from onexpu._report import host
 from onexpu._report.checks import Check, Note, Skip, Value
 from onexpu._report.jax_checks import device, on_device, prepare
 
+if TYPE_CHECKING:
+    import jax
+
 __all__ = ["CHECKS", "prepare"]
 
 _LAUNCHES = 20_000
+_STEPS = 1_000
 _GIB = 1 << 30
 
 _PROCESS = """
@@ -79,6 +84,42 @@ def _launches() -> Iterator[Value | Note]:
         0,
         100.0 * _LAUNCHES,
         "100 bytes per launch: leaks of SYCL's Level Zero adapters were larger",
+    )
+
+
+def _steps() -> Iterator[Value | Note]:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    x = jax.device_put(host.random(8, 16, 16, 8), device())
+    w = jax.device_put((host.random(3, 3, 8, 8), host.random(8, 4, seed=1)), device())
+
+    def loss(w: tuple[jax.Array, jax.Array]) -> jax.Array:
+        features = jax.lax.conv_general_dilated(
+            x, w[0], (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+        return jnp.square(jnp.tanh(features.mean((1, 2))) @ w[1]).sum()
+
+    step = jax.jit(lambda w: jax.tree.map(lambda p, g: p - 1e-3 * g, w, jax.grad(loss)(w)))
+
+    def run(count: int) -> None:
+        nonlocal w
+        for _ in range(count):
+            w = jax.block_until_ready(step(w))
+
+    run(_STEPS // 5)
+    before = _resident_bytes()
+    run(_STEPS)
+    growth = _resident_bytes() - before
+    yield Note(f"{_STEPS:,} steps: host memory grew by {growth:,} bytes")
+    yield Value("finite weights", [bool(np.isfinite(np.asarray(p)).all()) for p in w], [True] * 2)
+    yield Value(
+        "growth of host memory in bytes",
+        max(growth, 0),
+        0,
+        5_000.0 * _STEPS,
+        "5,000 bytes a step: libraries and drivers cache what they compile",
     )
 
 
@@ -173,6 +214,7 @@ def _long_kernel() -> Iterator[Value]:
 
 CHECKS = (
     Check("20,000 launches", _launches, 300),
+    Check("1,000 training steps", _steps, 300),
     Check("two threads", _threads, 300),
     Check("builds on 8 threads", _builds, 600),
     Check("four processes", _processes, 600),

@@ -23,6 +23,7 @@ FULL_GROUPS = (
     Group("JAX, types and sizes", "onexpu._report.jax_type_checks"),
     Group("Keras", "onexpu._report.keras_checks"),
     Group("JAX, long runs and large arrays", "onexpu._report.jax_load_checks"),
+    Group("JAX, all of the memory", "onexpu._report.jax_memory_checks"),
 )
 
 
