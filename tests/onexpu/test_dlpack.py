@@ -393,3 +393,14 @@ def test_threads_that_consume_one_capsule(array) -> None:
         for thread in threads:
             thread.join()
         assert sorted(outcomes) == ["refused", "refused", "taken"]
+
+
+def test_tensorflows_export_names_ours() -> None:
+    with tf.device("/XPU:0"):
+        x = tf.ones([4])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Use onexpu\.to_dlpack\(tensor\)"):
+        tf.experimental.dlpack.to_dlpack(x)
+    with tf.device("/CPU:0"):
+        y = tf.identity(np.arange(3))
+    shared = tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(y))
+    np.testing.assert_array_equal(shared, np.arange(3))

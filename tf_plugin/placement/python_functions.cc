@@ -8,7 +8,8 @@ namespace onexpu::tf_plugin {
 namespace {
 
 // In a namespace of its own, not in the user's `__main__`. Context.get_compiler_ir is what
-// tf.function's experimental_get_compiler_ir calls. all_local_devices and
+// tf.function's experimental_get_compiler_ir calls. TFE_ToDlpackCapsule is what
+// tf.experimental.dlpack.to_dlpack calls. all_local_devices and
 // _make_collective_ops_with_fallbacks decide what `MirroredStrategy()` runs on.
 // CollectiveAllReduceExtended is MultiWorkerMirroredStrategy's, which looks for GPUs only.
 constexpr char kExtension[] = R"(exec('''
@@ -29,6 +30,26 @@ def get_compiler_ir(self, device_name, platform_name, *arguments, **named):
     )
 
 context.Context.get_compiler_ir = get_compiler_ir
+
+# TensorFlow exports memory of CPUs and GPUs only.
+from tensorflow.python import pywrap_tfe
+from tensorflow.python.framework import errors
+
+to_capsule = pywrap_tfe.TFE_ToDlpackCapsule
+
+@functools.wraps(to_capsule)
+def to_dlpack_capsule(tensor):
+    device = getattr(tensor, "backing_device", None) or ""
+    if ":XPU:" in device:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            "onexpu: tf.experimental.dlpack.to_dlpack failed: TensorFlow exports memory of CPUs "
+            "and GPUs only (tensor on %s). Use onexpu.to_dlpack(tensor)." % device,
+        )
+    return to_capsule(tensor)
+
+pywrap_tfe.TFE_ToDlpackCapsule = to_dlpack_capsule
 
 # MirroredStrategy looks for GPUs only, and would train on the CPU. XPU has no collective ops, so
 # gradients are added on one device.
@@ -99,8 +120,8 @@ void ExtendPythonFunctions() {
   release(state);
   if (failed) {
     LOG(WARNING)
-        << "onexpu: experimental_get_compiler_ir and MirroredStrategy() do not know XPU in "
-           "this process";
+        << "onexpu: experimental_get_compiler_ir, MirroredStrategy() and to_dlpack() do not know "
+           "XPU in this process";
   }
 }
 
