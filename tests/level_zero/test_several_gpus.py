@@ -86,7 +86,8 @@ except Exception as error:
 """
     env = _SMALLER | {"ONEAPI_DEVICE_SELECTOR": "level_zero:0,1"}
     run = lab.run("bmg", code, env=env, roots=2).check()
-    assert "JaxRuntimeError" in run.stdout and "onexpu:" in run.stdout
+    assert "JaxRuntimeError" in run.stdout and "the device has no fp64" in run.stdout
+    assert "The device is xpu:1" in run.stdout and "the Program runs on xpu:0" in run.stdout
 
 
 def test_tensorflow_runs_on_gpus_of_two_kinds(lab: Lab) -> None:

@@ -34,6 +34,24 @@ bool IsAligned(const DeviceBuffer::Contents& contents) {
          reinterpret_cast<uintptr_t>(contents.address()) % kDnnlAlignment == 0;
 }
 
+const program::TargetDescription& TargetOf(const Device& device) {
+  return *flatbuffers::GetRoot<program::TargetDescription>(device.target_description().data());
+}
+
+// The error names the devices: those of one target may differ if the user selected them.
+absl::Status CheckDevice(const program::TargetDescription& wanted, const Device& device) {
+  const absl::Status status = CheckTarget(wanted, TargetOf(device));
+  if (status.ok() || device.client() == nullptr) return status;
+  std::string text = absl::StrCat(status.message(), ". The device is ", device.debug_string());
+  for (const Device* other : device.client()->devices()) {
+    if (!CheckTarget(wanted, TargetOf(*other)).ok()) continue;
+    absl::StrAppend(&text, ", and the Program runs on ", other->debug_string(),
+                    ". Select devices of one kind with ONEAPI_DEVICE_SELECTOR");
+    break;
+  }
+  return absl::Status(status.code(), absl::StrCat(text, "."));
+}
+
 }  // namespace
 
 // One run, from its arguments to its submission. By allocation unless it says otherwise.
@@ -74,9 +92,7 @@ TracedRun DeviceProgram::Traced(int64_t run_id, int64_t call_id) const {
 
 absl::StatusOr<std::shared_ptr<DeviceProgram>> DeviceProgram::Create(
     std::shared_ptr<const Source> source, SyclDevice& device, uint32_t participant) {
-  const auto& target =
-      *flatbuffers::GetRoot<program::TargetDescription>(device.target_description().data());
-  ONEXPU_RETURN_IF_ERROR(CheckTarget(*source->container.program().target(), target));
+  ONEXPU_RETURN_IF_ERROR(CheckDevice(*source->container.program().target(), device));
   std::shared_ptr<DeviceProgram> result(new DeviceProgram(std::move(source), device, participant));
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->CreateThunks(); }));
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] { return result->FillMemory(); }));
