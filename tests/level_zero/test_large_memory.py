@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import exhaustive
 from tests.level_zero.lab import Lab, Run
 
 _LIMITED = ("dg2", "mtl")
@@ -82,6 +83,14 @@ def test_gpus_without_the_limit_allocate_at_once(lab: Lab) -> None:
     above = [one for one in run.of("allocate") if one["size"] > _LIMIT]
     assert above and not any(one.get("relaxed") or one["result"] for one in above)
     assert not [flags for flags in _flags(run) if _LARGE_BUFFER_OPTION in flags]
+
+
+@exhaustive
+def test_pinned_memory_above_the_limit(lab: Lab) -> None:
+    """A transposed array of 5 GiB, which the host copies to pinned memory first."""
+    run = lab.run("dg2", _PINNED).check()
+    pinned = [one for one in run.of("allocate", kind="host") if one["size"] > _LIMIT]
+    assert pinned and not [one for one in run.calls if one.get("result")]
 
 
 def test_the_error_names_the_largest_allocation(lab: Lab) -> None:
