@@ -1,8 +1,8 @@
 """Published models at their published sizes load on GPUs and launch.
 
 GPT-2 small and the U-Net of Stable Diffusion v1.4 are those of `models/`, ResNet-50 is Keras' own.
-The driver grants every request for memory; the host needs less than 8 GiB, because device memory
-that no kernel writes takes no pages.
+The driver grants every request for memory. The process needs 1.5 GB, because device memory
+that no kernel writes uses no pages.
 """
 
 from __future__ import annotations
