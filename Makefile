@@ -17,6 +17,9 @@ FUZZ_SECONDS ?= 600
 # The first seed of `make fuzz-values`; default: one that differs every second.
 FUZZ_FIRST ?= $(shell date +%s)000
 
+# Programs and options of `make check-memory`, e.g. MEMORY="jax_arrays c_api" or MEMORY=--leaks.
+MEMORY ?=
+
 # Options of `make docs`, e.g. DOCS=--external.
 DOCS ?=
 
@@ -29,7 +32,7 @@ SOAK_SECONDS ?= 3600
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-gpus check-level-zero docs setup setup-benchmarks setup-docs setup-tests develop wheel benchmark clean
+.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-memory check-gpus check-level-zero docs setup setup-benchmarks setup-docs setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -76,6 +79,9 @@ sweep-convolutions: setup-tests
 
 soak: setup-tests
 	$(VENV_PYTHON) -m tests.soak.run --seconds $(SOAK_SECONDS)
+
+check-memory: setup-tests
+	$(VENV_PYTHON) -m tests.memcheck.run $(MEMORY)
 
 # On Intel's Level Zero driver with devices in software (docs/gpu.md).
 check-level-zero: setup-tests
