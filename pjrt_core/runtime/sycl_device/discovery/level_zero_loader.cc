@@ -1,6 +1,7 @@
 #include "pjrt_core/runtime/sycl_device/discovery/level_zero_loader.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <climits>
 #include <cstdlib>
@@ -22,12 +23,13 @@ constexpr char kSelector[] = "ONEAPI_DEVICE_SELECTOR";
 constexpr char kNoLevelZero[] = "!level_zero:*";
 constexpr char kUseV2[] = "SYCL_UR_USE_LEVEL_ZERO_V2";
 
-// The file of the library that contains `address`, without symbolic links.
-std::string FileOf(const void* address) {
-  Dl_info info;
-  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return "";
+// The file of an open library, without symbolic links. The address of one of its functions would
+// not do: a preloaded library may replace the function.
+std::string FileOf(void* library) {
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return "";
   char real[PATH_MAX];
-  return realpath(info.dli_fname, real) == nullptr ? info.dli_fname : real;
+  return realpath(map->l_name, real) == nullptr ? map->l_name : real;
 }
 
 std::string VersionOf(const std::string& path) {
@@ -76,9 +78,8 @@ LevelZeroLoader FindLevelZeroLoader() {
   // Stays open: an adapter opens it next.
   void* const library = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return found;
-  const void* const start = dlsym(library, "zeInit");
-  if (start == nullptr) return found;
-  found.path = FileOf(start);
+  if (dlsym(library, "zeInit") == nullptr) return found;
+  found.path = FileOf(library);
   found.version = VersionOf(found.path);
   found.supports_adapter_v1 = dlsym(library, kNeededByV1) != nullptr;
   found.supports_adapter_v2 = found.supports_adapter_v1 && dlsym(library, kNeededByV2) != nullptr;
