@@ -20,6 +20,7 @@
 #include "tf_plugin/placement/parallel_concat.h"
 #include "tf_plugin/placement/placement_pass.h"
 #include "tf_plugin/placement/python_functions.h"
+#include "tf_plugin/registration/graph_optimizers.h"
 #include "tf_plugin/registration/kernel_registration.h"
 #include "tf_plugin/registration/loop_conditions.h"
 #include "tf_plugin/translations/registration.h"
@@ -43,6 +44,7 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterPlacementPass();
   RegisterEagerPlacement();
   RegisterLoopConditionPass();
+  ConfigureGraphOptimizers();
   RegisterParallelConcatPass();
   RegisterDeviceProfiler();
   params->device_type = kDeviceType;

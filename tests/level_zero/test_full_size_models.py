@@ -99,11 +99,6 @@ def _check(run: Run, parameters: int) -> None:
     assert not [name for name in names if name.startswith("ref_")], set(names)
 
 
-# If memory seems short, Grappler adds tensors with Assign and AssignAdd of a temporary variable.
-# XPU has no kernels for these.
-_GRAPPLER = pytest.mark.xfail(reason="No registered 'Assign' OpKernel", strict=True)
-
-
 @exhaustive
 @pytest.mark.parametrize("device", _DEVICES)
 def test_gpt_2_small_trains(lab: Lab, device: str) -> None:
@@ -128,7 +123,7 @@ def test_the_unet_of_stable_diffusion_predicts(lab: Lab, device: str) -> None:
 
 
 @exhaustive
-@pytest.mark.parametrize("mode", (pytest.param("graph", marks=_GRAPPLER), "jit"))
+@pytest.mark.parametrize("mode", ("graph", "jit"))
 @pytest.mark.parametrize("device", _DEVICES)
 def test_resnet_50_trains_in_keras(lab: Lab, device: str, mode: str) -> None:
     env = {"ONEXPU_SHIM_COPIES": "1", "ONEXPU_TEST_MODE": mode}
