@@ -45,11 +45,16 @@ def program_struct(code: bytes, format_name: bytes = b"mlir") -> tuple[Any, tupl
 
 
 def compile_program(
-    client: Client, code: str | bytes, format_name: bytes = b"mlir", options: bytes = ONE_DEVICE
+    client: Client,
+    code: str | bytes,
+    format_name: bytes = b"mlir",
+    options: bytes = ONE_DEVICE,
+    behind: bytes = b"",
 ) -> int:
-    """Returns a PJRT_LoadedExecutable."""
+    """Returns a PJRT_LoadedExecutable. `behind` follows the code in memory."""
     data = code.encode() if isinstance(code, str) else code
-    program, _keep = program_struct(data, format_name)
+    program, _keep = program_struct(data + behind, format_name)
+    program.code_size = len(data)
     text = ctypes.create_string_buffer(options, max(len(options), 1))
     return client.api.call(
         "PJRT_Client_Compile",

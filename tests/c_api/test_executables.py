@@ -321,18 +321,8 @@ def test_a_truncated_program_is_refused(client: Client, length: int) -> None:
 
 def test_text_ends_where_its_size_says(client: Client) -> None:
     # MLIR's lexer reads a word up to the first character that does not belong to it.
-    text = (MULTIPLY_ADD + "#number = 1 : i32").encode()
-    program, _keep = program_struct(text + b"7777777")
-    program.code_size = len(text)
-    options = ctypes.create_string_buffer(ONE_DEVICE, len(ONE_DEVICE))
-    loaded = client.api.call(
-        "PJRT_Client_Compile",
-        client=client.handle,
-        program=ctypes.addressof(program),
-        compile_options=ctypes.addressof(options),
-        compile_options_size=len(ONE_DEVICE),
-    ).executable
-    _check_run(client, loaded)
+    code = MULTIPLY_ADD + "#number = 1 : i32"
+    _check_run(client, compile_program(client, code, behind=b"7777777"))
 
 
 def test_compile_options_that_are_no_proto_are_refused(client: Client) -> None:

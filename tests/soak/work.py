@@ -12,7 +12,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-import onexpu
+from tests.scaled_kernel import scaled
 
 Round = Callable[[], None]
 # JAX's caches are emptied so often: more shapes occur than they should hold.
@@ -22,19 +22,6 @@ _ROUNDS_OF_CACHES = 100
 # tensorflow/core/kernels/data/multi_device_iterator_ops.cc, ~MultiDeviceBuffer).
 _INPUT = tf.distribute.InputOptions(experimental_fetch_to_device=False)
 _BATCHES = (1, 2, 3, 5, 8, 13, 16, 21, 32)
-
-
-scaled = onexpu.sycl_kernel(
-    source="""
-    ONEXPU_KERNEL void scaled(const float* x, float* y, float rate) {
-      const size_t i = onexpu::global_id();
-      y[i] = rate * x[i];
-    }""",
-    inputs=["x"],
-    outputs={"y": onexpu.like("x")},
-    attributes={"rate": float},
-    range=lambda x: x.size,
-)
 
 
 def jax_training() -> Round:

@@ -66,6 +66,28 @@ def test_sums(xpu, dtype: str, values) -> None:
         _assert_close(actual, _exact(x, axis), 3, dtype, (shape, axis))
 
 
+@pytest.mark.parametrize("shape", [(4099, 3001), (12_000, 1024), (2999, 4101)])
+def test_column_sums_beyond_the_caches(xpu, shape) -> None:
+    """From 48 MB on, the CPU device's schedule has tiles of whole rows, up to 4096 columns."""
+    x = _random(shape, "float32")
+    sums = jax.jit(lambda x: x.sum(0))(jax.device_put(x, xpu))
+    _assert_close(sums, _exact(x, 0), 3, "float32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "bfloat16"])
+def test_sums_of_negative_zeros_are_negative(xpu, dtype: str) -> None:
+    """Sums begin with what leaves every element as it is, which is -0."""
+    zero = np.array(complex(-0.0, -0.0) if dtype == "complex64" else -0.0, jnp.dtype(dtype))
+    for shape, axis in SHAPES[2:10]:
+        axes = tuple(np.atleast_1d(axis).tolist())
+        # An initial value that is traced: JAX takes a constant -0 for 0.
+        add = jax.jit(lambda x, initial, axes=axes: lax.reduce(x, initial, lax.add, axes))
+        sums = np.asarray(add(*jax.device_put((np.full(shape, zero), zero), xpu)))
+        assert not sums.any(), (shape, axis)
+        parts = (sums.real, sums.imag) if dtype == "complex64" else (sums.astype(np.float64),)
+        assert all(np.signbit(part).all() for part in parts), (shape, axis)
+
+
 @pytest.mark.parametrize(("shape", "axis"), [((100_000,), 0), ((60, 5000), 1), ((5000, 60), 0)])
 def test_sums_of_narrow_floats_round_once(xpu, shape, axis) -> None:
     x = jnp.asarray(_random(shape, "float32")).astype(jnp.bfloat16)

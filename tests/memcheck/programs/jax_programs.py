@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import buffer_callback, io_callback, serialize_executable
 
-import onexpu
+from tests.scaled_kernel import scaled
 
 DEVICE = jax.devices("xpu")[0]
 
@@ -92,21 +92,10 @@ def callbacks() -> None:
 
 def kernels() -> None:
     """A kernel from source, with an attribute, eager and under jit, and a built-in kernel."""
-    kernel = onexpu.sycl_kernel(
-        source="""
-        ONEXPU_KERNEL void scaled(const float* x, float* y, float rate) {
-          const size_t i = onexpu::global_id();
-          y[i] = rate * x[i];
-        }""",
-        inputs=["x"],
-        outputs={"y": onexpu.like("x")},
-        attributes={"rate": float},
-        range=lambda x: x.size,
-    )
     x = _put(33)
     for rate in (0.5, 2.0):
-        np.testing.assert_allclose(kernel(x, rate=rate), np.asarray(x) * np.float32(rate))
-    jitted = jax.jit(lambda x, rate: kernel(x, rate=rate) + 1)
+        np.testing.assert_allclose(scaled(x, rate=rate), np.asarray(x) * np.float32(rate))
+    jitted = jax.jit(lambda x, rate: scaled(x, rate=rate) + 1)
     np.testing.assert_allclose(jitted(x, 3.0), np.asarray(x) * 3 + 1, rtol=1e-6)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 import onexpu
+from tests.scaled_kernel import scaled
 
 
 def eager() -> None:
@@ -95,21 +96,10 @@ def compiled() -> None:
 
 def kernels() -> None:
     """A kernel from source, eagerly and in functions."""
-    kernel = onexpu.sycl_kernel(
-        source="""
-        ONEXPU_KERNEL void scaled(const float* x, float* y, float rate) {
-          const size_t i = onexpu::global_id();
-          y[i] = rate * x[i];
-        }""",
-        inputs=["x"],
-        outputs={"y": onexpu.like("x")},
-        attributes={"rate": float},
-        range=lambda x: x.size,
-    )
     x = tf.ones([33])
-    assert float(kernel(x, rate=2.0)[32]) == 2
+    assert float(scaled(x, rate=2.0)[32]) == 2
     for jit_compile in (False, True):
-        function = tf.function(lambda x: kernel(x, rate=3.0) + 1, jit_compile=jit_compile)
+        function = tf.function(lambda x: scaled(x, rate=3.0) + 1, jit_compile=jit_compile)
         assert float(function(x)[32]) == 4
 
 
