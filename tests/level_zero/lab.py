@@ -74,10 +74,32 @@ class Run:
         wanted = {"call": call, **fields}
         return [one for one in self.calls if wanted.items() <= one.items()]
 
+    def failed_calls(self) -> list[dict[str, Any]]:
+        """Returns the calls for which the driver reported an error."""
+        return [one for one in self.calls if one.get("result")]
+
     def check(self) -> Run:
         """Returns itself; raises AssertionError with the output if the program failed."""
         assert self.returncode == 0, f"{self.stdout[-2000:]}\n{self.stderr[-6000:]}"
         return self
+
+
+def _read_calls(log: pathlib.Path) -> list[dict[str, Any]]:
+    """Returns the calls that the shim recorded; equal ones are one object.
+
+    A loop that does not end makes some millions of calls before its time limit, of a few kinds.
+    """
+    if not log.exists():
+        return []
+    parsed: dict[str, dict[str, Any]] = {}
+    calls = []
+    with log.open() as lines:
+        for line in lines:
+            call = parsed.get(line)
+            if call is None:
+                call = parsed[line] = json.loads(line)
+            calls.append(call)
+    return calls
 
 
 class Lab:
@@ -176,11 +198,8 @@ class Lab:
             except subprocess.TimeoutExpired as error:
                 stderr = (error.stderr or b"").decode(errors="replace")
                 raise AssertionError(f"not finished in {seconds} s: {stderr[-4000:]}") from None
-            log = work / "calls"
-            lines = log.read_text().splitlines() if log.exists() else []
-            return Run(
-                done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines]
-            )
+            calls = _read_calls(work / "calls")
+            return Run(done.returncode, done.stdout, done.stderr, calls)
 
     def _work(self) -> pathlib.Path:
         for name in ("work", "home"):

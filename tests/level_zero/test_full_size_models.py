@@ -93,7 +93,7 @@ print("trained", model.trainable_variables[0].value.device)
 def _check(run: Run, parameters: int) -> None:
     run.check()
     assert f"parameters: {parameters}\n" in run.stdout
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
     names = [one["name"] for one in run.of("launch")]
     # Products and convolutions are not oneDNN's reference code.
     assert not [name for name in names if name.startswith("ref_")], set(names)

@@ -29,7 +29,7 @@ def test_products(lab: Lab, device: str) -> None:
     assert not [name for name in names if name.startswith("ref_")]
     # oneDNN reports the implementations that it had to give up on standard output.
     assert "onednn_verbose" not in run.stdout
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
 
 
 _CONVOLUTIONS = """
@@ -60,7 +60,7 @@ def test_convolutions(lab: Lab, device: str) -> None:
     assert sum("conv" in name for name in names) >= 6, names
     assert not [name for name in names if name.startswith("ref_")]
     assert "onednn_verbose" not in run.stdout
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
 
 
 _FFTS_AND_FACTORISATIONS = """

@@ -39,7 +39,7 @@ def test_programs_launch(lab: Lab, device: str, names: list[str]) -> None:
     run = lab.run(device, _STEPS, arguments=names, seconds=600).check()
     assert f"all of {len(names) or 16}" in run.stdout
     assert len(run.of("launch")) > 100
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
 
 
 _KERAS = """
@@ -99,4 +99,4 @@ def test_keras_trains(lab: Lab, device: str, jit_compile: bool) -> None:
     names = {one["name"] for one in run.of("launch")}
     assert [name for name in names if "gemm" in name], names
     assert [name for name in names if "conv" in name], names
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()

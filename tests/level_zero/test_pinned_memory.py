@@ -67,7 +67,7 @@ def test_transfers_get_pinned_memory(lab: Lab, device: str) -> None:
     pinned = run.of("allocate", kind="host")
     assert pinned
     assert all(one["alignment"] <= _LARGEST_ALIGNMENT for one in pinned)
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
 
 
 def test_ops_of_dynamic_size_get_pinned_memory(lab: Lab) -> None:

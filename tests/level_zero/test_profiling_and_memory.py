@@ -28,7 +28,7 @@ def test_a_profile_has_the_gpu(lab: Lab, device: str) -> None:
     run = lab.run(device, _PROFILE).check()
     assert "/device:GPU:0" in run.stdout
     assert [one["name"] for one in run.of("launch")].count("gemm_kernel") == 3
-    assert not [one for one in run.calls if one.get("result")]
+    assert not run.failed_calls()
 
 
 _OUT_OF_MEMORY = """

@@ -21,7 +21,7 @@ def test_a_training_step_launches(lab: Lab, device: str) -> None:
     run = lab.run(device, _STEP).check()
     assert "[xpu(id=0)]" in run.stdout
     assert "(96, 32)" in run.stdout
-    assert run.of("launch") and not [one for one in run.calls if one.get("result")]
+    assert run.of("launch") and not run.failed_calls()
     # Only SYCL's first adapter creates event pools.
     assert bool(run.of("event pool")) == (ADAPTERS[device] == 1)
 
