@@ -144,3 +144,62 @@ def test_a_scatter_with_batches_and_two_indices(xpu, cpu) -> None:
     one = jax.jit(lambda x, p, u: x.at[p[:, 0], p[:, 1]].add(u, mode="drop"))
     check(xpu, cpu, one, x[0], places[0], updates[0])
     check(xpu, cpu, jax.jit(jax.vmap(one)), x, places, updates)
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "uint32", "int64", "bool", "complex64"])
+def test_scatters_with_one_index(xpu, cpu, dtype) -> None:
+    """They are dynamic-update-slices, which clamp what scatters drop."""
+    x, row, value = scaled((5, 300), dtype), scaled((300,), dtype), scaled((), dtype)
+
+    def update(x, row, value, i, j):
+        results = [
+            x.at[i].set(row),
+            x.at[i, j].set(value),
+            x.at[:, j].set(row[:5]),
+            x.at[i].set(row, mode="clip"),
+            lax.dynamic_update_slice(x, row[None, :2], (i, j)),
+        ]
+        if dtype != "bool":
+            results += [x.at[i].add(row), x.at[i, j].multiply(value)]
+        if dtype not in ("bool", "complex64"):
+            results += [x.at[i].min(row), x.at[i, j].max(value)]
+        return results
+
+    update = jax.jit(update)
+    for i in (0, 4, 5, -1, -5, -6, 2**31 - 1, -(2**31)):
+        for j in (0, 299, 300, -300, -301):
+            check(xpu, cpu, update, x, row, value, np.int32(i), np.int32(j))
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("sign", ["int", "uint"])
+def test_one_index_of_every_type(xpu, sign, bits) -> None:
+    """An index of 8 bits counts fewer rows than the operand has; XLA's CPU backend then drops what
+    is in bounds.
+    """
+    x, row = scaled((300, 3), "float32"), scaled((2, 3), "float32")
+    numbers = lax.ScatterDimensionNumbers((0, 1), (), (0,))
+
+    @jax.jit
+    def update(x, row, start):
+        return lax.scatter_add(x, start, row, numbers, mode="drop")
+
+    limits = np.iinfo(f"{sign}{bits}")
+    for start in {0, 5, 126, limits.max, limits.min, min(limits.max, 298), min(limits.max, 299)}:
+        expected = x.copy()
+        if 0 <= start <= 298:
+            expected[start : start + 2] += row
+        index = jax.device_put(np.array([start], limits.dtype), xpu)
+        np.testing.assert_array_equal(update(x, row, index), expected)
+
+
+def test_a_loop_of_scatters_with_one_index(xpu, cpu) -> None:
+    def run(x, count):
+        def step(i, state):
+            x, total = state
+            x = x.at[i * 7 % 50].add(x[i % 50]).at[-i].set(total)
+            return x, total + x[i % 60]
+
+        return lax.fori_loop(0, count, step, (x, x[0]))
+
+    check(xpu, cpu, jax.jit(run), scaled((50,), "float32"), 100)

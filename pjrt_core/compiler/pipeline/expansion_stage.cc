@@ -4,6 +4,7 @@
 // whole, because code generation has schedules for them. All shapes are static.
 
 #include "pjrt_core/compiler/passes/collectives/collective_expander.h"
+#include "pjrt_core/compiler/passes/control_flow/single_scatter_expander.h"
 #include "pjrt_core/compiler/passes/fourier/fft_expander.h"
 #include "pjrt_core/compiler/passes/linear_algebra/linear_algebra_rewriter.h"
 #include "pjrt_core/compiler/passes/numerics/batch_sum.h"
@@ -27,6 +28,7 @@
 #include "xla/hlo/transforms/simplifiers/zero_sized_hlo_elimination.h"
 #include "xla/primitive_util.h"
 #include "xla/service/call_inliner.h"
+#include "xla/service/map_inliner.h"
 #include "xla/service/scatter_simplifier.h"
 #include "xla/service/triangular_solve_expander.h"
 #include "xla/xla_data.pb.h"
@@ -60,7 +62,9 @@ void AddExpansionPasses(const StageContext& context, xla::HloPassPipeline& pipel
   pipeline.AddPass<xla::ComparisonExpander>();
   pipeline.AddPass<xla::StochasticConvertDecomposer>();
   pipeline.AddPass<xla::ScatterSimplifier>();
-  // The expanders write calls.
+  pipeline.AddPass<SingleScatterExpander>();
+  // The expanders write calls and maps.
+  pipeline.AddPass<xla::MapInliner>();
   pipeline.AddPass<xla::CallInliner>();
 
   pipeline.AddPass<xla::BatchDotSimplification>();
