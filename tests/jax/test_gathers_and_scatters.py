@@ -203,3 +203,59 @@ def test_a_loop_of_scatters_with_one_index(xpu, cpu) -> None:
         return lax.fori_loop(0, count, step, (x, x[0]))
 
     check(xpu, cpu, jax.jit(run), scaled((50,), "float32"), 100)
+
+
+_PLACES = np.array([3, 7, 3, 49, 50, -1, 0], np.int32)
+_PAIRS = np.random.default_rng(0).integers(0, 50, (100, 2)).astype(np.int32)
+_OVERLAP = lax.ScatterDimensionNumbers((1,), (), (0,))
+
+
+def _forces(x):
+    force = 0.01 * (x[_PAIRS[:, 0]] - x[_PAIRS[:, 1]])
+    return jnp.zeros_like(x).at[_PAIRS[:, 0]].add(-force).at[_PAIRS[:, 1]].add(force)
+
+
+# The body of a loop, from its counter and its state of 50 rows of 3.
+LOOPS = {
+    "indices that repeat": lambda k, x: x.at[(_PLACES + k) % 60].add(0.1 * x[:7]),
+    "the last of equal indices": lambda k, x: x.at[(_PLACES + k) % 60].set(0.9 * x[k % 40]),
+    "minimum": lambda k, x: x.at[_PLACES].min(jnp.sin(k + x[:7])),
+    "pairs": lambda k, x: x + _forces(x),
+    "unique indices": lambda k, x: x.at[(jnp.arange(9) * 5 + k) % 50].multiply(
+        0.9, unique_indices=True
+    ),
+    "single elements": lambda k, x: x.at[(_PLACES + k) % 50, (_PLACES + k) % 3].add(0.5),
+    "segments": lambda k, x: x + 0.1 * jax.ops.segment_sum(x, jnp.arange(50) // 5, 50),
+    "windows that overlap": lambda k, x: x.at[:, 0].set(
+        lax.scatter_add(
+            x[:, 0], np.array([[1], [3], [2]], np.int32), 0.1 * x[:3, :3], _OVERLAP
+        )
+    ),
+    "a batch": lambda k, x: jax.vmap(lambda row, i: row.at[jnp.stack([i, i])].add(0.5))(
+        x, (jnp.arange(50) + k) % 4
+    ),
+    "no updates": lambda k, x: x.at[jnp.zeros(0, jnp.int32)].add(jnp.zeros((0, 3), x.dtype)) + 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_scatters_in_a_loop(xpu, cpu, name) -> None:
+    run = jax.jit(lambda x, count: lax.fori_loop(0, count, LOOPS[name], x))
+    check(xpu, cpu, run, scaled((50, 3), "float32"), 20)
+
+
+def test_a_loop_keeps_the_operand_of_a_scatter(xpu, cpu) -> None:
+    """The operand is in the next step's state, too, so the scatter writes to other memory."""
+
+    def step(k, state):
+        return state[0].at[_PLACES].add(0.1 * state[1][:7]), state[0]
+
+    x = scaled((50, 3), "float32")
+    check(xpu, cpu, jax.jit(lambda x: lax.fori_loop(0, 9, step, (x, 2 * x))), x)
+
+
+def test_a_scatter_in_a_branch(xpu, cpu) -> None:
+    x = scaled((50, 3), "float32")
+    run = jax.jit(lambda p, x: lax.cond(p, lambda x: x.at[_PLACES].add(1), lambda x: x * 2, x))
+    for predicate in (True, False):
+        check(xpu, cpu, run, predicate, x)

@@ -5,7 +5,9 @@
 #include "pjrt_core/compiler/analysis/dot_queries.h"
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
 #include "pjrt_core/compiler/analysis/row_queries.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/xla_data.pb.h"
@@ -26,6 +28,7 @@ constexpr double kBarrier = 100;
 constexpr double kSimple = 0.05;  // one operation on one element, side by side with others
 constexpr double kTranscendental = 0.3;
 constexpr double kSerial = 1.0;     // one step of a sum that no other work-item shares
+constexpr double kUpdate = 4.0;     // one update of a scatter, after the one before it
 constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
 constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
@@ -74,7 +77,24 @@ double SerialSteps(const HloInstruction& instruction) {
   }
 }
 
+// Elements of one window are updated side by side, windows one after the other. Windows that
+// overlap cost more.
+double CostOfScatter(const xla::HloScatterInstruction& scatter, int64_t work_items) {
+  const xla::Shape& indices = scatter.scatter_indices()->shape();
+  const int64_t vector = scatter.scatter_dimension_numbers().index_vector_dim();
+  double windows = 1;
+  for (int64_t i = 0; i < indices.dimensions().size(); ++i) {
+    if (i != vector) windows *= static_cast<double>(indices.dimensions(i));
+  }
+  const double updates = Elements(scatter.scatter_updates()[0]->shape());
+  if (scatter.unique_indices() || updates == 0) return updates * kSimple;
+  return windows * std::max(1.0, updates / windows / static_cast<double>(work_items)) * kUpdate;
+}
+
 double CostOfOperation(const HloInstruction& instruction, int64_t work_items) {
+  if (const auto* scatter = xla::DynCast<xla::HloScatterInstruction>(&instruction)) {
+    return CostOfScatter(*scatter, work_items);
+  }
   // An update is made in place.
   const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
   const double results = Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
@@ -98,6 +118,7 @@ bool IsSupported(const HloInstruction& instruction) {
              OneResultOf(instruction).opcode() != HloOpcode::kFft &&
              RowReductions(instruction).empty();
     case HloOpcode::kReduce:
+    case HloOpcode::kScatter:
       return true;
     case HloOpcode::kBroadcast:
     case HloOpcode::kConcatenate:

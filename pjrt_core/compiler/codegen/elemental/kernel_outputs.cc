@@ -47,10 +47,14 @@ std::vector<Output> OutputsOf(const HloInstruction& root, absl::Span<const Array
   return outputs;
 }
 
+bool IsInMemoryOf(const FusionContext& kernel, const HloInstruction& operand, const Array& result) {
+  const Array* array = kernel.FindArray(operand);
+  return array != nullptr && IsSameAddress(array->pointer, result.pointer);
+}
+
 bool UpdatesInPlace(const FusionContext& kernel, const Output& output) {
-  if (output.instruction->opcode() != HloOpcode::kDynamicUpdateSlice) return false;
-  const Array* operand = kernel.FindArray(*output.instruction->operand(0));
-  return operand != nullptr && IsSameAddress(operand->pointer, output.array->pointer);
+  return output.instruction->opcode() == HloOpcode::kDynamicUpdateSlice &&
+         IsInMemoryOf(kernel, *output.instruction->operand(0), *output.array);
 }
 
 absl::Status StoreElements(FusionContext& kernel, absl::Span<const Output> outputs,

@@ -24,6 +24,10 @@ struct Output {
 // point to.
 std::vector<Output> OutputsOf(const xla::HloInstruction& root, absl::Span<const Array> results);
 
+// Whether `operand`, a leaf of the kernel, is an array in the memory of `result`.
+bool IsInMemoryOf(const FusionContext& kernel, const xla::HloInstruction& operand,
+                  const Array& result);
+
 // Whether the output is a kDynamicUpdateSlice whose operand is in the output's memory, so that only
 // the update has to be written.
 bool UpdatesInPlace(const FusionContext& kernel, const Output& output);

@@ -6,6 +6,7 @@
 #include "pjrt_core/compiler/analysis/small_region.h"
 #include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/kernel/work_group.h"
+#include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_opcode.h"
 #include "xla/shape_util.h"
 #include "xla/tsl/platform/errors.h"
@@ -58,6 +59,9 @@ absl::Status RegionWork::ForEachElement(const xla::Shape& shape,
 }
 
 absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Array>& results) {
+  if (const auto* scatter = xla::DynCast<xla::HloScatterInstruction>(&root)) {
+    return EmitScatter(*scatter, results);
+  }
   std::vector<Output> outputs = OutputsOf(root, results);
   outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
                                [](const Output& output) {

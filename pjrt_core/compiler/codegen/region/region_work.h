@@ -11,6 +11,7 @@
 #include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
 #include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
 #include "xla/hlo/ir/hlo_instruction.h"
+#include "xla/hlo/ir/hlo_instructions.h"
 
 namespace onexpu::compiler {
 
@@ -35,6 +36,8 @@ class RegionWork {
 
   absl::Status EmitElements(const std::vector<Output>& outputs);
   absl::Status EmitUpdate(const Output& output);
+  absl::Status EmitScatter(const xla::HloScatterInstruction& scatter,
+                           const std::vector<Array>& results);
 
   // The dots that all of `outputs` are elementwise work on, for EmitBlockedDots; else none.
   std::vector<const xla::HloInstruction*> BlockedDots(const std::vector<Output>& outputs) const;

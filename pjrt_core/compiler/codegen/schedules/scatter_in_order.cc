@@ -67,7 +67,7 @@ class OrderedUpdates {
     const Array own = PieceArray(kernel_, scratch, share_);
     Value* is_first = b.CreateICmpEQ(share_, math_.Constant(0));
     steps_.CombineInto(
-        {own.shape, b.CreateSelect(is_first, kernel_.Base(result), kernel_.Base(own))});
+        {{own.shape, b.CreateSelect(is_first, kernel_.Base(result), kernel_.Base(own))}});
     const auto boundary = [&](Value* piece) {
       return math_.ToIndexType(b.CreateUDiv(
           b.CreateMul(math_.Widen(piece), b.getInt64(plan_.meeting)), b.getInt64(plan_.pieces)));

@@ -55,8 +55,8 @@ class ScatterKernel {
   static bool HasIdentity(const xla::HloScatterInstruction& scatter);
   llvm::Value* Identity() const;
 
-  // From here on elements are combined with those of `result`.
-  void CombineInto(Array result) { results_ = {std::move(result)}; }
+  // From here on elements are combined with those of `results`, one for each operand.
+  void CombineInto(std::vector<Array> results) { results_ = std::move(results); }
 
   // True when Update can be made atomic: one operand of at most 64 bits.
   static bool CanBeAtomic(const xla::HloScatterInstruction& scatter, const Target& target);

@@ -1,5 +1,5 @@
-// Turns a scatter with one index, such as `x.at[i].set(v)`, into a dynamic-update-slice, which fuses
-// and runs inside of small regions. XLA's pass writes a loop of one step, which its
+// Turns a scatter with one index, such as `x.at[i].set(v)`, into a dynamic-update-slice, which
+// fuses and runs inside of small regions. XLA's pass writes a loop of one step, which its
 // WhileLoopSimplifier removes, and a map. Thread-compatible.
 #ifndef PJRT_CORE_COMPILER_PASSES_CONTROL_FLOW_SINGLE_SCATTER_EXPANDER_H_
 #define PJRT_CORE_COMPILER_PASSES_CONTROL_FLOW_SINGLE_SCATTER_EXPANDER_H_
