@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from tests.exhaustive import covering, every
 from tests.jax.compare import check
@@ -307,3 +308,19 @@ def test_lines_do_not_influence_each_other(xpu, shape: tuple[int, ...]) -> None:
             got, want = (one.reshape(-1, one.shape[-1])[1:] for one in (got, want))
             error = np.abs(got - want).max(-1) / np.abs(want).max(-1)
             assert error.max() < 30 * 2.0**-24
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_transforms_on_several_threads(xpu, dtype) -> None:
+    """The threads share a program, and so one description of its transform."""
+    run = jax.jit(lambda x: lax.fori_loop(0, 20, lambda i, x: jnp.fft.ifft(jnp.fft.fft(x)), x))
+    arrays = [_signal((9, 1021), dtype) + i for i in range(8)]
+
+    def check_one(x):
+        result = run(jax.device_put(x, xpu))
+        # Each transform rounds once for each of its 10 factors of two.
+        error = 20 * 2 * 10 * np.finfo(dtype).eps
+        np.testing.assert_allclose(result, x, rtol=error, atol=error * np.abs(x).max())
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(check_one, arrays))

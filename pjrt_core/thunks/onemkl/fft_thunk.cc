@@ -21,16 +21,7 @@ namespace {
 
 namespace dft = oneapi::mkl::dft;
 using program::FftKind;
-
-// What a descriptor is set to.
-struct Settings {
-  bool is_inverse = false;
-  std::vector<int64_t> lengths;  // of the signal
-  int64_t count = 1;
-  // Elements; of the signal ("forward") and of its spectrum ("backward").
-  std::vector<int64_t> forward_strides, backward_strides;
-  int64_t forward_distance = 0, backward_distance = 0;
-};
+using Settings = HostFft::Settings;
 
 template <dft::precision kPrecision, dft::domain kDomain>
 class TransformOf final : public FftThunk::Transform {
@@ -41,8 +32,6 @@ class TransformOf final : public FftThunk::Transform {
 
   TransformOf(const Settings& settings, sycl::queue& queue)
       : is_inverse_(settings.is_inverse), descriptor_(settings.lengths) {
-    double elements = 1;
-    for (const int64_t length : settings.lengths) elements *= static_cast<double>(length);
     using dft::config_param;
     descriptor_.set_value(config_param::PLACEMENT, dft::config_value::NOT_INPLACE);
     descriptor_.set_value(config_param::NUMBER_OF_TRANSFORMS, settings.count);
@@ -50,7 +39,7 @@ class TransformOf final : public FftThunk::Transform {
     descriptor_.set_value(config_param::BWD_STRIDES, settings.backward_strides);
     descriptor_.set_value(config_param::FWD_DISTANCE, settings.forward_distance);
     descriptor_.set_value(config_param::BWD_DISTANCE, settings.backward_distance);
-    descriptor_.set_value(config_param::BACKWARD_SCALE, static_cast<Real>(1 / elements));
+    descriptor_.set_value(config_param::BACKWARD_SCALE, static_cast<Real>(settings.InverseScale()));
     descriptor_.commit(queue);
   }
 
@@ -103,9 +92,11 @@ bool HaveSameBatchOrder(const program::Tensor& a, const program::Tensor& b, uint
 absl::StatusOr<Settings> SettingsOf(const program::FftThunk& fft) {
   Settings settings;
   settings.is_inverse = fft.kind() == FftKind::Ifft || fft.kind() == FftKind::Irfft;
+  settings.is_real = fft.kind() == FftKind::Rfft || fft.kind() == FftKind::Irfft;
   settings.lengths.assign(fft.lengths()->begin(), fft.lengths()->end());
   const program::Tensor& forward = settings.is_inverse ? *fft.destination() : *fft.source();
   const program::Tensor& backward = settings.is_inverse ? *fft.source() : *fft.destination();
+  settings.is_double = backward.element_type() == program::ElementType::C128;
   const uint32_t batch = forward.dimensions()->size() - fft.lengths()->size();
   if (!HaveSameBatchOrder(forward, backward, batch)) {
     return absl::InvalidArgumentError(
@@ -122,9 +113,8 @@ absl::StatusOr<Settings> SettingsOf(const program::FftThunk& fft) {
 }
 
 template <dft::precision kPrecision>
-std::unique_ptr<FftThunk::Transform> MakeTransform(bool is_real, const Settings& settings,
-                                                   sycl::queue& queue) {
-  if (is_real) {
+std::unique_ptr<FftThunk::Transform> MakeTransform(const Settings& settings, sycl::queue& queue) {
+  if (settings.is_real) {
     return std::make_unique<TransformOf<kPrecision, dft::domain::REAL>>(settings, queue);
   }
   return std::make_unique<TransformOf<kPrecision, dft::domain::COMPLEX>>(settings, queue);
@@ -136,7 +126,6 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
                                                         const program::FftThunk& fft,
                                                         const LoadContext& load) {
   std::unique_ptr<FftThunk> result(new FftThunk(thunk.op_name()->str(), thunk.source()->str()));
-  const bool is_real = fft.kind() == FftKind::Rfft || fft.kind() == FftKind::Irfft;
   if (fft.kind() == FftKind::Irfft && fft.lengths()->size() > 1) {
     return absl::UnimplementedError(
         "onexpu: inverse real FFT over several dimensions is not supported: oneMKL assumes a "
@@ -146,31 +135,42 @@ absl::StatusOr<std::unique_ptr<Thunk>> FftThunk::Create(const program::Thunk& th
   result->source_ = *fft.source()->slice();
   result->destination_ = *fft.destination()->slice();
   if (IsEmpty(*fft.destination())) return std::unique_ptr<Thunk>(std::move(result));
-  result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_ASSIGN_OR_RETURN(const Settings settings, SettingsOf(fft));
   const program::ElementType spectrum = fft.kind() == FftKind::Irfft
                                             ? fft.source()->element_type()
                                             : fft.destination()->element_type();
+  if (spectrum != program::ElementType::C64 && spectrum != program::ElementType::C128) {
+    return absl::UnimplementedError(
+        absl::StrCat("onexpu: oneMKL has no transforms of ", program::ElementTypeName(spectrum)));
+  }
+  if (load.host_call_kernel != nullptr) {
+    result->host_fft_ = HostFft::Create(settings, result->destination_.size());
+  }
+  if (result->host_fft_ != nullptr) {
+    ONEXPU_ASSIGN_OR_RETURN(sycl::kernel kernel, load.host_call_kernel());
+    result->host_call_.emplace(std::move(kernel));
+    return std::unique_ptr<Thunk>(std::move(result));
+  }
+  result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_RETURN_IF_ERROR(CatchLibraryErrors([&] {
-    switch (spectrum) {
-      case program::ElementType::C64:
-        result->transform_ = MakeTransform<dft::precision::SINGLE>(is_real, settings, load.queue);
-        return absl::OkStatus();
-      case program::ElementType::C128:
-        result->transform_ = MakeTransform<dft::precision::DOUBLE>(is_real, settings, load.queue);
-        return absl::OkStatus();
-      default:
-        return absl::UnimplementedError(absl::StrCat("onexpu: oneMKL has no transforms of ",
-                                                     program::ElementTypeName(spectrum)));
-    }
+    result->transform_ = settings.is_double
+                             ? MakeTransform<dft::precision::DOUBLE>(settings, load.queue)
+                             : MakeTransform<dft::precision::SINGLE>(settings, load.queue);
+    return absl::OkStatus();
   }));
   return std::unique_ptr<Thunk>(std::move(result));
 }
 
 absl::Status FftThunk::Execute(const ExecuteContext& context) {
-  if (transform_ == nullptr) return absl::OkStatus();
-  transform_->Submit(context.queue, context.allocations.Resolve(source_),
-                     context.allocations.Resolve(destination_));
+  if (transform_ == nullptr && host_fft_ == nullptr) return absl::OkStatus();
+  void* source = context.allocations.Resolve(source_);
+  void* destination = context.allocations.Resolve(destination_);
+  if (host_fft_ != nullptr) {
+    host_call_->Submit(context.queue, context.trace, HostFft::Run, host_fft_.get(),
+                       {source, destination});
+  } else {
+    transform_->Submit(context.queue, source, destination);
+  }
   context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
 }

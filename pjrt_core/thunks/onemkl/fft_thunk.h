@@ -5,9 +5,12 @@
 #define PJRT_CORE_THUNKS_ONEMKL_FFT_THUNK_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pjrt_core/cpu_device/host_call.h"
+#include "pjrt_core/cpu_device/host_fft.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -23,6 +26,7 @@ class FftThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   bool waits_for_library() const override { return waits_; }
+  bool follows_queue() const override { return transform_ == nullptr; }
   absl::string_view kind() const override { return "fft"; }
 
   // One committed descriptor; its type depends on precision and domain.
@@ -38,8 +42,11 @@ class FftThunk final : public Thunk {
 
   program::Slice source_;
   program::Slice destination_;
-  bool waits_ = false;                    // in Execute, for a host task
-  std::unique_ptr<Transform> transform_;  // null when the arrays are empty
+  // Null when the arrays are empty; the first where the device can call the host.
+  std::unique_ptr<const HostFft> host_fft_;
+  std::unique_ptr<Transform> transform_;
+  std::optional<HostCall> host_call_;
+  bool waits_ = false;  // in Execute, for a host task
 };
 
 }  // namespace onexpu

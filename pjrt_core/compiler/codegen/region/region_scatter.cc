@@ -21,11 +21,10 @@ absl::Status RegionWork::EmitScatter(const xla::HloScatterInstruction& scatter,
   bool has_copied = false;
   for (int64_t i = 0; i < scatter.scatter_operand_count(); ++i) {
     if (IsInMemoryOf(kernel_, *scatter.operand(i), results[i])) continue;
-    TF_RETURN_IF_ERROR(
-        ForEachElement(results[i].shape, [&](const Index& index) -> absl::Status {
-          TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*scatter.operand(i), index));
-          return kernel_.Store(results[i], index, value);
-        }));
+    TF_RETURN_IF_ERROR(ForEachElement(results[i].shape, [&](const Index& index) -> absl::Status {
+      TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(*scatter.operand(i), index));
+      return kernel_.Store(results[i], index, value);
+    }));
     has_copied = true;
   }
   const ScatterDimensions dimensions(scatter);
