@@ -63,8 +63,7 @@ double HostFft::Settings::InverseScale() const {
 std::unique_ptr<const HostFft> HostFft::Create(const Settings& settings, uint64_t result_bytes) {
   DFTI_DESCRIPTOR_HANDLE descriptor = nullptr;
   if (CreateDescriptor(settings, &descriptor) != DFTI_NO_ERROR) return nullptr;
-  std::unique_ptr<const HostFft> fft(
-      new HostFft(descriptor, settings.is_inverse, result_bytes));
+  std::unique_ptr<const HostFft> fft(new HostFft(descriptor, settings.is_inverse, result_bytes));
   return Commit(settings, descriptor) == DFTI_NO_ERROR ? std::move(fft) : nullptr;
 }
 

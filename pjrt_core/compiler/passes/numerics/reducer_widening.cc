@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/passes/numerics/window_splitter.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -73,11 +74,12 @@ bool IsPlain(const HloComputation& reducer) {
          root.operand(1)->opcode() == HloOpcode::kParameter;
 }
 
-bool HasWindowAbove(int64_t size, const HloInstruction& reduction) {
+// Whether ScanRewriter or WindowSplitter may store parts of results.
+bool HasParts(const HloInstruction& reduction, int64_t scan_block_length) {
   return reduction.opcode() == HloOpcode::kReduceWindow &&
-         absl::c_any_of(
-             reduction.window().dimensions(),
-             [size](const xla::WindowDimension& window) { return window.size() > size; });
+         (WindowSplitter::IsLong(reduction.window()) ||
+          absl::c_any_of(reduction.window().dimensions(),
+                         [&](const auto& window) { return window.size() > scan_block_length; }));
 }
 
 bool ShouldWiden(const HloInstruction& reduction, int64_t scan_block_length) {
@@ -90,7 +92,7 @@ bool ShouldWiden(const HloInstruction& reduction, int64_t scan_block_length) {
     return false;
   }
   const HloComputation& reducer = *reduction.to_apply();
-  if (IsPlain(reducer)) return HasWindowAbove(scan_block_length, reduction);
+  if (IsPlain(reducer)) return HasParts(reduction, scan_block_length);
   bool computes = false;
   for (const HloInstruction* instruction : reducer.instructions()) {
     const Work work = WorkOf(*instruction);

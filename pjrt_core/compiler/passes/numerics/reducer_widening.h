@@ -19,10 +19,10 @@ namespace onexpu::compiler {
 //
 // - reducers that only choose (minimum, argmax), whose results are exact;
 // - sums and products, which code generation widens (codegen/elemental/accumulators.h), except in
-// scans that
-//   ScanRewriter splits: it stores the totals of blocks in the scan's type.
+//   scans that ScanRewriter splits and windows that WindowSplitter splits: they store parts of
+//   results in the operand's type.
 //
-// To be run before ScanRewriter. Thread-compatible, like every pass.
+// To be run before these two. Thread-compatible, like every pass.
 class ReducerWidening : public xla::HloModulePass {
  public:
   // `scan_block_length`: ScanRewriter's, which splits longer scans.
