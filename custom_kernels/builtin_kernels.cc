@@ -17,6 +17,7 @@
 #include "custom_kernels/builtin/segment/segment_reduce.h"
 #include "custom_kernels/builtin/shape/partition.h"
 #include "custom_kernels/builtin/shape/stitch.h"
+#include "custom_kernels/builtin/shape/strided_slice.h"
 #include "custom_kernels/builtin/shape/where.h"
 #include "custom_kernels/builtin/shape/zeros.h"
 #include "custom_kernels/builtin/sort/hash_bucket.h"
@@ -329,6 +330,18 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "",
        "Rows of several arrays, merged by index."},
+      {"onexpu.strided_slice",
+       "Slice, StridedSlice",
+       {nullptr, nullptr, nullptr, StridedSliceHandler},
+       {},
+       "sizes: i64[rank], strides: i64[rank], offset: i64",
+       "Elements at equal distances."},
+      {"onexpu.strided_slice_grad",
+       "StridedSliceGrad",
+       {nullptr, nullptr, nullptr, StridedSliceGradHandler},
+       {},
+       "sizes: i64[rank], strides: i64[rank], offset: i64",
+       "The gradient of strided_slice."},
       {"onexpu.tridiagonal_solve",
        "",
        {nullptr, nullptr, nullptr, TridiagonalSolveHandler},

@@ -11,6 +11,7 @@ void RegisterIteratorKernels();
 void RegisterHandleKernels();
 void RegisterBranchKernels();
 void RegisterShapeKernels();
+void RegisterSliceKernels();
 void RegisterTensorListReads();
 void RegisterTensorListWrites();
 void RegisterVariantArithmetic();

@@ -17,6 +17,7 @@ void RegisterKernels() {
   RegisterBranchKernels();
   RegisterRemoteCallKernel();
   RegisterShapeKernels();
+  RegisterSliceKernels();
   RegisterTensorListReads();
   RegisterTensorListWrites();
   RegisterVariantArithmetic();

@@ -56,8 +56,7 @@ bool IsIdentity(HloOpcode opcode, const HloInstruction& initial) {
 // f32, if that is permitted.
 bool RoundsPartialResults(HloOpcode opcode, xla::PrimitiveType type) {
   return (opcode == HloOpcode::kAdd || opcode == HloOpcode::kMultiply) &&
-         xla::primitive_util::IsFloatingPointType(type) &&
-         xla::primitive_util::BitWidth(type) < 32;
+         xla::primitive_util::IsFloatingPointType(type) && xla::primitive_util::BitWidth(type) < 32;
 }
 
 bool CanSplit(const HloReduceWindowInstruction& reduction) {
@@ -67,8 +66,7 @@ bool CanSplit(const HloReduceWindowInstruction& reduction) {
   const HloInstruction& root = *reduction.to_apply()->root_instruction();
   if (RoundsPartialResults(root.opcode(), reduction.shape().element_type())) return false;
   return root.operand_count() == 2 && root.operand(0)->opcode() == HloOpcode::kParameter &&
-         root.operand(1)->opcode() == HloOpcode::kParameter &&
-         root.operand(0) != root.operand(1) &&
+         root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1) &&
          IsIdentity(root.opcode(), *reduction.init_values().front());
 }
 
@@ -116,8 +114,8 @@ class Splitter {
 
   absl::StatusOr<HloInstruction*> Reduce(HloInstruction* operand, int64_t size, int64_t dilation,
                                          int64_t stride) {
-    xla::Window window = xla::window_util::MakeWindow(
-        std::vector<int64_t>(operand->shape().dimensions().size(), 1));
+    xla::Window window =
+        xla::window_util::MakeWindow(std::vector<int64_t>(operand->shape().dimensions().size(), 1));
     xla::WindowDimension* along = window.mutable_dimensions(dimension_);
     along->set_size(size);
     along->set_window_dilation(dilation);
@@ -155,8 +153,7 @@ absl::StatusOr<HloInstruction*> Separate(HloReduceWindowInstruction* reduction, 
   *along.mutable_dimensions(dimension) = others.dimensions(dimension);
   *others.mutable_dimensions(dimension) = xla::window_util::MakeWindow({1}).dimensions(0);
   xla::Shape shape = reduction->shape();
-  shape.set_dimensions(dimension,
-                       reduction->inputs().front()->shape().dimensions(dimension));
+  shape.set_dimensions(dimension, reduction->inputs().front()->shape().dimensions(dimension));
   HloInstruction* const first =
       reduction->parent()->AddInstruction(HloInstruction::CreateReduceWindow(
           shape, reduction->inputs().front(), reduction->init_values().front(), others,

@@ -1,0 +1,285 @@
+// Slice, StridedSlice and its gradient on XPU. The bounds are arguments of the kernel, so a slice
+// at another place or of another size needs no program of its own.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "tensorflow/core/framework/tensor_util.h"
+#include "tensorflow/core/util/strided_slice_op.h"
+#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/device_types.h"
+#include "tf_plugin/kernels/support/ffi_attributes.h"
+#include "tf_plugin/kernels/support/launch.h"
+#include "tf_plugin/kernels/support/narrow_types.h"
+#include "tf_plugin/kernels/support/registration.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "tf_plugin/kernels/support/zero_buffer.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernel;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::Tensor;
+using ::tensorflow::TensorShape;
+using ::tensorflow::TensorShapeUtils;
+
+using Numbers = absl::InlinedVector<int64_t, 4>;
+
+// What a slice takes of an array, for the handlers of custom_kernels/builtin/shape/strided_slice.h.
+struct Elements {
+  Numbers sizes, strides;
+  int64_t offset = 0;
+
+  // Of an array of `shape`, `sizes[d]` from `begin[d]` on, `steps[d]` apart.
+  static Elements Of(const TensorShape& shape, Numbers sizes, absl::Span<const int64_t> begin,
+                     absl::Span<const int64_t> steps) {
+    Elements elements{std::move(sizes), Numbers(shape.dims())};
+    int64_t stride = 1;
+    for (int d = shape.dims() - 1; d >= 0; --d) {
+      elements.strides[d] = stride * steps[d];
+      elements.offset += stride * begin[d];
+      stride *= shape.dim_size(d);
+    }
+    return elements;
+  }
+
+  absl::StatusOr<std::vector<OwnedBuffer>> Launch(const OpKernelContext& context,
+                                                  absl::string_view handler, PJRT_Buffer* operand,
+                                                  const ResultType& result) const {
+    FfiAttributes attributes;
+    attributes.Add("offset", offset).Add("sizes", sizes).Add("strides", strides);
+    return tf_plugin::Launch(context, handler, {operand}, {result}, attributes.Build());
+  }
+};
+
+// Outputs the elements of input 0 as an array of `shape`.
+absl::Status OutputSlice(OpKernelContext* context, const Elements& elements,
+                         const TensorShape& shape) {
+  if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
+  TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(context->input(0)));
+  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> sliced,
+                      elements.Launch(*context, "onexpu.strided_slice", buffer,
+                                      {context->input_dtype(0), shape}));
+  return SetOutput(context, 0, shape, std::move(sliced.front()));
+}
+
+// Outputs input 0 as it is, as an array of `shape`.
+absl::Status OutputWhole(OpKernelContext* context, const TensorShape& shape) {
+  const Tensor& input = context->input(0);
+  if (shape == input.shape()) {
+    context->set_output(0, input);
+    return absl::OkStatus();
+  }
+  TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOfTensor(*context, input, shape));
+  return SetOutput(context, 0, shape, std::move(view));
+}
+
+absl::StatusOr<Numbers> ToNumbers(const Tensor& tensor) {
+  Numbers numbers;
+  numbers.reserve(tensor.NumElements());
+  switch (tensor.dtype()) {
+    case tensorflow::DT_INT32:
+      for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+        numbers.push_back(tensor.flat<int32_t>()(i));
+      }
+      return numbers;
+    case tensorflow::DT_INT64:
+      for (int64_t i = 0; i < tensor.NumElements(); ++i) {
+        numbers.push_back(tensor.flat<int64_t>()(i));
+      }
+      return numbers;
+    default:
+      return absl::InvalidArgumentError("begin and size must be either int32 or int64");
+  }
+}
+
+class SliceKernelBase : public OpKernel {
+ public:
+  explicit SliceKernelBase(OpKernelConstruction* construction)
+      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
+
+  void Compute(OpKernelContext* context) final {
+    OP_REQUIRES_OK(context, Run(context));
+    Count(executions_);
+  }
+
+ private:
+  virtual absl::Status Run(OpKernelContext* context) const = 0;
+
+  std::atomic<uint64_t>& executions_;
+};
+
+// The messages are those of TensorFlow's kernel.
+class SliceKernel final : public SliceKernelBase {
+ public:
+  using SliceKernelBase::SliceKernelBase;
+
+ private:
+  absl::Status Run(OpKernelContext* context) const override {
+    const TensorShape& input = context->input(0).shape();
+    const Tensor& begin_tensor = context->input(1);
+    const Tensor& size_tensor = context->input(2);
+    const bool are_vectors = TensorShapeUtils::IsVector(begin_tensor.shape()) &&
+                             TensorShapeUtils::IsVector(size_tensor.shape()) &&
+                             begin_tensor.NumElements() == input.dims() &&
+                             size_tensor.NumElements() == input.dims();
+    if (!are_vectors) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Expected begin and size arguments to be 1-D tensors of size ", input.dims(),
+          ", but got shapes ", begin_tensor.shape().DebugString(), " and ",
+          size_tensor.shape().DebugString(), " instead."));
+    }
+    TF_ASSIGN_OR_RETURN(const Numbers begin, ToNumbers(begin_tensor));
+    TF_ASSIGN_OR_RETURN(Numbers sizes, ToNumbers(size_tensor));
+    bool is_whole = true;
+    for (int d = 0; d < input.dims(); ++d) {
+      const int64_t extent = input.dim_size(d);
+      if (sizes[d] == -1) sizes[d] = extent - begin[d];
+      if (begin[d] < 0 || begin[d] > extent) {
+        return absl::InvalidArgumentError(absl::StrCat("Expected begin[", d, "] in [0, ", extent,
+                                                       "], but got ", begin[d]));
+      }
+      if (sizes[d] < 0 || sizes[d] > extent - begin[d]) {
+        return absl::InvalidArgumentError(absl::StrCat("Expected size[", d, "] in [0, ",
+                                                       extent - begin[d], "], but got ",
+                                                       sizes[d]));
+      }
+      is_whole = is_whole && sizes[d] == extent;
+    }
+    const TensorShape shape(sizes);
+    if (is_whole) return OutputWhole(context, shape);
+    const Numbers steps(input.dims(), 1);
+    return OutputSlice(context, Elements::Of(input, std::move(sizes), begin, steps), shape);
+  }
+};
+
+struct Masks {
+  int32_t begin, end, ellipsis, new_axis, shrink;
+
+  explicit Masks(OpKernelConstruction* construction) {
+    OP_REQUIRES_OK(construction, construction->GetAttr("begin_mask", &begin));
+    OP_REQUIRES_OK(construction, construction->GetAttr("end_mask", &end));
+    OP_REQUIRES_OK(construction, construction->GetAttr("ellipsis_mask", &ellipsis));
+    OP_REQUIRES_OK(construction, construction->GetAttr("new_axis_mask", &new_axis));
+    OP_REQUIRES_OK(construction, construction->GetAttr("shrink_axis_mask", &shrink));
+  }
+};
+
+// A slice with its bounds resolved.
+struct Resolved {
+  // With the dimensions of single elements and without new axes; and as the op gives it.
+  TensorShape processing_shape, final_shape;
+  bool is_identity = false;
+  absl::InlinedVector<int64_t, 4> begin, end, steps;
+
+  // `first`: the input that holds the beginnings; those of ends and steps follow.
+  static absl::StatusOr<Resolved> Of(const OpKernelContext& context, int first,
+                                     const TensorShape& sliced, const Masks& masks) {
+    Resolved resolved;
+    bool is_simple, slices_first;
+    TF_RETURN_IF_ERROR(tensorflow::ValidateStridedSliceOp(
+        &context.input(first), &context.input(first + 1), context.input(first + 2), sliced,
+        masks.begin, masks.end, masks.ellipsis, masks.new_axis, masks.shrink,
+        &resolved.processing_shape, &resolved.final_shape, &resolved.is_identity, &is_simple,
+        &slices_first, &resolved.begin, &resolved.end, &resolved.steps));
+    return resolved;
+  }
+
+  Elements ElementsOf(const TensorShape& sliced) const {
+    const auto sizes = processing_shape.dim_sizes();
+    return Elements::Of(sliced, Numbers(sizes.begin(), sizes.end()), begin, steps);
+  }
+};
+
+class StridedSliceKernel final : public SliceKernelBase {
+ public:
+  explicit StridedSliceKernel(OpKernelConstruction* construction)
+      : SliceKernelBase(construction), masks_(construction) {}
+
+ private:
+  absl::Status Run(OpKernelContext* context) const override {
+    const TensorShape& input = context->input(0).shape();
+    TF_ASSIGN_OR_RETURN(const Resolved slice, Resolved::Of(*context, 1, input, masks_));
+    if (slice.is_identity) return OutputWhole(context, slice.final_shape);
+    return OutputSlice(context, slice.ElementsOf(input), slice.final_shape);
+  }
+
+  const Masks masks_;
+};
+
+// Inputs: the shape of what was sliced, begin, end, strides, the slice's gradient.
+class StridedSliceGradKernel final : public SliceKernelBase {
+ public:
+  explicit StridedSliceGradKernel(OpKernelConstruction* construction)
+      : SliceKernelBase(construction), masks_(construction) {}
+
+ private:
+  absl::Status Run(OpKernelContext* context) const override {
+    TensorShape shape;
+    TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
+    TF_ASSIGN_OR_RETURN(const Resolved slice, Resolved::Of(*context, 1, shape, masks_));
+    const Tensor& gradient = context->input(4);
+    if (gradient.shape() != slice.final_shape) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shape of dy was ", gradient.shape().DebugString(), " instead of ",
+                       slice.final_shape.DebugString()));
+    }
+    if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
+    if (gradient.NumElements() == 0) {
+      TF_ASSIGN_OR_RETURN(OwnedBuffer zeros, ZeroBuffer(*context, gradient.dtype(), shape));
+      return SetOutput(context, 0, shape, std::move(zeros));
+    }
+    TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(gradient));
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> padded,
+                        slice.ElementsOf(shape).Launch(*context, "onexpu.strided_slice_grad",
+                                                       buffer, {gradient.dtype(), shape}));
+    return SetOutput(context, 0, shape, std::move(padded.front()));
+  }
+
+  const Masks masks_;
+};
+
+// All types that a buffer can hold, because the kernels only copy. TensorFlow slices int32, its
+// type of shapes and counters, on the host.
+std::vector<DataType> SlicedTypes() {
+  std::vector<DataType> types = {tensorflow::DT_QINT8,   tensorflow::DT_QUINT8,
+                                 tensorflow::DT_QINT16,  tensorflow::DT_QUINT16,
+                                 tensorflow::DT_QINT32,  tensorflow::DT_INT4,
+                                 tensorflow::DT_UINT4};
+  std::copy_if(std::begin(kDeviceTypes), std::end(kDeviceTypes), std::back_inserter(types),
+               [](DataType type) { return type != tensorflow::DT_INT32; });
+  types.insert(types.end(), std::begin(kEightBitFloats), std::end(kEightBitFloats));
+  return types;
+}
+
+}  // namespace
+
+void RegisterSliceKernels() {
+  const std::vector<DataType> types = SlicedTypes();
+  Register<SliceKernel>(
+      XpuKernel("Slice").TypeConstraint("T", types).HostMemory("begin").HostMemory("size"));
+  Register<StridedSliceKernel>(XpuKernel("StridedSlice")
+                                   .TypeConstraint("T", types)
+                                   .HostMemory("begin")
+                                   .HostMemory("end")
+                                   .HostMemory("strides"));
+  Register<StridedSliceGradKernel>(XpuKernel("StridedSliceGrad")
+                                       .TypeConstraint("T", types)
+                                       .HostMemory("shape")
+                                       .HostMemory("begin")
+                                       .HostMemory("end")
+                                       .HostMemory("strides"));
+}
+
+}  // namespace onexpu::tf_plugin
