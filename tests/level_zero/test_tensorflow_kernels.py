@@ -28,7 +28,9 @@ _COUNTED = (
 # TensorFlow's own answers on every device, and what sizes of zero are too few for.
 _RAISE = {"Bitcast", "_While", "DynamicPartition", "RaggedFillEmptyRows", "SparseFillEmptyRows"}
 # Loops go on as long as a flag is true. No kernel writes it here, so it is what its memory held.
-_LOOPS = {"IgammaGradA", "Igammac", "StatelessWhile", "While", "XlaWhile", "_While"}
+_LOOPS = {
+    "IgammaGradA", "Igammac", "SelfAdjointEigV2", "StatelessWhile", "While", "XlaWhile", "_While",
+}  # fmt: skip
 # What the inputs of the op sweep do not reach: other schedules for wide rows and many elements,
 # complex and half types, more than one matrix.
 _NOT_REACHED = (
