@@ -68,9 +68,9 @@ absl::Status OutputSlice(OpKernelContext* context, const Elements& elements,
                          const TensorShape& shape) {
   if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
   TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(context->input(0)));
-  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> sliced,
-                      elements.Launch(*context, "onexpu.strided_slice", buffer,
-                                      {context->input_dtype(0), shape}));
+  TF_ASSIGN_OR_RETURN(
+      std::vector<OwnedBuffer> sliced,
+      elements.Launch(*context, "onexpu.strided_slice", buffer, {context->input_dtype(0), shape}));
   return SetOutput(context, 0, shape, std::move(sliced.front()));
 }
 
@@ -135,10 +135,10 @@ class SliceKernel final : public SliceKernelBase {
                              begin_tensor.NumElements() == input.dims() &&
                              size_tensor.NumElements() == input.dims();
     if (!are_vectors) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "Expected begin and size arguments to be 1-D tensors of size ", input.dims(),
-          ", but got shapes ", begin_tensor.shape().DebugString(), " and ",
-          size_tensor.shape().DebugString(), " instead."));
+      return absl::InvalidArgumentError(
+          absl::StrCat("Expected begin and size arguments to be 1-D tensors of size ", input.dims(),
+                       ", but got shapes ", begin_tensor.shape().DebugString(), " and ",
+                       size_tensor.shape().DebugString(), " instead."));
     }
     TF_ASSIGN_OR_RETURN(const Numbers begin, ToNumbers(begin_tensor));
     TF_ASSIGN_OR_RETURN(Numbers sizes, ToNumbers(size_tensor));
@@ -147,13 +147,12 @@ class SliceKernel final : public SliceKernelBase {
       const int64_t extent = input.dim_size(d);
       if (sizes[d] == -1) sizes[d] = extent - begin[d];
       if (begin[d] < 0 || begin[d] > extent) {
-        return absl::InvalidArgumentError(absl::StrCat("Expected begin[", d, "] in [0, ", extent,
-                                                       "], but got ", begin[d]));
+        return absl::InvalidArgumentError(
+            absl::StrCat("Expected begin[", d, "] in [0, ", extent, "], but got ", begin[d]));
       }
       if (sizes[d] < 0 || sizes[d] > extent - begin[d]) {
         return absl::InvalidArgumentError(absl::StrCat("Expected size[", d, "] in [0, ",
-                                                       extent - begin[d], "], but got ",
-                                                       sizes[d]));
+                                                       extent - begin[d], "], but got ", sizes[d]));
       }
       is_whole = is_whole && sizes[d] == extent;
     }
@@ -231,9 +230,9 @@ class StridedSliceGradKernel final : public SliceKernelBase {
     TF_ASSIGN_OR_RETURN(const Resolved slice, Resolved::Of(*context, 1, shape, masks_));
     const Tensor& gradient = context->input(4);
     if (gradient.shape() != slice.final_shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape of dy was ", gradient.shape().DebugString(), " instead of ",
-                       slice.final_shape.DebugString()));
+      return absl::InvalidArgumentError(absl::StrCat("shape of dy was ",
+                                                     gradient.shape().DebugString(), " instead of ",
+                                                     slice.final_shape.DebugString()));
     }
     if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
     if (gradient.NumElements() == 0) {
@@ -253,10 +252,9 @@ class StridedSliceGradKernel final : public SliceKernelBase {
 // All types that a buffer can hold, because the kernels only copy. TensorFlow slices int32, its
 // type of shapes and counters, on the host.
 std::vector<DataType> SlicedTypes() {
-  std::vector<DataType> types = {tensorflow::DT_QINT8,   tensorflow::DT_QUINT8,
-                                 tensorflow::DT_QINT16,  tensorflow::DT_QUINT16,
-                                 tensorflow::DT_QINT32,  tensorflow::DT_INT4,
-                                 tensorflow::DT_UINT4};
+  std::vector<DataType> types = {
+      tensorflow::DT_QINT8,  tensorflow::DT_QUINT8, tensorflow::DT_QINT16, tensorflow::DT_QUINT16,
+      tensorflow::DT_QINT32, tensorflow::DT_INT4,   tensorflow::DT_UINT4};
   std::copy_if(std::begin(kDeviceTypes), std::end(kDeviceTypes), std::back_inserter(types),
                [](DataType type) { return type != tensorflow::DT_INT32; });
   types.insert(types.end(), std::begin(kEightBitFloats), std::end(kEightBitFloats));

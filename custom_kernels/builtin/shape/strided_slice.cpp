@@ -52,14 +52,12 @@ void ForEachElement(const StridedSizes& sizes, Copy copy) {
 
 template <typename Bits>
 ONEXPU_KERNEL void strided_read(const Bits* data, Bits* result, StridedSizes sizes) {
-  ForEachElement(sizes, [=](std::int64_t strided, std::int64_t dense) {
-    result[dense] = data[strided];
-  });
+  ForEachElement(sizes,
+                 [=](std::int64_t strided, std::int64_t dense) { result[dense] = data[strided]; });
 }
 
 template <typename Bits>
 ONEXPU_KERNEL void strided_write(const Bits* data, Bits* result, StridedSizes sizes) {
-  ForEachElement(sizes, [=](std::int64_t strided, std::int64_t dense) {
-    result[strided] = data[dense];
-  });
+  ForEachElement(sizes,
+                 [=](std::int64_t strided, std::int64_t dense) { result[strided] = data[dense]; });
 }

@@ -7,6 +7,7 @@
 #include "pjrt_core/compiler/passes/numerics/reducer_widening.h"
 #include "pjrt_core/compiler/passes/numerics/scan_rewriter.h"
 #include "pjrt_core/compiler/passes/numerics/scan_types.h"
+#include "pjrt_core/compiler/passes/numerics/selection_splitter.h"
 #include "pjrt_core/compiler/passes/numerics/window_splitter.h"
 #include "pjrt_core/compiler/pipeline/algebraic_simplifier.h"
 #include "pjrt_core/compiler/pipeline/stages.h"
@@ -54,6 +55,7 @@ void AddSimplificationPasses(const StageContext& context, xla::HloPassPipeline& 
   // Otherwise a running sum over n elements takes n * n steps.
   pipeline.AddPass<xla::HloPassFix<ScanRewriter>>(kScanBlockLength);
   pipeline.AddPass<xla::HloPassFix<WindowSplitter>>();
+  pipeline.AddPass<SelectionSplitter>();
 }
 
 }  // namespace onexpu::compiler
