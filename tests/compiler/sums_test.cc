@@ -1,9 +1,6 @@
 // Passes over sums: what they change, that the sum stays the same, and what they leave alone.
-#include <cstdint>
 #include <memory>
-#include <random>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -15,44 +12,12 @@
 #include "pjrt_core/compiler/passes/onednn/inner_product_rewriter.h"
 #include "tests/compiler/hlo_test_util.h"
 #include "xla/hlo/ir/hlo_opcode.h"
-#include "xla/literal_comparison.h"
-#include "xla/shape_util.h"
 
 namespace onexpu::compiler {
 namespace {
 
 using ::testing::ElementsAre;
 using xla::HloOpcode;
-
-// In [0.5, 1.5), of which logarithms exist.
-xla::Literal RandomLiteral(const xla::Shape& shape, int seed) {
-  std::mt19937 engine(seed);
-  std::uniform_real_distribution<float> uniform(0.5, 1.5);
-  xla::Literal literal = xla::Literal::Make(shape).value();
-  EXPECT_TRUE(
-      literal.Populate<float>([&](absl::Span<const int64_t>) { return uniform(engine); }).ok());
-  return literal;
-}
-
-// Whether the pass changed the module; either way it computes the same, up to the order of a sum of
-// some thousand positive terms.
-template <typename Pass>
-bool Changes(xla::HloModule& module) {
-  std::vector<xla::Literal> arguments;
-  for (const auto* parameter : module.entry_computation()->parameter_instructions()) {
-    arguments.push_back(RandomLiteral(parameter->shape(), static_cast<int>(arguments.size())));
-  }
-  std::vector<const xla::Literal*> pointers;
-  for (const xla::Literal& argument : arguments) pointers.push_back(&argument);
-  const xla::Literal before = Evaluate(module, pointers);
-  const auto changed = Pass().Run(&module);
-  EXPECT_TRUE(changed.ok()) << changed.status();
-  const absl::Status same = xla::literal_comparison::Near(
-      before, Evaluate(module, pointers), xla::ErrorSpec(1e-4, 1e-4), /*detailed_message=*/false,
-      /*miscompare_callback=*/nullptr);
-  EXPECT_TRUE(same.ok()) << same;
-  return changed.ok() && *changed;
-}
 
 constexpr absl::string_view kAdd = R"(HloModule m
 add { a = f32[] parameter(0)
