@@ -14,6 +14,7 @@ const SchedulePolicy& CpuSchedulePolicy() {
       .combines_lanes_in_local_memory = false,
       .has_several_rows_per_group = true,
       .reduces_in_work_groups = false,
+      .scans_in_work_items = true,
       .sorts_in_work_groups = false,
       .scatters_in_vectors = true,
       .transposes_in_work_groups = false,

@@ -23,6 +23,7 @@ const SchedulePolicy& GpuSchedulePolicy() {
       .combines_lanes_in_local_memory = true,
       .has_several_rows_per_group = false,
       .reduces_in_work_groups = true,
+      .scans_in_work_items = false,
       .sorts_in_work_groups = true,
       .scatters_in_vectors = false,
       .transposes_in_work_groups = true,

@@ -34,6 +34,7 @@ struct SchedulePolicy {
   bool combines_lanes_in_local_memory;
   bool has_several_rows_per_group;  // starting a work-group costs as much as hundreds of elements
   bool reduces_in_work_groups;      // otherwise a work-item reduces a part of a row or column
+  bool scans_in_work_items;         // a work-item computes all running results of a line
   bool sorts_in_work_groups;        // otherwise a work-item merges parts of a row
   bool scatters_in_vectors;         // otherwise each work-item owns an element of the result
   bool transposes_in_work_groups;   // tiles in local memory, otherwise in registers

@@ -43,6 +43,9 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
       return EmitScatter(sequence);
     case xla::HloOpcode::kSort:
       return EmitSort(sequence);
+    case xla::HloOpcode::kReduceWindow:
+      if (!sequence.target().schedules->scans_in_work_items || !IsScan(root)) break;
+      return EmitOne(sequence, EmitScan);
     default:
       break;
   }

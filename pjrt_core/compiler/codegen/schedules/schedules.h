@@ -42,6 +42,10 @@ absl::Status EmitReduction(KernelSequence& sequence);
 // fusion.
 absl::StatusOr<bool> EmitRowFusion(KernelSequence& sequence);
 
+// kReduceWindow that computes running results along many lines; a line per work-item, on a CPU.
+bool IsScan(const xla::HloInstruction& root);
+absl::StatusOr<LaunchDimensions> EmitScan(FusionContext& kernel);
+
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 
