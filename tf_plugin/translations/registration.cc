@@ -12,6 +12,7 @@ void RegisterTranslations() {
   RegisterAmsgrad();
   RegisterArgExtremes();
   RegisterArgmaxPooling();
+  RegisterBiasGradient();
   RegisterBitShifts();
   RegisterCategorical();
   RegisterComparisons();
@@ -44,6 +45,7 @@ void RegisterTranslations() {
   RegisterScatterUpdates();
   RegisterSecondPoolingGradients();
   RegisterSingularValues();
+  RegisterSoftmax();
   RegisterSparseSegments();
   RegisterSpecialFunctions();
   RegisterStatefulRandom();
@@ -54,6 +56,7 @@ void RegisterTranslations() {
   RegisterTopK();
   RegisterTransposes();
   RegisterTridiagonal();
+  RegisterUnaryFunctions();
   RegisterXlaCallModule();
 }
 

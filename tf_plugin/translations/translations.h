@@ -13,6 +13,7 @@ void RegisterAliases();
 void RegisterAmsgrad();
 void RegisterArgExtremes();
 void RegisterArgmaxPooling();
+void RegisterBiasGradient();
 void RegisterBitShifts();
 void RegisterCategorical();
 void RegisterComparisons();
@@ -45,6 +46,7 @@ void RegisterScatterUpdates();
 void RegisterSecondPoolingGradients();
 void RegisterSingularValues();
 void RegisterSparseSegments();
+void RegisterSoftmax();
 void RegisterSpecialFunctions();
 void RegisterStatefulRandom();
 void RegisterStatelessRandom();
@@ -53,6 +55,7 @@ void RegisterStridedSliceUpdates();
 void RegisterTopK();
 void RegisterTransposes();
 void RegisterTridiagonal();
+void RegisterUnaryFunctions();
 void RegisterXlaCallModule();
 
 }  // namespace onexpu::tf_plugin

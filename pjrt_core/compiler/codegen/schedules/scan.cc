@@ -42,9 +42,9 @@ std::optional<Scan> ScanOf(const HloInstruction& root) {
     }
     if (window.size() == 1 && before == 0 && behind == 0) continue;
     const int64_t others = window.size() - 1;
-    const bool is_inclusive = window.size() == shape.dimensions(i) &&
-                              ((before == others && behind == 0) ||
-                               (before == 0 && behind == others));
+    const bool is_inclusive =
+        window.size() == shape.dimensions(i) &&
+        ((before == others && behind == 0) || (before == 0 && behind == others));
     if (found.has_value() || !is_inclusive) return std::nullopt;
     found = Scan{i, before == 0};
   }
