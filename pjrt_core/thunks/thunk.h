@@ -108,8 +108,9 @@ class Thunk {
   // Whether Execute waits for a library's host task and what is before it (library_order.h): its
   // Program then runs on the launcher thread, unless it is cheap.
   virtual bool waits_for_library() const { return false; }
-  // Whether all that Execute does is to submit kernels, copies and fills to context.queue, which
-  // use nothing of the arena: any queue of the device would do.
+  // Whether all that Execute does is to submit kernels, copies, fills and host calls to
+  // context.queue. Another queue of the device may then run them, if nothing else uses the arena
+  // meanwhile.
   virtual bool follows_queue() const { return false; }
   // About how many commands Execute submits.
   virtual int64_t commands() const { return 1; }

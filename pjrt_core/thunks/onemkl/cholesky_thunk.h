@@ -32,6 +32,12 @@ class CholeskyThunk final : public LapackThunk<CholeskyThunk> {
   size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
+  std::unique_ptr<const LapackBatch> MakeBatch(program::ElementType type) const {
+    ColumnMajorBatch columns = ColumnsOf(matrices());
+    columns.leading = leading_;
+    return MakeCholeskyBatch(type, columns, lower_);
+  }
+  LapackHostCall::Arrays OtherArrays() const { return {}; }
 
   bool lower_ = true;  // as columns are contiguous
   int64_t leading_ = 1;

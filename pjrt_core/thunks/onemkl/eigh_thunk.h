@@ -31,6 +31,10 @@ class EighThunk final : public LapackThunk<EighThunk> {
   size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
+  std::unique_ptr<const LapackBatch> MakeBatch(program::ElementType type) const {
+    return MakeEighBatch(type, ColumnsOf(matrices()), lower_);
+  }
+  LapackHostCall::Arrays OtherArrays() const { return {values_}; }
 
   program::Slice values_;
   bool lower_ = true;

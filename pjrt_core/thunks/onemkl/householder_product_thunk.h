@@ -31,6 +31,10 @@ class HouseholderProductThunk final : public LapackThunk<HouseholderProductThunk
   size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
+  std::unique_ptr<const LapackBatch> MakeBatch(program::ElementType type) const {
+    return MakeHouseholderProductBatch(type, ColumnsOf(matrices()), reflectors_);
+  }
+  LapackHostCall::Arrays OtherArrays() const { return {taus_}; }
 
   program::Slice taus_;
   int64_t reflectors_ = 0;

@@ -33,6 +33,10 @@ class LuThunk final : public LapackThunk<LuThunk> {
   size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
+  std::unique_ptr<const LapackBatch> MakeBatch(program::ElementType type) const {
+    return MakeLuBatch(type, ColumnsOf(matrices()));
+  }
+  LapackHostCall::Arrays OtherArrays() const { return {pivots_, permutation_}; }
 
   int64_t exchanges() const { return std::min(matrices().rows, matrices().columns); }
   // Of the routine's scratch, behind the library's pivots.

@@ -31,6 +31,10 @@ class QrThunk final : public LapackThunk<QrThunk> {
   size_t ScratchBytes(sycl::queue& queue) const;
   template <typename T>
   absl::Status Run(const ExecuteContext& context) const;
+  std::unique_ptr<const LapackBatch> MakeBatch(program::ElementType type) const {
+    return MakeQrBatch(type, ColumnsOf(matrices()));
+  }
+  LapackHostCall::Arrays OtherArrays() const { return {taus_}; }
 
   program::Slice taus_;
 };

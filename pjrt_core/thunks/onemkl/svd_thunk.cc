@@ -46,6 +46,10 @@ absl::StatusOr<std::unique_ptr<Thunk>> SvdThunk::Create(const program::Thunk& th
     result->right_ = Vectors{*svd.right()->slice(), right};
   }
   if (matrices.is_empty()) return std::unique_ptr<Thunk>(std::move(result));
+  if (LapackHostCall::IsAvailable(load)) {
+    ONEXPU_RETURN_IF_ERROR(result->CreateHostCall(load));
+    if (result->call_ != nullptr) return std::unique_ptr<Thunk>(std::move(result));
+  }
   absl::MutexLock lock(&result->mutex_);
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() {
     return CatchLibraryErrors([&] {
@@ -61,6 +65,21 @@ absl::StatusOr<std::unique_ptr<Thunk>> SvdThunk::Create(const program::Thunk& th
     });
   }));
   return std::unique_ptr<Thunk>(std::move(result));
+}
+
+absl::Status SvdThunk::CreateHostCall(const LoadContext& load) {
+  LapackHostCall::Arrays arrays = {operand_, values_};
+  std::optional<SingularVectors> vectors;
+  if (left_.has_value()) {
+    arrays.push_back(left_->slice);
+    arrays.push_back(right_->slice);
+    vectors = {ColumnsOf(left_->matrices), ColumnsOf(right_->matrices)};
+  }
+  ONEXPU_ASSIGN_OR_RETURN(
+      call_, LapackHostCall::Create(load, MakeSvdBatch(type_, ColumnsOf(matrices_), vectors),
+                                    std::move(arrays)));
+  if (call_ != nullptr) scratch_bytes_ = call_->scratch_bytes();
+  return absl::OkStatus();
 }
 
 template <typename T>
@@ -96,9 +115,12 @@ absl::Status SvdThunk::Run(const ExecuteContext& context) {
 
 absl::Status SvdThunk::Execute(const ExecuteContext& context) {
   if (matrices_.is_empty()) return absl::OkStatus();
-  ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() { return Run<T>(context); }));
   context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
-  return absl::OkStatus();
+  if (call_ != nullptr) {
+    call_->Submit(context);
+    return absl::OkStatus();
+  }
+  return WithMklType(type_, [&]<typename T>() { return Run<T>(context); });
 }
 
 }  // namespace onexpu

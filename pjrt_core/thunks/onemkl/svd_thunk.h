@@ -1,8 +1,8 @@
 // Computes the singular values of a batch of matrices, and their vectors if requested. If the
 // iteration does not converge, all of them are NaN.
 //
-// Thread-safe after creation. Borrows device memory. Blocks: the routine reports errors on
-// completion, on its own queue.
+// Thread-safe after creation. Borrows device memory. Blocks, unless the routine is a function of
+// the host: the SYCL routine reports errors on completion, on its own queue.
 #ifndef PJRT_CORE_THUNKS_ONEMKL_SVD_THUNK_H_
 #define PJRT_CORE_THUNKS_ONEMKL_SVD_THUNK_H_
 
@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "pjrt_core/thunks/onemkl/lapack_call.h"
+#include "pjrt_core/thunks/onemkl/lapack_host_call.h"
 #include "pjrt_core/thunks/onemkl/matrix_batch.h"
 #include "pjrt_core/thunks/thunk.h"
 
@@ -28,7 +29,8 @@ class SvdThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   size_t scratch_bytes() const override { return scratch_bytes_; }
-  bool blocks() const override { return true; }
+  bool blocks() const override { return call_ == nullptr; }
+  bool follows_queue() const override { return call_ != nullptr; }
   absl::string_view kind() const override { return "svd"; }
 
   struct Vectors {
@@ -38,6 +40,7 @@ class SvdThunk final : public Thunk {
 
  private:
   using Thunk::Thunk;
+  absl::Status CreateHostCall(const LoadContext& load);
   template <typename T>
   absl::Status Run(const ExecuteContext& context);
 
@@ -47,6 +50,7 @@ class SvdThunk final : public Thunk {
   std::optional<Vectors> left_;   // U
   std::optional<Vectors> right_;  // V, transposed and conjugated
   MatrixBatch matrices_;
+  std::unique_ptr<const LapackHostCall> call_;
   size_t routine_offset_ = 0;  // of its scratch, behind a matrix that it may destroy
   size_t scratch_bytes_ = 0;
   absl::Mutex mutex_;

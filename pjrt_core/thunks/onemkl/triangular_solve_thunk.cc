@@ -37,7 +37,6 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
   result->a_ = *solve.a()->slice();
   result->b_ = *solve.b()->slice();
   result->result_ = *solve.result()->slice();
-  result->waits_ = RunsLibrariesInHostTasks(load.queue);
   ONEXPU_RETURN_IF_ERROR(WithMklType(result->type_, [&]<typename T>() -> absl::Status {
     // A row-major matrix is the transposed column-major matrix. In that case the transposed
     // equation is solved, and A is the transpose of the stored matrix.
@@ -51,19 +50,19 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
         if (!(a_by_columns ? a.has_columns() : a.has_rows())) continue;
         // BLAS conjugates what it transposes, and nothing else.
         if (conjugated && !is_transposed(a_by_columns, b_by_columns)) continue;
-        Equation& equation = result->equation_;
+        TriangularEquation& equation = result->equation_;
         equation.left_side = solve.left_side() == b_by_columns;
         equation.lower = solve.lower() == a_by_columns;
         equation.unit_diagonal = solve.unit_diagonal();
         equation.transposed = is_transposed(a_by_columns, b_by_columns);
         equation.conjugated = conjugated;
-        equation.rows = b_by_columns ? b.rows : b.columns;
-        equation.columns = b_by_columns ? b.columns : b.rows;
+        equation.b.rows = b_by_columns ? b.rows : b.columns;
+        equation.b.columns = b_by_columns ? b.columns : b.rows;
         equation.leading_a = a_by_columns ? a.column_stride : a.row_stride;
-        equation.leading_b = b_by_columns ? b.column_stride : b.row_stride;
+        equation.b.leading = b_by_columns ? b.column_stride : b.row_stride;
         equation.distance_a = a.distance;
-        equation.distance_b = b.distance;
-        equation.count = b.is_empty() ? 0 : b.count;
+        equation.b.distance = b.distance;
+        equation.b.count = b.is_empty() ? 0 : b.count;
         return absl::OkStatus();
       }
     }
@@ -72,6 +71,13 @@ absl::StatusOr<std::unique_ptr<Thunk>> TriangularSolveThunk::Create(
         "supported: "
         "BLAS conjugates only transposed operands");
   }));
+  if (result->equation_.b.count > 0 && LapackHostCall::IsAvailable(load)) {
+    ONEXPU_ASSIGN_OR_RETURN(
+        result->call_,
+        LapackHostCall::Create(load, MakeTriangularSolveBatch(result->type_, result->equation_),
+                               {result->b_, result->result_, result->a_}));
+  }
+  result->waits_ = result->call_ == nullptr && RunsLibrariesInHostTasks(load.queue);
   return std::unique_ptr<Thunk>(std::move(result));
 }
 
@@ -88,26 +94,29 @@ void TriangularSolveThunk::Run(const ExecuteContext& context) const {
   const auto* a = static_cast<const T*>(context.allocations.Resolve(a_));
   auto* x = static_cast<T*>(context.allocations.Resolve(result_));
   SubmitInOrder(context.queue, [&](const std::vector<sycl::event>& before) {
-    if (equation_.count == 1) {
-      return blas::trsm(context.queue, side, triangle, transpose, diagonal, equation_.rows,
-                        equation_.columns, T{1}, a, equation_.leading_a, x, equation_.leading_b,
-                        before);
+    const ColumnMajorBatch& b = equation_.b;
+    if (b.count == 1) {
+      return blas::trsm(context.queue, side, triangle, transpose, diagonal, b.rows, b.columns, T{1},
+                        a, equation_.leading_a, x, b.leading, before);
     }
-    return blas::trsm_batch(context.queue, side, triangle, transpose, diagonal, equation_.rows,
-                            equation_.columns, T{1}, a, equation_.leading_a, equation_.distance_a,
-                            x, equation_.leading_b, equation_.distance_b, equation_.count, before);
+    return blas::trsm_batch(context.queue, side, triangle, transpose, diagonal, b.rows, b.columns,
+                            T{1}, a, equation_.leading_a, equation_.distance_a, x, b.leading,
+                            b.distance, b.count, before);
   });
 }
 
 absl::Status TriangularSolveThunk::Execute(const ExecuteContext& context) {
-  if (equation_.count == 0) return absl::OkStatus();
+  if (equation_.b.count == 0) return absl::OkStatus();
+  context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
+  if (call_ != nullptr) {
+    call_->Submit(context);
+    return absl::OkStatus();
+  }
   CopyUnlessSame(context, b_, result_);
-  ONEXPU_RETURN_IF_ERROR(WithMklType(type_, [&]<typename T>() {
+  return WithMklType(type_, [&]<typename T>() {
     Run<T>(context);
     return absl::OkStatus();
-  }));
-  context.statistics.library_calls.fetch_add(1, std::memory_order_relaxed);
-  return absl::OkStatus();
+  });
 }
 
 }  // namespace onexpu

@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "pjrt_core/cpu_device/lapack_batch.h"
+#include "pjrt_core/thunks/onemkl/lapack_host_call.h"
 #include "pjrt_core/thunks/thunk.h"
 
 namespace onexpu {
@@ -21,25 +23,10 @@ class TriangularSolveThunk final : public Thunk {
 
   absl::Status Execute(const ExecuteContext& context) override;
   bool waits_for_library() const override { return waits_; }
+  bool follows_queue() const override { return call_ != nullptr; }
   absl::string_view kind() const override { return "triangular-solve"; }
 
  private:
-  // The equation as BLAS has it, with columns that are contiguous.
-  struct Equation {
-    bool left_side = true;
-    bool lower = true;
-    bool unit_diagonal = false;
-    bool transposed = false;
-    bool conjugated = false;
-    int64_t rows = 0;  // of B
-    int64_t columns = 0;
-    int64_t leading_a = 1;
-    int64_t leading_b = 1;
-    int64_t distance_a = 0;
-    int64_t distance_b = 0;
-    int64_t count = 0;
-  };
-
   using Thunk::Thunk;
   template <typename T>
   void Run(const ExecuteContext& context) const;
@@ -48,7 +35,8 @@ class TriangularSolveThunk final : public Thunk {
   program::Slice a_;
   program::Slice b_;
   program::Slice result_;
-  Equation equation_;
+  TriangularEquation equation_;  // without right-hand sides if B is empty
+  std::unique_ptr<const LapackHostCall> call_;
   bool waits_ = false;  // in Execute, for a host task
 };
 
