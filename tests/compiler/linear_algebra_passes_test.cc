@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "pjrt_core/compiler/passes/layout/linear_algebra_layouts.h"
@@ -139,6 +141,70 @@ ENTRY e {
   target_.has_fp64 = false;
   EXPECT_TRUE(LinearAlgebraRewriter(target_).Run(module_.get()).ok());
   EXPECT_TRUE(Instructions(*module_, HloOpcode::kCustomCall).empty());
+}
+
+constexpr char kCholeskyInLoop[] = R"(HloModule m
+body {
+  s = (s32[], f32[%s]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  a = f32[%s] get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  l = f32[%s] cholesky(a), lower=true
+  ROOT r = (s32[], f32[%s]) tuple(next, l)
+}
+condition {
+  s = (s32[], f32[%s]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  limit = s32[] constant(9)
+  ROOT less = pred[] compare(i, limit), direction=LT
+}
+ENTRY e {
+  s = (s32[], f32[%s]) parameter(0)
+  ROOT w = (s32[], f32[%s]) while(s), condition=condition, body=body
+})";
+
+TEST_F(LinearAlgebraRewriterTest, SmallMatricesAreLapacksIfItsCallsDoNotWait) {
+  constexpr absl::string_view kCholesky = R"(
+    a = f32[4,4] parameter(0)
+    ROOT l = f32[4,4] cholesky(a), lower=true)";
+  constexpr absl::string_view kQr = R"(
+    a = f32[1000,8,4] parameter(0)
+    ROOT q = (f32[1000,8,4], f32[1000,4]) custom-call(a), custom_call_target="Qr")";
+  EXPECT_EQ(Run(kCholesky).at(0)->custom_call_target(), kCholeskyTarget);
+  EXPECT_EQ(Run(kQr).at(0)->custom_call_target(), kQrTarget);
+  target_.schedules = &GpuSchedulePolicy();
+  EXPECT_TRUE(Run(kCholesky).empty());
+  EXPECT_EQ(Run(kQr).at(0)->custom_call_target(), "Qr");
+}
+
+TEST_F(LinearAlgebraRewriterTest, ManyTinySystemsAreSolvedByAKernel) {
+  const auto solve = [&](int batch) {
+    return Run(absl::StrFormat(R"(
+      a = f32[%d,4,4] parameter(0)
+      b = f32[%d,4,1] parameter(1)
+      ROOT x = f32[%d,4,1] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE)",
+                               batch, batch, batch));
+  };
+  EXPECT_EQ(solve(10).size(), 1u);
+  EXPECT_TRUE(solve(1000).empty());
+}
+
+TEST_F(LinearAlgebraRewriterTest, ALoopOfSmallMatricesKeepsItsKernels) {
+  const auto calls_in_loop = [&](absl::string_view shape) {
+    module_ = ParseModule(absl::StrReplaceAll(kCholeskyInLoop, {{"%s", shape}}));
+    EXPECT_TRUE(LinearAlgebraRewriter(target_).Run(module_.get()).ok());
+    size_t calls = 0;
+    for (const xla::HloComputation* computation : module_->computations()) {
+      for (const HloInstruction* instruction : computation->instructions()) {
+        calls += instruction->IsCustomCall(kCholeskyTarget);
+      }
+    }
+    return calls;
+  };
+  EXPECT_EQ(calls_in_loop("4,4"), 0u);
+  EXPECT_EQ(calls_in_loop("8,8"), 1u);
+  EXPECT_EQ(calls_in_loop("100,4,4"), 1u);
 }
 
 // The layouts that a call has after the pass, and how many copies it took.

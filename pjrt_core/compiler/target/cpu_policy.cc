@@ -9,6 +9,7 @@ const SchedulePolicy& CpuSchedulePolicy() {
       .has_fft_kernels = true,
       .has_square_transposes = true,
       .calls_blas = true,
+      .calls_lapack = true,
       .has_vector_sub_groups = true,
       .states_work_group_size = false,
       .combines_lanes_in_local_memory = false,

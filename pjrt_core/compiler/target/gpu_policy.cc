@@ -18,6 +18,7 @@ const SchedulePolicy& GpuSchedulePolicy() {
       .has_fft_kernels = false,
       .has_square_transposes = false,
       .calls_blas = false,
+      .calls_lapack = false,
       .has_vector_sub_groups = false,
       .states_work_group_size = true,
       .combines_lanes_in_local_memory = true,

@@ -21,6 +21,7 @@ struct SchedulePolicy {
   bool has_fft_kernels;        // transforms of lines in local memory
   bool has_square_transposes;  // whole tiles of a transpose in vector registers
   bool calls_blas;             // f32 products that oneMKL's gemm computes on the calling thread
+  bool calls_lapack;           // oneMKL's factorisations and solves need no wait
 
   // ---- Work-items and work-groups ----
 
