@@ -95,9 +95,9 @@ std::unique_ptr<const LapackBatch> MakeHouseholderProductBatch(program::ElementT
 std::unique_ptr<const LapackBatch> MakeEighBatch(program::ElementType type,
                                                  const ColumnMajorBatch& matrices, bool lower);
 
-// gesvd. `result` receives the values, `second` U, and `third` V, transposed and conjugated; the
-// operand is not written. Without vectors, the last two are ignored. If the iteration does not
-// converge, all are NaN.
+// gesdd, or gesvd for small matrices, without vectors, and where gesdd fails. `result` receives the
+// values, `second` U, and `third` V, transposed and conjugated; the operand is not written. Without
+// vectors, the last two are ignored. If the iteration does not converge, all are NaN.
 struct SingularVectors {
   ColumnMajorBatch left;
   ColumnMajorBatch right;

@@ -5,10 +5,12 @@
 #define PJRT_CORE_CPU_DEVICE_LAPACK_ROUTINES_H_
 
 #include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -22,7 +24,7 @@ namespace onexpu {
 using LapackInt = MKL_INT64;
 
 // `Element` is the library's type. evd is syevd for real matrices and heevd for complex ones, which
-// has more arguments; gesvd differs in the same way. ungqr is orgqr for real matrices.
+// has more arguments; gesvd and gesdd differ in the same way. ungqr is orgqr for real matrices.
 template <typename T>
 struct LapackRoutines;
 
@@ -35,6 +37,7 @@ struct LapackRoutines<float> {
   static constexpr auto& ungqr = sorgqr_64;
   static constexpr auto& evd = ssyevd_64;
   static constexpr auto& gesvd = sgesvd_64;
+  static constexpr auto& gesdd = sgesdd_64;
   static constexpr auto& trsm = strsm_64;
 };
 
@@ -47,6 +50,7 @@ struct LapackRoutines<double> {
   static constexpr auto& ungqr = dorgqr_64;
   static constexpr auto& evd = dsyevd_64;
   static constexpr auto& gesvd = dgesvd_64;
+  static constexpr auto& gesdd = dgesdd_64;
   static constexpr auto& trsm = dtrsm_64;
 };
 
@@ -59,6 +63,7 @@ struct LapackRoutines<std::complex<float>> {
   static constexpr auto& ungqr = cungqr_64;
   static constexpr auto& evd = cheevd_64;
   static constexpr auto& gesvd = cgesvd_64;
+  static constexpr auto& gesdd = cgesdd_64;
   static constexpr auto& trsm = ctrsm_64;
 };
 
@@ -71,6 +76,7 @@ struct LapackRoutines<std::complex<double>> {
   static constexpr auto& ungqr = zungqr_64;
   static constexpr auto& evd = zheevd_64;
   static constexpr auto& gesvd = zgesvd_64;
+  static constexpr auto& gesdd = zgesdd_64;
   static constexpr auto& trsm = ztrsm_64;
 };
 
@@ -92,11 +98,13 @@ const LapackElement<T>* ToLapack(const T* elements) {
   return reinterpret_cast<const LapackElement<T>*>(elements);
 }
 
-// Workspace for one matrix: what a query answered, in a type that may have rounded it, or the
-// documented minimum.
+// Workspace for one matrix: what a query answered, which may have been rounded down to its type, or
+// the documented minimum.
 template <typename T>
 LapackInt WorkspaceElements(T answer, int64_t minimum) {
-  return std::max<LapackInt>({1, minimum, static_cast<LapackInt>(std::real(answer))});
+  const LapackReal<T> elements =
+      std::nextafter(std::real(answer), std::numeric_limits<LapackReal<T>>::infinity());
+  return std::max<LapackInt>({1, minimum, static_cast<LapackInt>(std::ceil(elements))});
 }
 
 // Arrays one after another in scratch memory.
@@ -115,6 +123,13 @@ struct ScratchLayout {
 template <typename T>
 void FillArrayWithNan(T* elements, int64_t count) {
   std::memset(static_cast<void*>(elements), 0xff, count * sizeof(T));
+}
+
+template <typename T>
+bool HasNanElement(const T* elements, int64_t count) {
+  return std::any_of(elements, elements + count, [](const T& x) {
+    return std::isnan(std::real(x)) || std::isnan(std::imag(x));
+  });
 }
 
 template <typename T>
@@ -147,6 +162,13 @@ class TypedLapackBatch : public LapackBatch {
     ForEachColumn(matrices, [&](int64_t offset, int64_t elements) {
       FillArrayWithNan(matrix + offset, elements);
     });
+  }
+  static bool MatrixHasNan(const ColumnMajorBatch& matrices, const T* matrix) {
+    bool has_nan = false;
+    ForEachColumn(matrices, [&](int64_t offset, int64_t elements) {
+      has_nan = has_nan || HasNanElement(matrix + offset, elements);
+    });
+    return has_nan;
   }
 
  private:

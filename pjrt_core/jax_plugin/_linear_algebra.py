@@ -92,7 +92,9 @@ def _svd(
     subset_by_index: tuple[int, int] | None,
     algorithm: linalg.SvdAlgorithm | None = None,
 ) -> Sequence[Any]:
-    """LAPACK's QR iteration, as the compiler's custom call ``onexpu.svd``."""
+    """LAPACK's QR iteration, as the compiler's custom call ``onexpu.svd``. On the CPU device, it is
+    divide and conquer for larger matrices, and QR iteration where that fails.
+    """
     (aval,) = ctx.avals_in
     rows, columns = aval.shape[-2:]
     is_whole = subset_by_index in (None, (0, core.min_dim(rows, columns)))

@@ -122,6 +122,52 @@ def test_bad_matrices_leave_the_others_of_their_batch(xpu, dtype: str, n: int) -
     np.testing.assert_array_equal(got["det"][5], 0)
 
 
+def _hard_matrices(shape: tuple[int, int], dtype: str) -> np.ndarray:
+    a = _random((1, *shape), dtype)[0]
+    rows, columns = shape
+    least = min(shape)
+    graded = np.zeros(shape)
+    np.fill_diagonal(graded, 10.0 ** -np.linspace(0, 30, least))
+    coupled = np.zeros(shape)
+    np.fill_diagonal(coupled[:, 1:], 10.0 ** -np.linspace(20, 25, least))
+    coupled[0, 0] = 1
+    equal = a.copy()
+    equal[:, columns // 2 :] = equal[:, :1]
+    sparse = a * (np.arange(columns) % 3 == 0)
+    exponent = np.finfo(dtype).maxexp * 3 // 4
+    matrices = [
+        np.zeros(shape), np.eye(*shape), np.ones(shape), np.outer(a[:, 0], a[0]), graded, coupled,
+        equal, sparse, a * 2.0**exponent, a * 2.0**-exponent, a,
+    ]  # fmt: skip
+    return np.stack(matrices).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("shape", [(64, 64), (130, 50), (50, 130)])
+def test_singular_vectors_of_hard_matrices(
+    xpu, dtype: str, full: bool, shape: tuple[int, int]
+) -> None:
+    a = _hard_matrices(shape, dtype)
+    u, s, v = (
+        _wide(np.asarray(x))
+        for x in jax.jit(lambda x: jnp.linalg.svd(x, full_matrices=full))(jax.device_put(a, xpu))
+    )
+    least = min(shape)
+    epsilon = float(np.finfo(dtype).eps)
+    for i, matrix in enumerate(_wide(a)):
+        # The squares of some elements are out of the range of the type.
+        scale = 2.0 ** np.floor(np.log2(max(np.abs(matrix).max(), np.finfo(dtype).tiny)))
+        product = (u[i][:, :least] * (s[i] / scale)) @ v[i][:least]
+        bound = 40 * least * epsilon * max(1.0, float(s[i][0] / scale))
+        np.testing.assert_allclose(product, matrix / scale, rtol=0, atol=bound)
+        for x in (u[i], adjoint(v[i])):
+            np.testing.assert_allclose(
+                adjoint(x) @ x, np.eye(x.shape[1]), rtol=0, atol=40 * max(shape) * epsilon
+            )
+        assert (np.diff(s[i]) <= 0).all()
+
+
 @pytest.mark.parametrize("shape", [(3, 10, 10), (200, 6, 6), (1, 300, 300)])
 def test_several_threads_at_the_same_time(xpu, shape: tuple[int, ...]) -> None:
     compiled = jax.jit(_everything)
