@@ -24,6 +24,7 @@ class WhileThunk final : public Thunk {
   size_t scratch_bytes() const override;
   bool blocks() const override;
   bool waits_for_library() const override { return body_.waits_for_library(); }
+  bool follows_queue() const override { return trip_count_ >= 0 && body_.follows_queue(); }
   int64_t commands() const override;
   absl::string_view kind() const override { return "while"; }
 
