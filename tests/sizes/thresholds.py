@@ -274,6 +274,47 @@ def _(units):
         )
 
 
+# ---- top_k_queries.cc, schedules/top_k.cc ----
+
+
+def _top_k(rows: int, length: int, count: int, dtype: str = "int32") -> Case:
+    # Half of the elements have an equal one.
+    x = distinct((rows, length), dtype) // 2
+
+    def expected(x):
+        order = np.argsort(-wide(x), 1, kind="stable")[:, :count]
+        return np.stack((np.take_along_axis(x, order, 1), order.astype(x.dtype)))
+
+    return Case(
+        lambda x: jnp.stack([part.astype(x.dtype) for part in lax.top_k(x, count)]), (x,), expected
+    )
+
+
+@_threshold("top-k: scans of 64 and 128, selection of a half, a quarter and an eighth of a row")
+def _(units):
+    for length in (*around(16, 64, 128, 256), 1000):
+        for part in (2, 4, 8):
+            for count in around(length // part):
+                yield _top_k(3, length, count)
+    for rows in around(16, 4 * units):  # lanes of a vector; work-groups that scan a row's chunks
+        yield _top_k(rows, 64, 20)
+        yield _top_k(rows, 700, 20, "float32")
+
+
+@_threshold("top-k: chunks of 4 to 32 and 8 to 256, groups of 4 nodes, 8192 candidates on a GPU")
+def _(units):
+    for length in (*around(16 * 8, 16 * 32, 32 * 32, 4096, 16384), 40_000, 300_000):
+        for count in (1, 2, 16, 17):
+            yield _top_k(2, length, count)
+    for length in (8192, 70_000, 300_000):
+        for count in (*around(256), 600, 1500, 2048):  # 8192 / 32; a large part in ranks
+            yield _top_k(1, length, count)
+    # The most nodes that are ranked: 2 * (2 * count + 64) of chunks of 4.
+    for count in (1, 20):
+        for length in around(8 * (2 * count + 64), 16 * (2 * count + 64)):
+            yield _top_k(1, length, count)
+
+
 # ---- fft_queries.cc, schedules/fft.cc, fft_expander.cc ----
 
 

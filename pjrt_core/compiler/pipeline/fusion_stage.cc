@@ -7,6 +7,7 @@
 #include "pjrt_core/compiler/passes/fusion/result_fusion.h"
 #include "pjrt_core/compiler/passes/fusion/row_fusion.h"
 #include "pjrt_core/compiler/passes/fusion/sibling_fusion.h"
+#include "pjrt_core/compiler/passes/fusion/top_k_fusion.h"
 #include "pjrt_core/compiler/passes/fusion/transform_fusion.h"
 #include "pjrt_core/compiler/passes/numerics/commutative_operand_order.h"
 #include "pjrt_core/compiler/passes/numerics/shared_value_rounding.h"
@@ -18,6 +19,8 @@
 namespace onexpu::compiler {
 
 void AddFusionPasses(const StageContext& context, xla::HloPassPipeline& pipeline) {
+  pipeline.AddPass<TopKFusion>(context.target);
+  pipeline.AddPass<xla::HloDCE>();
   pipeline.AddPass<SumSplitter>();
   pipeline.AddPass<SharedValueRounding>();
   pipeline.AddPass<ProducerFusion>(&context.alias_info);

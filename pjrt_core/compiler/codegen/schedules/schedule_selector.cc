@@ -5,6 +5,7 @@
 
 #include "pjrt_core/compiler/analysis/attention_queries.h"
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
+#include "pjrt_core/compiler/analysis/top_k_queries.h"
 #include "pjrt_core/compiler/codegen/schedules/schedules.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -28,6 +29,7 @@ absl::Status EmitWithSchedule(KernelSequence& sequence) {
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
+  if (FindSortOfTopK(sequence.instruction()) != nullptr) return EmitTopK(sequence);
   if (sequence.target().schedules->has_attention_kernels && IsAttention(sequence.instruction())) {
     return EmitOne(sequence, EmitAttention);
   }

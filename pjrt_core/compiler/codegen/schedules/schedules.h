@@ -49,6 +49,9 @@ absl::StatusOr<LaunchDimensions> EmitScan(FusionContext& kernel);
 // kSort: any comparator, any dimension; always stable.
 absl::Status EmitSort(KernelSequence& sequence);
 
+// What FindSortOfTopK holds for: the first elements of sorted rows, selected instead of sorted.
+absl::Status EmitTopK(KernelSequence& sequence);
+
 // kScatter: any combiner, any number of operands; in place where the operand's memory is the
 // result's.
 absl::Status EmitScatter(KernelSequence& sequence);

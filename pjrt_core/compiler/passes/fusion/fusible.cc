@@ -11,7 +11,8 @@ using xla::HloOpcode;
 
 bool IsFusible(const HloInstruction& instruction) {
   if (!instruction.shape().IsArray()) {
-    return instruction.opcode() == HloOpcode::kReduce || instruction.opcode() == HloOpcode::kFusion;
+    return instruction.opcode() == HloOpcode::kReduce ||
+           (instruction.opcode() == HloOpcode::kFusion && !instruction.IsCustomFusion());
   }
   if (instruction.HasSideEffect()) return false;
   switch (instruction.opcode()) {
