@@ -249,14 +249,12 @@ class StridedSliceGradKernel final : public SliceKernelBase {
   const Masks masks_;
 };
 
-// All types that a buffer can hold, because the kernels only copy. TensorFlow slices int32, its
-// type of shapes and counters, on the host.
+// All types that a buffer can hold, because the kernels only copy.
 std::vector<DataType> SlicedTypes() {
   std::vector<DataType> types = {
       tensorflow::DT_QINT8,  tensorflow::DT_QUINT8, tensorflow::DT_QINT16, tensorflow::DT_QUINT16,
       tensorflow::DT_QINT32, tensorflow::DT_INT4,   tensorflow::DT_UINT4};
-  std::copy_if(std::begin(kDeviceTypes), std::end(kDeviceTypes), std::back_inserter(types),
-               [](DataType type) { return type != tensorflow::DT_INT32; });
+  types.insert(types.end(), std::begin(kDeviceTypes), std::end(kDeviceTypes));
   types.insert(types.end(), std::begin(kEightBitFloats), std::end(kEightBitFloats));
   return types;
 }
@@ -265,8 +263,11 @@ std::vector<DataType> SlicedTypes() {
 
 void RegisterSliceKernels() {
   const std::vector<DataType> types = SlicedTypes();
+  // TensorFlow has a kernel of Slice for every device that slices int32 on the host.
+  std::vector<DataType> others = types;
+  others.erase(std::find(others.begin(), others.end(), tensorflow::DT_INT32));
   Register<SliceKernel>(
-      XpuKernel("Slice").TypeConstraint("T", types).HostMemory("begin").HostMemory("size"));
+      XpuKernel("Slice").TypeConstraint("T", others).HostMemory("begin").HostMemory("size"));
   Register<StridedSliceKernel>(XpuKernel("StridedSlice")
                                    .TypeConstraint("T", types)
                                    .HostMemory("begin")

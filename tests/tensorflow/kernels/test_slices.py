@@ -9,8 +9,8 @@ import tensorflow as tf
 import onexpu
 
 TYPES = [
-    "float32", "float16", "bfloat16", "float64", "int64", "int8", "uint16", "bool", "complex64",
-    "complex128", "float8_e5m2",
+    "float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint16", "bool",
+    "complex64", "complex128", "float8_e5m2",
 ]  # fmt: skip
 NEW = tf.newaxis
 # Of an array of 6 x 5 x 8.
@@ -121,6 +121,13 @@ def test_no_slice_is_compiled() -> None:
     with tf.device("/XPU:0"):
         report = onexpu.placement_report(slices, tf.ones((6, 8)))
     assert report.counts["sycl_kernel"] == {"Slice": 1, "StridedSlice": 1, "StridedSliceGrad": 1}
+
+
+def test_slices_of_int32_stay_on_the_device() -> None:
+    with tf.device("/XPU:0"):
+        x = tf.reshape(tf.range(12), (4, 3)) * 2
+        report = onexpu.placement_report(lambda x: x[1:3, ::2], x)
+    assert not report.counts["host"]
 
 
 @pytest.mark.parametrize(
