@@ -52,7 +52,7 @@ bool Select(xla::HloModule& module) {
   return changed.ok() && *changed;
 }
 
-// 80 values with equal ones, of which some may be NaN.
+// 80 values. Some are equal, and some may be NaN.
 xla::Literal Rows(int64_t nans = 0) {
   xla::Array2D<float> x(2, 40);
   x.Each([](int64_t row, int64_t column, float* value) {
