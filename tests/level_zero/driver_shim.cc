@@ -64,6 +64,8 @@ SHIM_FUNCTION(zeInitDrivers);
 SHIM_FUNCTION(zeMemAllocDevice);
 SHIM_FUNCTION(zeMemAllocHost);
 SHIM_FUNCTION(zeMemAllocShared);
+SHIM_FUNCTION(zeMemFree);
+SHIM_FUNCTION(zeMemFreeExt);
 SHIM_FUNCTION(zeModuleCreate);
 SHIM_FUNCTION(zeKernelCreate);
 SHIM_FUNCTION(zeKernelSetGroupSize);
@@ -177,6 +179,18 @@ ze_result_t zeMemAllocShared(ze_context_handle_t context,
   Record(R"({"call": "allocate", "kind": "shared", "size": %zu, "alignment": %zu, "result": %u})",
          size, alignment, result);
   return result;
+}
+
+// Before the driver may give the addresses to another thread.
+ze_result_t zeMemFree(ze_context_handle_t context, void* memory) {
+  TheCopies().RemoveDeviceMemory(memory);
+  return real_zeMemFree(context, memory);
+}
+
+ze_result_t zeMemFreeExt(ze_context_handle_t context, const ze_memory_free_ext_desc_t* description,
+                         void* memory) {
+  TheCopies().RemoveDeviceMemory(memory);
+  return real_zeMemFreeExt(context, description, memory);
 }
 
 ze_result_t zeModuleCreate(ze_context_handle_t context, ze_device_handle_t device,
@@ -420,6 +434,8 @@ void* Replacement(const char* name, void* real) {
   SHIM_REPLACE(zeMemAllocDevice)
   SHIM_REPLACE(zeMemAllocHost)
   SHIM_REPLACE(zeMemAllocShared)
+  SHIM_REPLACE(zeMemFree)
+  SHIM_REPLACE(zeMemFreeExt)
   SHIM_REPLACE(zeModuleCreate)
   SHIM_REPLACE(zeKernelCreate)
   SHIM_REPLACE(zeKernelSetGroupSize)

@@ -169,6 +169,7 @@ class Lab:
                 "PATH": "/usr/bin",
                 "PYTHONPATH": str(ROOT),
                 "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONFAULTHANDLER": "1",
                 "TF_CPP_MIN_LOG_LEVEL": "2",
                 "TF_ENABLE_ONEDNN_OPTS": "0",
                 "ONEXPU_DEVICE": "gpu",

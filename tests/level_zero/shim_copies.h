@@ -16,6 +16,16 @@ class SmallCopies {
     device_memory_[static_cast<const char*>(start)] = size;
   }
 
+  // The driver gives addresses to other memory later, of the host, too, and in other sizes.
+  void RemoveDeviceMemory(const void* start) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    auto memory = device_memory_.find(static_cast<const char*>(start));
+    if (memory == device_memory_.end()) return;
+    contents_.erase(contents_.lower_bound(memory->first),
+                    contents_.lower_bound(memory->first + memory->second));
+    device_memory_.erase(memory);
+  }
+
   // Contents are known by the address that they were copied to.
   void Copy(void* to, const void* from, size_t size) {
     if (size > kMaxBytes) return;
