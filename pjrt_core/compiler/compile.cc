@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/analysis/resizable.h"
 #include "pjrt_core/compiler/child/compile_in_child.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "pjrt_core/compiler/dump/debug_options.h"
@@ -71,12 +72,16 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   const ModuleDumper dumper(module);
   dumper.DumpModule("before_optimizations");
   ProgramDescription program;
+  ONEXPU_ASSIGN_OR_RETURN(program.extents, ResizableExtentsOf(module));
   ONEXPU_ASSIGN_OR_RETURN(program.dynamic_dimensions, PackDynamicResults(module));
 
   const Target target = ToTarget(*description);
   const InPlaceAliasInfo alias_info;
   ONEXPU_RETURN_IF_ERROR(RunPipeline(target, alias_info, module));
   dumper.DumpModule("after_optimizations");
+  if (program.extents.is_resizable()) {
+    ONEXPU_RETURN_IF_ERROR(CheckResizable(module, program.extents));
+  }
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<xla::BufferAssignment> assignment,
                           AssignBuffers(target, alias_info, module));
   dumper.DumpText("buffer-assignment.txt", [&] { return assignment->ToString(); });
@@ -85,6 +90,7 @@ absl::StatusOr<program::AlignedBytes> CompileRequested(const CompileRequest& req
   codegen_options.target = target;
   codegen_options.spirv_worker = request.spirv_worker;
   codegen_options.keep_ir = dumper.enabled();
+  codegen_options.is_resizable = program.extents.is_resizable();
   ONEXPU_ASSIGN_OR_RETURN(const std::unique_ptr<KernelCodegen> codegen,
                           KernelCodegen::Create(*assignment, std::move(codegen_options)));
 

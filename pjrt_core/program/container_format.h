@@ -8,7 +8,7 @@
 namespace onexpu::program {
 
 // Raised by any change of the schema or of the layout that an older reader would misread.
-inline constexpr uint32_t kProgramFormatVersion = 4;
+inline constexpr uint32_t kProgramFormatVersion = 5;
 
 inline constexpr size_t kHeaderBytes = 64;
 inline constexpr size_t kBlobAlignment = 64;

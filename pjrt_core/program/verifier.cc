@@ -15,6 +15,7 @@
 #include "pjrt_core/program/literal_encoding.h"
 #include "pjrt_core/program/program_generated.h"
 #include "pjrt_core/program/verify_memory.h"
+#include "pjrt_core/program/verify_resizable.h"
 #include "pjrt_core/program/verify_thunks.h"
 
 namespace onexpu::program {
@@ -237,7 +238,8 @@ absl::Status VerifyProgram(const Program& program, absl::Span<const uint8_t> blo
     if (blob != nullptr) ONEXPU_RETURN_IF_ERROR(VerifyBlob(*blob, blobs, "metadata"));
   }
   ONEXPU_RETURN_IF_ERROR(VerifyHloLiterals(program, blobs));
-  return VerifyThunks(program, *program.thunks());
+  ONEXPU_RETURN_IF_ERROR(VerifyThunks(program, *program.thunks()));
+  return VerifyResizable(program);
 }
 
 }  // namespace onexpu::program

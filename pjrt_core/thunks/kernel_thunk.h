@@ -1,4 +1,5 @@
-// Launches one SPIR-V kernel on the device queue. All its arguments are global pointers.
+// Launches one SPIR-V kernel on the device queue. All its arguments are global pointers, except for
+// the extents of resizable Programs.
 //
 // Thread-safe after creation. Owns a reference to the kernel; borrows the device memory.
 #ifndef PJRT_CORE_THUNKS_KERNEL_THUNK_H_
@@ -33,10 +34,19 @@ class KernelThunk final : public Thunk {
   KernelThunk(const program::Thunk& thunk, sycl::kernel kernel)
       : Thunk(thunk.op_name()->str(), thunk.source()->str()), kernel_(std::move(kernel)) {}
 
-  template <int kRank>
-  void Launch(const ExecuteContext& context) const;
+  // SYCL's order, slowest first.
+  struct Sizes {
+    std::array<size_t, 3> global = {1, 1, 1};
+    std::array<size_t, 3> local = {1, 1, 1};
+  };
 
-  void LaunchDirectly(const ExecuteContext& context);
+  // Those that cover all rows and columns.
+  Sizes SizesFor(const Extents& extents) const;
+
+  template <int kRank>
+  void Launch(const ExecuteContext& context, const Sizes& sizes) const;
+
+  void LaunchDirectly(const ExecuteContext& context, const Sizes& sizes);
 
   const sycl::kernel kernel_;
   std::unique_ptr<DirectKernel> direct_;  // for the caller's queue; made by the first run there
@@ -44,8 +54,9 @@ class KernelThunk final : public Thunk {
   int rank_ = 1;
   bool has_local_size_ = false;
   bool is_empty_ = false;  // a global size of zero: nothing to do
-  std::array<size_t, 3> global_size_ = {1, 1, 1};
-  std::array<size_t, 3> local_size_ = {1, 1, 1};
+  bool takes_extents_ = false;
+  bool has_fixed_local_size_ = false;  // the SPIR-V states it
+  Sizes sizes_;
 };
 
 }  // namespace onexpu

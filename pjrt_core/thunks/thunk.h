@@ -49,12 +49,19 @@ class AllocationTable {
 // unknown.
 using ContentVersion = uint64_t;
 
+// Rows and columns of the arrays of a resizable Program in one run.
+struct Extents {
+  uint64_t rows = 1;
+  uint64_t columns = 0;
+};
+
 struct ExecuteContext {
   sycl::queue& queue;  // the device's in-order compute queue, or its caller's queue
   // The same, where it is the caller's queue; null otherwise. One thread at a time has it.
   const DirectQueue* caller = nullptr;
   AllocationTable allocations;
   absl::Span<const ContentVersion> versions;  // by allocation
+  Extents extents;                            // of resizable Programs
   void* scratch = nullptr;  // the device's arena, at least ThunkSequence::scratch_bytes()
   size_t scratch_bytes = 0;
   Device* device = nullptr;

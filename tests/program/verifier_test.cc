@@ -75,6 +75,28 @@ const Damage kDamages[] = {
     {"EmptyLaunch", [](ProgramT& p) { p.kernels[0]->global_size = {0}; }, "launch size"},
     {"WorkGroupThatDoesNotDivide", [](ProgramT& p) { p.kernels[0]->local_size = {3}; },
      "work-group size"},
+    {"ExtentsOfAnotherProgram", [](ProgramT& p) { p.kernels[0]->takes_extents = true; },
+     "the program is resizable, but not both"},
+    {"ResizableWithoutExtents", [](ProgramT& p) { p.resizable = std::make_unique<Extents>(1, 4); },
+     "the program is resizable, but not both"},
+    {"ResizableThatDoesMore",
+     [](ProgramT& p) {
+       p.resizable = std::make_unique<Extents>(1, 4);
+       for (auto& kernel : p.kernels) {
+         kernel->takes_extents = true;
+         kernel->global_size = kernel->local_size = {4};
+       }
+     },
+     "does more than to launch kernels"},
+    {"ResizableByThree",
+     [](ProgramT& p) {
+       p.resizable = std::make_unique<Extents>(1, 4);
+       for (auto& kernel : p.kernels) {
+         kernel->takes_extents = true;
+         kernel->global_size = kernel->local_size = {1, 1, 4};
+       }
+     },
+     "by rows and columns"},
     {"ParameterSmallerThanItsShape", [](ProgramT& p) { p.parameters[0]->shape->dimensions = {5}; },
      "slice is smaller"},
     {"ShapeThatOverflows",

@@ -69,4 +69,15 @@ LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, int64_t most
   return {{static_cast<uint64_t>(blocks), RoundUp(columns, local)}, {1, local}};
 }
 
+LaunchDimensions ChooseResizableLaunch(int64_t rows, int64_t columns, const Target& target) {
+  // Rows are of any length: in longer work-groups short ones would leave more work-items idle.
+  constexpr uint64_t kRowWorkItems = 64;
+  const uint64_t limit = WorkGroupLimit(WorkItemCost::kElement, target);
+  if (rows == 1) return {{RoundUp(columns, limit)}, {limit}};
+  const uint64_t local_columns = std::min(kRowWorkItems, limit);
+  const uint64_t local_rows = limit / local_columns;
+  return {{RoundUp(rows, local_rows), RoundUp(columns, local_columns)},
+          {local_rows, local_columns}};
+}
+
 }  // namespace onexpu::compiler

@@ -41,6 +41,10 @@ LaunchDimensions ChooseRowLaunch(int64_t rows, int64_t columns, WorkItemCost cos
 LaunchDimensions ChooseBlockLaunch(int64_t blocks, int64_t columns, int64_t most,
                                    const Target& target);
 
+// The launch of a resizable kernel, for the sizes that it was compiled for. Its work-groups are
+// those of every size, and it guards all sides.
+LaunchDimensions ChooseResizableLaunch(int64_t rows, int64_t columns, const Target& target);
+
 }  // namespace onexpu::compiler
 
 #endif  // PJRT_CORE_COMPILER_ANALYSIS_LAUNCH_DIMENSIONS_H_

@@ -135,8 +135,8 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
   if (found == emitted_.end()) {
     const std::string name = KernelName(instruction.name(), kernels_named_++);
     const int64_t number = OpenModule(name);
-    KernelSequence sequence(instruction, arguments, options_.target, *modules_[number].module,
-                            name);
+    KernelSequence sequence(instruction, arguments, options_.target, *modules_[number].module, name,
+                            options_.is_resizable);
     const absl::Status emitted = EmitWithSchedule(sequence);
     if (!emitted.ok()) sequence.Discard();
     CloseSequence(number, !sequence.kernels().empty());
@@ -161,6 +161,7 @@ absl::StatusOr<std::vector<KernelLaunch>> KernelCodegenImpl::Emit(
     launch.entry_point = kernel.entry_point;
     launch.global_size = kernel.launch.global;
     launch.local_size = kernel.launch.local;
+    launch.takes_extents = options_.is_resizable;
     for (int64_t argument : kernel.arguments) {
       launch.arguments.push_back(launch_arguments[argument]);
     }

@@ -31,6 +31,7 @@ struct CodegenOptions {
   Target target;
   std::string spirv_worker;  // path of onexpu-spirv
   bool keep_ir = false;
+  bool is_resizable = false;  // of a module that CheckResizable accepts
 };
 
 class KernelCodegen {

@@ -31,6 +31,7 @@ struct KernelLaunch {
   absl::InlinedVector<uint64_t, 3> global_size;  // SYCL's order, slowest first
   absl::InlinedVector<uint64_t, 3> local_size;   // same rank, divides global_size
   std::vector<KernelArgument> arguments;
+  bool takes_extents = false;  // as two more arguments (program.fbs)
   // Of a region that is a loop: a launch takes some of its steps, and further ones go on until the
   // loop's condition is false.
   bool is_part_of_loop = false;

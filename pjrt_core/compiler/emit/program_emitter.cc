@@ -79,6 +79,11 @@ absl::StatusOr<EmittedProgram> EmitProgram(xla::HloModule& module,
   SetMemoryKinds(description.result_memory, program.results);
   SetDynamicSizes(description.dynamic_dimensions, program);
 
+  if (description.extents.is_resizable()) {
+    program.resizable =
+        std::make_unique<program::Extents>(description.extents.rows, description.extents.columns);
+  }
+
   ONEXPU_RETURN_IF_ERROR(ThunkEmitter(module, memory, codegen, program).EmitEntry());
   EmittedProgram emitted;
   ONEXPU_ASSIGN_OR_RETURN(emitted.modules, codegen.Finish());

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "pjrt_core/compiler/analysis/resizable.h"
 #include "pjrt_core/compiler/codegen/kernel_codegen.h"
 #include "pjrt_core/compiler/passes/dynamic_shapes/dynamic_results.h"
 #include "pjrt_core/program/container.h"
@@ -25,6 +26,7 @@ struct ProgramDescription {
   std::vector<program::MemoryKind> parameter_memory;
   std::vector<program::MemoryKind> result_memory;
   std::vector<DynamicDimension> dynamic_dimensions;  // as PackDynamicResults returned them
+  ResizableExtents extents;
 };
 
 struct EmittedProgram {

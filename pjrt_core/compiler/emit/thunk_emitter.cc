@@ -117,6 +117,7 @@ uint32_t ThunkEmitter::KernelIndex(const KernelLaunch& launch) {
     kernel->entry_point = launch.entry_point;
     kernel->global_size = global;
     kernel->local_size = local;
+    kernel->takes_extents = launch.takes_extents;
     program_.kernels.push_back(std::move(kernel));
   }
   return known->second;

@@ -1,6 +1,7 @@
 #include "pjrt_core/runtime/program/device_program.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -68,6 +69,7 @@ struct DeviceProgram::Execution {
   absl::InlinedVector<ContentVersion, 24> versions;
   absl::InlinedVector<std::shared_ptr<DeviceMemory>, 24> memories;  // of what becomes a result
   void* scratch = nullptr;
+  ResizedRun resized;  // of a resizable Program
 };
 
 int64_t DeviceProgram::Source::NextId() {
@@ -141,10 +143,29 @@ absl::Status DeviceProgram::CreateThunks() {
                             .host_call_kernel = std::move(host_call_kernel)};
   ONEXPU_ASSIGN_OR_RETURN(thunks_, ThunkSequence::Create(*program().thunks(), context));
   blocking_ = program().blocking() || thunks_.blocks();
-  if (!blocking_ && thunks_.follows_queue() && device_.compute().has_caller_queue()) {
-    cost_model_.AllowCaller(/*always=*/device_.small_work() == SmallWorkChoice::kCaller);
-  }
+  CreateCostModels();
   return absl::OkStatus();
+}
+
+void DeviceProgram::CreateCostModels() {
+  if (plan_.is_resizable) {
+    const program::Extents& extents = *program().resizable();
+    const double compiled = static_cast<double>(extents.rows() * extents.columns());
+    for (int width = 0; width <= 32; ++width) {
+      const double elements = static_cast<double>(int64_t{1} << width);
+      resized_cost_models_.emplace_back(
+          static_cast<int64_t>(plan_.estimated_nanoseconds * (elements / compiled)));
+    }
+  }
+  if (blocking_ || !thunks_.follows_queue() || !device_.compute().has_caller_queue()) return;
+  const bool always = device_.small_work() == SmallWorkChoice::kCaller;
+  cost_model_.AllowCaller(always);
+  for (RunCostModel& model : resized_cost_models_) model.AllowCaller(always);
+}
+
+RunCostModel& DeviceProgram::CostModelOf(const ResizedRun& run) {
+  if (!plan_.is_resizable) return cost_model_;
+  return resized_cost_models_[std::bit_width(static_cast<uint64_t>(run.num_elements()))];
 }
 
 absl::Status DeviceProgram::FillMemory() {
@@ -213,8 +234,10 @@ absl::Status DeviceProgram::CheckArguments(
     // JAX passes some empty array for a token: it only orders.
     if (wanted.element_type == program::ElementType::Token) continue;
     const ArrayShape& given = arguments[i]->shape();
-    if (given.element_type != wanted.element_type || given.dimensions != wanted.dimensions ||
-        !IsSameLayout(given, wanted)) {
+    const bool fits = given.element_type == wanted.element_type &&
+                      (plan_.is_resizable ||
+                       (given.dimensions == wanted.dimensions && IsSameLayout(given, wanted)));
+    if (!fits) {
       return absl::InvalidArgumentError(
           absl::StrCat("onexpu: argument ", i, " of program '", program().name()->c_str(),
                        "' must be ", ShapeAndLayout(wanted), " and is ", ShapeAndLayout(given)));
@@ -299,8 +322,11 @@ absl::Status DeviceProgram::AllocateMemory(Submission& submission, Execution& ex
       if (temporaries.empty()) continue;  // all of them are empty
       execution.addresses[i] = temporaries[allocation.block] + allocation.offset;
     } else if (allocation.kind == program::AllocationKind::Result) {
+      const size_t bytes = plan_.is_resizable
+                               ? execution.resized.num_elements() * allocation.element_bytes
+                               : allocation.size;
       ONEXPU_ASSIGN_OR_RETURN(execution.memories[i],
-                              submission.Allocate(allocation.memory_kind, allocation.size));
+                              submission.Allocate(allocation.memory_kind, bytes));
       execution.addresses[i] = execution.memories[i]->address();
     }
   }
@@ -335,6 +361,12 @@ absl::Status DeviceProgram::BindArguments(Submission& submission, Execution& exe
   return absl::OkStatus();
 }
 
+ArrayShape DeviceProgram::ShapeOf(const ProgramPlan::Result& result,
+                                  const Execution& execution) const {
+  if (!plan_.is_resizable) return result.shape;
+  return ArrayShape::RowMajor(result.shape.element_type, execution.resized.dimensions);
+}
+
 std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
     const Execution& execution, const Definition& definition) const {
   std::vector<std::shared_ptr<Buffer>> results;
@@ -343,16 +375,17 @@ std::vector<std::shared_ptr<Buffer>> DeviceProgram::MakeResults(
     DeviceBuffer::Contents contents{execution.memories[result.allocation], 0, definition};
     contents.definition.version = NewContentVersion();
     results.push_back(std::make_shared<DeviceBuffer>(
-        result.shape, device_.memory(result.memory_kind), std::move(contents)));
+        ShapeOf(result, execution), device_.memory(result.memory_kind), std::move(contents)));
   }
   return results;
 }
 
-ExecuteResult DeviceProgram::PoisonedResults(const absl::Status& poison, bool want_done) const {
+ExecuteResult DeviceProgram::PoisonedResults(const Execution& execution, const absl::Status& poison,
+                                             bool want_done) const {
   ExecuteResult result;
   for (const ProgramPlan::Result& planned : plan_.results) {
     result.results.push_back(
-        Buffer::Poisoned(poison, planned.shape, device_.memory(planned.memory_kind)));
+        Buffer::Poisoned(poison, ShapeOf(planned, execution), device_.memory(planned.memory_kind)));
   }
   if (want_done) result.done = Event::Completed(poison);
   return result;
@@ -362,10 +395,15 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Execute(
     absl::Span<const std::shared_ptr<Buffer>> arguments, const ExecuteOptions& options,
     bool want_done) {
   ONEXPU_RETURN_IF_ERROR(CheckArguments(arguments));
-  Submission::PollBeforeSubmit(cost_model_, device_);
+  ResizedRun resized;
+  if (plan_.is_resizable) {
+    ONEXPU_ASSIGN_OR_RETURN(resized, ResizedRun::Of(plan_, program().name()->c_str(), arguments));
+  }
+  Submission::PollBeforeSubmit(CostModelOf(resized), device_);
   return device_.RetryAfterLauncherDrains([&] {
     // Both go after the lock: what they hold may run callbacks of users.
     Execution execution;
+    execution.resized = resized;
     Submission submission(device_);
     absl::MutexLock lock(&device_.submission_mutex());
     return Launch(submission, execution, arguments, options, want_done, /*rendezvous=*/nullptr);
@@ -420,19 +458,20 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
         if (donated.is_donated) donated.buffer->Delete();
       }
       if (rendezvous != nullptr) rendezvous->Leave(participant_, poison);
-      return PoisonedResults(poison, want_done);
+      return PoisonedResults(execution, poison, want_done);
     }
   }
   ONEXPU_RETURN_IF_ERROR(AllocateMemory(submission, execution));
   ONEXPU_RETURN_IF_ERROR(BindArguments(submission, execution));
 
+  RunCostModel& cost_model = CostModelOf(execution.resized);
   // Waiting for a cheap Program's host tasks here is faster than on another thread.
   const bool goes_inline = !blocking_ && (!thunks_.waits_for_library() ||
-                                          (cost_model_.is_cheap() && rendezvous == nullptr));
+                                          (cost_model.is_cheap() && rendezvous == nullptr));
   SubmitOptions submit_options{
       .blocking = !goes_inline,
-      .estimated_nanoseconds = cost_model_.nanoseconds(),
-      .cost_model = &cost_model_,
+      .estimated_nanoseconds = cost_model.nanoseconds(),
+      .cost_model = &cost_model,
       .label = {"program", program().name()->c_str(), goes_inline ? nullptr : &current_op_},
       .keep_alive = shared_from_this()};
   if (rendezvous != nullptr) {
@@ -443,9 +482,10 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
   Definition definition = submission.Submit(
       std::move(submit_options),
       [this, rendezvous, addresses = std::move(execution.addresses),
-       versions = std::move(execution.versions), scratch = execution.scratch,
-       user_data = options.ffi_user_data, memory_epoch = submission.MemoryEpoch(),
-       run_id = options.launch_id, call_id = options.trace_call_id,
+       versions = std::move(execution.versions), extents = execution.resized.extents,
+       scratch = execution.scratch, user_data = options.ffi_user_data,
+       memory_epoch = submission.MemoryEpoch(), run_id = options.launch_id,
+       call_id = options.trace_call_id,
        goes_inline](sycl::queue& queue, std::optional<sycl::event>* last) {
         CommandThrottle throttle(queue, device_.traits().commands_per_batch);
         std::optional<RunTrace> trace;
@@ -458,6 +498,7 @@ absl::StatusOr<ExecuteResult> DeviceProgram::Launch(
                                      .caller = caller.has_value() ? &*caller : nullptr,
                                      .allocations = AllocationTable(addresses),
                                      .versions = versions,
+                                     .extents = extents,
                                      .scratch = scratch,
                                      .scratch_bytes = thunks_.scratch_bytes(),
                                      .device = &device_,

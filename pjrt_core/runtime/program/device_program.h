@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "pjrt_core/runtime/buffer/submission.h"
 #include "pjrt_core/runtime/program/loaded_program.h"
 #include "pjrt_core/runtime/program/program_plan.h"
+#include "pjrt_core/runtime/program/resized_run.h"
 #include "pjrt_core/runtime/sycl_device/sycl_device.h"
 #include "pjrt_core/thunks/thunk.h"
 
@@ -69,6 +71,7 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   const program::Program& program() const { return source_->container.program(); }
 
   absl::Status CreateThunks();
+  void CreateCostModels();
   // Constants and the first contents of states. Waits for the copies.
   absl::Status FillMemory();
   absl::Status CheckArguments(absl::Span<const std::shared_ptr<Buffer>> arguments) const;
@@ -79,7 +82,10 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   absl::Status BindArguments(Submission& submission, Execution& execution) const;
   std::vector<std::shared_ptr<Buffer>> MakeResults(const Execution& execution,
                                                    const Definition& definition) const;
-  ExecuteResult PoisonedResults(const absl::Status& poison, bool want_done) const;
+  ExecuteResult PoisonedResults(const Execution& execution, const absl::Status& poison,
+                                bool want_done) const;
+  ArrayShape ShapeOf(const ProgramPlan::Result& result, const Execution& execution) const;
+  RunCostModel& CostModelOf(const ResizedRun& run);
   // What a trace records of a run.
   TracedRun Traced(int64_t run_id, int64_t call_id) const;
   // `rendezvous` is null for a run on one device.
@@ -93,6 +99,8 @@ class DeviceProgram : public std::enable_shared_from_this<DeviceProgram> {
   SyclDevice& device_;
   const uint32_t participant_;
   RunCostModel cost_model_;
+  // Of a resizable Program, by the bit width of the number of elements.
+  std::deque<RunCostModel> resized_cost_models_;
   std::atomic<const char*> current_op_{nullptr};  // the op that the launcher is submitting
   std::vector<std::shared_ptr<const KernelModule>> modules_;
   ThunkSequence thunks_;

@@ -106,6 +106,13 @@ MemoryKind ToMemoryKind(program::MemoryKind kind) {
   return kind == program::MemoryKind::PinnedHost ? MemoryKind::kPinnedHost : MemoryKind::kDevice;
 }
 
+ProgramPlan::Extent ExtentOf(const program::Extents& extents, int64_t elements) {
+  const auto count = static_cast<uint64_t>(elements);
+  if (count == extents.rows() * extents.columns()) return ProgramPlan::Extent::kWhole;
+  if (count == 1) return ProgramPlan::Extent::kElement;
+  return count == extents.columns() ? ProgramPlan::Extent::kRow : ProgramPlan::Extent::kColumn;
+}
+
 }  // namespace
 
 ArrayShape ToArrayShape(const program::Shape& shape) {
@@ -142,7 +149,13 @@ ProgramPlan ProgramPlan::Create(const program::Program& program, size_t max_bloc
     const size_t bytes = shape.num_bytes();
     const uint32_t allocation = parameter->slice()->allocation();
     plan.allocations[allocation].parameter = static_cast<int>(plan.parameters.size());
-    plan.parameters.push_back({std::move(shape), allocation, bytes});
+    Parameter& planned = plan.parameters.emplace_back();
+    planned.shape = std::move(shape);
+    planned.allocation = allocation;
+    planned.bytes = bytes;
+    if (program.resizable() != nullptr) {
+      planned.extent = ExtentOf(*program.resizable(), planned.shape.num_elements());
+    }
   }
   for (const program::Result* result : *program.results()) {
     Result planned;
@@ -154,6 +167,7 @@ ProgramPlan ProgramPlan::Create(const program::Program& program, size_t max_bloc
       allocation.is_written = true;
     } else {
       allocation.memory_kind = planned.memory_kind;
+      allocation.element_bytes = program::StorageBytes(planned.shape.element_type);
     }
     plan.results.push_back(std::move(planned));
   }
@@ -163,6 +177,7 @@ ProgramPlan ProgramPlan::Create(const program::Program& program, size_t max_bloc
       if (parameter >= 0) plan.parameters[parameter].needs_alignment = true;
     });
   }
+  plan.is_resizable = program.resizable() != nullptr;
   plan.estimated_nanoseconds = Estimate(program);
   return plan;
 }

@@ -25,15 +25,19 @@ struct ProgramPlan {
     program::AllocationKind kind;
     size_t size;
     MemoryKind memory_kind = MemoryKind::kDevice;  // of results
+    size_t element_bytes = 0;                      // of results
     size_t block = 0;                              // of temporaries, or of constants
     size_t offset = 0;                             // in that block
     int parameter = -1;                            // of Parameter
     bool is_written = false;                       // of Parameter: a result takes over its memory
   };
+  // What a parameter of a resizable Program is to a result.
+  enum class Extent { kWhole, kRow, kColumn, kElement };
   struct Parameter {
     ArrayShape shape;
     uint32_t allocation;
     size_t bytes;
+    Extent extent = Extent::kWhole;
     bool needs_alignment = false;  // its address must be a multiple of kDnnlAlignment
   };
   struct Result {
@@ -53,6 +57,7 @@ struct ProgramPlan {
   std::vector<Allocation> allocations;
   std::vector<size_t> temporary_blocks;  // their sizes in bytes
   std::vector<size_t> constant_blocks;
+  bool is_resizable = false;
   int64_t estimated_nanoseconds = 0;
 };
 

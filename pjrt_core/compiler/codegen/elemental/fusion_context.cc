@@ -354,9 +354,31 @@ absl::StatusOr<LaunchDimensions> FusionContext::PerWorkItem(
   return launch;
 }
 
+// Nothing but the launch knows a size: indices are work-items' numbers, and the place of a whole
+// array's element comes with them.
+absl::StatusOr<LaunchDimensions> FusionContext::PerElementOfExtents(
+    const xla::Shape& shape, absl::FunctionRef<absl::Status(const Index&)> body) {
+  llvm::Value* const column = GlobalId(0);
+  llvm::Value* const column_index = index_math_.ToIndexType(column);
+  llvm::Value* const has_column = builder_.CreateICmpULT(column, columns_);
+  if (shape.dimensions().size() == 1) {
+    TF_RETURN_IF_ERROR(If(has_column, [&] { return body(Index({column_index}, column, shape)); }));
+    return ChooseResizableLaunch(/*rows=*/1, shape.dimensions(0), target_);
+  }
+  llvm::Value* const row = GlobalId(1);
+  llvm::Value* const row_index = index_math_.ToIndexType(row);
+  llvm::Value* const is_inside = builder_.CreateAnd(builder_.CreateICmpULT(row, rows_), has_column);
+  TF_RETURN_IF_ERROR(If(is_inside, [&] {
+    llvm::Value* const place = builder_.CreateNSWAdd(builder_.CreateNSWMul(row, columns_), column);
+    return body(Index({row_index, column_index}, place, shape));
+  }));
+  return ChooseResizableLaunch(shape.dimensions(0), shape.dimensions(1), target_);
+}
+
 absl::StatusOr<LaunchDimensions> FusionContext::PerElement(
     const xla::Shape& shape, WorkItemCost cost, bool by_rows,
     absl::FunctionRef<absl::Status(const Index&)> body) {
+  if (columns_ != nullptr) return PerElementOfExtents(shape, body);
   constexpr int64_t kMinRowLength = 16;
   const int64_t count = xla::ShapeUtil::ElementsIn(shape);
   const int64_t minor = shape.dimensions().empty() ? 0 : shape.layout().minor_to_major(0);

@@ -128,6 +128,11 @@ class FusionContext {
   void AddTableEntry(llvm::Value* entry) { table_entries_.insert(entry); }
   void AddResult(Array array) { results_.push_back(std::move(array)); }
   void AddScratch(llvm::Value* pointer) { scratch_.push_back(pointer); }
+  // Of a resizable kernel, i64: what PerElement goes over, in place of the shape.
+  void SetExtents(llvm::Value* rows, llvm::Value* columns) {
+    rows_ = rows;
+    columns_ = columns;
+  }
 
  private:
   friend class ScopeGuard;
@@ -144,6 +149,8 @@ class FusionContext {
   void PopScope();
   const std::vector<llvm::Value*>* FindElements(const MemoKey& key) const;
   const std::vector<Array>* FindArrays(const xla::HloInstruction& leaf) const;
+  absl::StatusOr<LaunchDimensions> PerElementOfExtents(
+      const xla::Shape& shape, absl::FunctionRef<absl::Status(const Index&)> body);
   absl::Status EmitElementwiseOperands(const xla::HloInstruction& instruction, const Index& index);
 
   const xla::HloInstruction& instruction_;
@@ -154,6 +161,8 @@ class FusionContext {
   IndexMath index_math_;
   std::vector<Array> results_;
   std::vector<llvm::Value*> scratch_;
+  llvm::Value* rows_ = nullptr;
+  llvm::Value* columns_ = nullptr;
   absl::flat_hash_set<const llvm::Value*> table_entries_;
   std::vector<Scope> scopes_;
 };

@@ -17,6 +17,7 @@
 #include "pjrt_core/compiler/analysis/dot_queries.h"
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
 #include "pjrt_core/compiler/analysis/launch_dimensions.h"
+#include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -107,6 +108,7 @@ llvm::Function* KernelSequence::CreateKernel(absl::string_view suffix, size_t ar
   llvm::LLVMContext& context = module_.getContext();
   llvm::Type* pointer = llvm::PointerType::get(context, kGlobalAddressSpace);
   std::vector<llvm::Type*> types(arguments, pointer);
+  if (is_resizable_) types.insert(types.end(), 2, llvm::Type::getInt64Ty(context));
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
   auto* kernel = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                         absl::StrCat(name_, suffix), module_);
@@ -143,6 +145,7 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   const size_t buffers = arguments_.arguments().size();
   if (!HasTable() &&
       static_cast<int64_t>(buffers + scratch_.size()) > MaxKernelArguments(target_)) {
+    if (is_resizable_) return UnsupportedOperation(instruction_, "it has too many arguments");
     WriteTable();
   }
   const size_t pointers = HasTable() ? buffers + table_ : buffers + scratch_.size();
@@ -191,6 +194,7 @@ absl::StatusOr<std::unique_ptr<FusionContext>> KernelSequence::Begin(absl::strin
   }
   for (Array& array : arrays_of(arguments_.results())) result->AddResult(std::move(array));
   for (size_t i = buffers; i < pointers; ++i) result->AddScratch(addresses[i]);
+  if (is_resizable_) result->SetExtents(kernel->getArg(pointers), kernel->getArg(pointers + 1));
   return result;
 }
 

@@ -37,17 +37,21 @@ class KernelSequence {
     std::vector<int64_t> arguments;
   };
 
+  // Kernels of a resizable sequence take the extents of a run as two more arguments, i64, and have
+  // the loop schedule (analysis/resizable.h).
   KernelSequence(const xla::HloInstruction& instruction, const KernelArguments& arguments,
-                 const Target& target, llvm::Module& module, std::string name)
+                 const Target& target, llvm::Module& module, std::string name, bool is_resizable)
       : instruction_(instruction),
         arguments_(arguments),
         target_(target),
         module_(module),
-        name_(std::move(name)) {}
+        name_(std::move(name)),
+        is_resizable_(is_resizable) {}
 
   const xla::HloInstruction& instruction() const { return instruction_; }
   const KernelArguments& arguments() const { return arguments_; }
   const Target& target() const { return target_; }
+  bool is_resizable() const { return is_resizable_; }
 
   // Device memory that all kernels of the sequence share. To be declared before the first Begin;
   // the number is for FusionContext::scratch. State lives as long as the loaded Program and starts
@@ -86,6 +90,7 @@ class KernelSequence {
   const Target& target_;
   llvm::Module& module_;
   std::string name_;
+  const bool is_resizable_;
   std::vector<ScratchRequest> scratch_;
   int64_t table_ = -1;  // the scratch of the pointer table
   std::vector<llvm::Function*> functions_;

@@ -26,6 +26,7 @@ absl::Status EmitOne(KernelSequence& sequence, OneKernel schedule) {
 }  // namespace
 
 absl::Status EmitWithSchedule(KernelSequence& sequence) {
+  if (sequence.is_resizable()) return EmitLoop(sequence);
   const xla::HloInstruction& root = RootOf(sequence.instruction());
   const bool is_empty = root.shape().IsArray() && xla::ShapeUtil::IsZeroElementArray(root.shape());
   if (is_empty) return absl::OkStatus();
