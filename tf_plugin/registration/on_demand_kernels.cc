@@ -15,6 +15,7 @@
 #include "tf_plugin/kernels/tensor_list/long_concat.h"
 #include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/memo/program_memo.h"
+#include "tf_plugin/pointwise/pointwise_program.h"
 #include "tf_plugin/registration/on_demand_exceptions.h"
 #include "tf_plugin/xla_backend/checked_translations.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
@@ -42,11 +43,12 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
   explicit OnDemandKernel(OpKernelConstruction* construction)
       : XlaCompileOnDemandOp(construction),
         is_stateful_(IsStateful(type_string())),
+        pointwise_(*construction),
         memo_(CoreApi()),
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
-    if (is_stateful_ || !memo_.Run(*context)) {
+    if (!pointwise_.Run(*context) && (is_stateful_ || !memo_.Run(*context))) {
       const UncountedPrograms uncounted;
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
@@ -58,6 +60,7 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
 
  private:
   const bool is_stateful_;
+  PointwiseProgram pointwise_;
   ProgramMemo memo_;
   std::atomic<uint64_t>& executions_;
 };
