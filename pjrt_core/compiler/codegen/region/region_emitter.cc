@@ -222,8 +222,12 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
   }
   const uint64_t items = RegionWorkItems(target);
   SetWorkGroupSize(*function, {{items}, {items}}, target);
-  return KernelLaunch{/*module=*/0,         name, {items}, {items}, memory.Arguments(),
-                      max_steps.has_value()};
+  KernelLaunch launch;
+  launch.entry_point = name;
+  launch.global_size = launch.local_size = {items};
+  launch.arguments = memory.Arguments();
+  launch.is_part_of_loop = max_steps.has_value();
+  return launch;
 }
 
 }  // namespace onexpu::compiler
