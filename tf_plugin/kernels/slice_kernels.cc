@@ -2,7 +2,6 @@
 // at another place or of another size needs no program of its own.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,7 +11,7 @@
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow/core/util/strided_slice_op.h"
-#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -27,7 +26,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::DataType;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -104,26 +102,10 @@ absl::StatusOr<Numbers> ToNumbers(const Tensor& tensor) {
   }
 }
 
-class SliceKernelBase : public OpKernel {
- public:
-  explicit SliceKernelBase(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
-
-  void Compute(OpKernelContext* context) final {
-    OP_REQUIRES_OK(context, Run(context));
-    Count(executions_);
-  }
-
- private:
-  virtual absl::Status Run(OpKernelContext* context) const = 0;
-
-  std::atomic<uint64_t>& executions_;
-};
-
 // The messages are those of TensorFlow's kernel.
-class SliceKernel final : public SliceKernelBase {
+class SliceKernel final : public CountedKernel {
  public:
-  using SliceKernelBase::SliceKernelBase;
+  using CountedKernel::CountedKernel;
 
  private:
   absl::Status Run(OpKernelContext* context) const override {
@@ -201,10 +183,10 @@ struct Resolved {
   }
 };
 
-class StridedSliceKernel final : public SliceKernelBase {
+class StridedSliceKernel final : public CountedKernel {
  public:
   explicit StridedSliceKernel(OpKernelConstruction* construction)
-      : SliceKernelBase(construction), masks_(construction) {}
+      : CountedKernel(construction), masks_(construction) {}
 
  private:
   absl::Status Run(OpKernelContext* context) const override {
@@ -218,10 +200,10 @@ class StridedSliceKernel final : public SliceKernelBase {
 };
 
 // Inputs: the shape of what was sliced, begin, end, strides, the slice's gradient.
-class StridedSliceGradKernel final : public SliceKernelBase {
+class StridedSliceGradKernel final : public CountedKernel {
  public:
   explicit StridedSliceGradKernel(OpKernelConstruction* construction)
-      : SliceKernelBase(construction), masks_(construction) {}
+      : CountedKernel(construction), masks_(construction) {}
 
  private:
   absl::Status Run(OpKernelContext* context) const override {

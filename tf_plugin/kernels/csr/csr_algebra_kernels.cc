@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/csr/csr_kernel.h"
 #include "tf_plugin/kernels/csr/csr_matrix.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -24,15 +25,15 @@ using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-class TransposeKernel final : public CsrKernel {
+class TransposeKernel final : public CountedKernel {
  public:
-  explicit TransposeKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit TransposeKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("type", &type_));
     OP_REQUIRES_OK(construction, construction->GetAttr("conjugate", &conjugate_));
   }
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* matrix, InputMatrix(context, 0, type_));
     TF_ASSIGN_OR_RETURN(CsrMatrix transposed, TransposeMatrix(context, *matrix, conjugate_));
     return OutputMatrix(context, std::move(transposed));
@@ -43,12 +44,12 @@ class TransposeKernel final : public CsrKernel {
 };
 
 // The conjugate of a matrix. TensorFlow's Conj of variants is for sparse matrices alone.
-class ConjugateKernel final : public CsrKernel {
+class ConjugateKernel final : public CountedKernel {
  public:
-  using CsrKernel::CsrKernel;
+  using CountedKernel::CountedKernel;
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* matrix, InputMatrix(context, 0));
     if (!tensorflow::DataTypeIsComplex(matrix->dtype()) || matrix->elements() == 0) {
       return OutputMatrix(context, *matrix);
@@ -120,12 +121,12 @@ class AddKernel final : public DynamicShapeKernel {
 };
 
 // A sparse matrix times a number, or times one for each batch.
-class MulKernel final : public CsrKernel {
+class MulKernel final : public CountedKernel {
  public:
-  using CsrKernel::CsrKernel;
+  using CountedKernel::CountedKernel;
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& b = context->input(1);
     TF_ASSIGN_OR_RETURN(const CsrMatrix* a, InputMatrix(context, 0, b.dtype()));
     if (b.dims() == 3) {
@@ -156,14 +157,14 @@ class MulKernel final : public CsrKernel {
   }
 };
 
-class SoftmaxKernel final : public CsrKernel {
+class SoftmaxKernel final : public CountedKernel {
  public:
-  explicit SoftmaxKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit SoftmaxKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("type", &type_));
   }
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* logits, InputMatrix(context, 0, type_));
     if (logits->elements() == 0) return OutputMatrix(context, *logits);
     TF_ASSIGN_OR_RETURN(const std::vector<OwnedBuffer> arrays, BuffersOf(*context, *logits));
@@ -179,14 +180,14 @@ class SoftmaxKernel final : public CsrKernel {
   DataType type_;
 };
 
-class SoftmaxGradKernel final : public CsrKernel {
+class SoftmaxGradKernel final : public CountedKernel {
  public:
-  explicit SoftmaxGradKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit SoftmaxGradKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("type", &type_));
   }
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* softmax, InputMatrix(context, 0, type_));
     TF_ASSIGN_OR_RETURN(const CsrMatrix* gradient, InputMatrix(context, 1, type_));
     if (softmax->shape != gradient->shape) {

@@ -10,6 +10,7 @@
 #include "tf_plugin/kernels/csr/csr_kernel.h"
 #include "tf_plugin/kernels/csr/csr_matrix.h"
 #include "tf_plugin/kernels/sparse/sparse_arguments.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/dynamic_shape_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -178,14 +179,14 @@ class FromDenseKernel final : public FromCoordinatesKernel {
 };
 
 // Outputs: indices, values, and on the host the shape.
-class ToSparseTensorKernel final : public CsrKernel {
+class ToSparseTensorKernel final : public CountedKernel {
  public:
-  explicit ToSparseTensorKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit ToSparseTensorKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("type", &type_));
   }
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* matrix, InputMatrix(context, 0, type_));
     TF_RETURN_IF_ERROR(OutputVector(context, 2, matrix->shape));
     context->set_output(1, matrix->values);
@@ -204,14 +205,14 @@ class ToSparseTensorKernel final : public CsrKernel {
   DataType type_;
 };
 
-class ToDenseKernel final : public CsrKernel {
+class ToDenseKernel final : public CountedKernel {
  public:
-  explicit ToDenseKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit ToDenseKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("type", &type_));
   }
 
  private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const CsrMatrix* matrix, InputMatrix(context, 0, type_));
     TensorShape shape;
     TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(matrix->shape, &shape));

@@ -2,18 +2,15 @@
 #ifndef TF_PLUGIN_KERNELS_CSR_CSR_KERNEL_H_
 #define TF_PLUGIN_KERNELS_CSR_CSR_KERNEL_H_
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tensorflow/core/framework/types.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/csr/csr_matrix.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
@@ -24,24 +21,6 @@ namespace onexpu::tf_plugin {
 inline constexpr tensorflow::DataType kCsrTypes[] = {tensorflow::DT_FLOAT, tensorflow::DT_DOUBLE,
                                                      tensorflow::DT_COMPLEX64,
                                                      tensorflow::DT_COMPLEX128};
-
-// A kernel that waits for nothing.
-class CsrKernel : public tensorflow::OpKernel {
- public:
-  explicit CsrKernel(tensorflow::OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
-
-  void Compute(tensorflow::OpKernelContext* context) final {
-    OP_REQUIRES_OK(context, Run(context));
-    Count(executions_);
-  }
-
- protected:
-  virtual absl::Status Run(tensorflow::OpKernelContext* context) = 0;
-
- private:
-  std::atomic<uint64_t>& executions_;
-};
 
 // "[2,3]", for errors.
 std::string DescribeSizes(absl::Span<const int64_t> sizes);

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "tf_plugin/kernels/csr/csr_kernel.h"
 #include "tf_plugin/kernels/csr/csr_matrix.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_count.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/host_read.h"
@@ -51,9 +52,9 @@ struct Turn {
 };
 
 // A sparse matrix times a dense one.
-class MatMulKernel final : public CsrKernel {
+class MatMulKernel final : public CountedKernel {
  public:
-  explicit MatMulKernel(OpKernelConstruction* construction) : CsrKernel(construction) {
+  explicit MatMulKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     a_.Read(construction, "a");
     b_.Read(construction, "b");
     OP_REQUIRES_OK(construction, construction->GetAttr("transpose_output", &transpose_output_));
@@ -84,7 +85,7 @@ class MatMulKernel final : public CsrKernel {
     return shape;
   }
 
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& b = context->input(1);
     TF_ASSIGN_OR_RETURN(const CsrMatrix* a, InputMatrix(context, 0, b.dtype()));
     TF_ASSIGN_OR_RETURN(const TensorShape shape, ResultShape(*a, b));

@@ -1,11 +1,10 @@
 // GenerateBoundingBoxProposals on XPU. TensorFlow has a kernel of it for CUDA alone.
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -17,7 +16,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -26,17 +24,14 @@ using ::tensorflow::TensorShape;
 // Of the operands; the following are scalars on the host.
 enum Operand { kScores, kDeltas, kImages, kAnchors, kThreshold, kPreNmsTopn, kMinSize };
 
-class BoxProposalsKernel final : public OpKernel {
+class BoxProposalsKernel final : public CountedKernel {
  public:
-  explicit BoxProposalsKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit BoxProposalsKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("post_nms_topn", &post_nms_topn_));
     OP_REQUIRES(construction, post_nms_topn_ > 0,
                 absl::InvalidArgumentError(
                     absl::StrCat("post_nms_topn must be positive, got ", post_nms_topn_)));
   }
-
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
 
  private:
   struct Limits {
@@ -92,7 +87,7 @@ class BoxProposalsKernel final : public OpKernel {
     return SetOutput(context, output, shape, std::move(zeros));
   }
 
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_RETURN_IF_ERROR(CheckShapes(context));
     TF_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(context));
     const int64_t images = context->input(kScores).dim_size(0);
@@ -116,12 +111,10 @@ class BoxProposalsKernel final : public OpKernel {
         .Add("pre_nms_topn", limits.pre_nms_topn);
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> made, Launch(*context, "onexpu.box_proposals",
                                                               operands, types, attributes.Build()));
-    Count(executions_);
     TF_RETURN_IF_ERROR(SetOutput(context, 0, boxes, std::move(made[0])));
     return SetOutput(context, 1, scores, std::move(made[1]));
   }
 
-  std::atomic<uint64_t>& executions_;
   int64_t post_nms_topn_ = 0;
 };
 

@@ -5,7 +5,6 @@
 // TensorFlow's CPU kernels' numbers depend on how many threads made them; these depend on the seed
 // alone.
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -15,8 +14,8 @@
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow/core/util/bcast.h"
 #include "tensorflow/core/util/guarded_philox_random.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/random/philox_attributes.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -27,7 +26,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -64,12 +62,10 @@ absl::StatusOr<TensorShape> ShapeOf(const Tensor& shape) {
   return result;
 }
 
-class BoundedNormalKernel : public OpKernel {
+class BoundedNormalKernel : public CountedKernel {
  public:
   BoundedNormalKernel(OpKernelConstruction* construction, int first_parameter)
-      : OpKernel(construction),
-        first_parameter_(first_parameter),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
+      : CountedKernel(construction), first_parameter_(first_parameter) {}
 
  protected:
   const Tensor& Parameter(OpKernelContext* context, int i) const {
@@ -87,13 +83,11 @@ class BoundedNormalKernel : public OpKernel {
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
                         Launch(*context, "onexpu.random_between", operands,
                                {ResultType{output_type(0), shape}}, stream.Build()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(numbers.front()));
   }
 
  private:
   const int first_parameter_;
-  std::atomic<uint64_t>& executions_;
 };
 
 // Inputs: the shape (on the host), and parameters for each of its first dimension, or for all.
@@ -104,10 +98,8 @@ class ParameterizedKernel final : public BoundedNormalKernel {
     OP_REQUIRES_OK(construction, generator_.Init(construction));
   }
 
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
-
  private:
-  absl::Status Run(OpKernelContext* context) {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const TensorShape shape, ShapeOf(context->input(0)));
     if (shape.dims() == 0) {
       return absl::InvalidArgumentError(
@@ -137,7 +129,7 @@ class ParameterizedKernel final : public BoundedNormalKernel {
     return Fill(context, shape, places, attributes);
   }
 
-  tensorflow::GuardedPhiloxRandom generator_;
+  mutable tensorflow::GuardedPhiloxRandom generator_;  // Thread-safe.
 };
 
 // Inputs: the shape and a seed (on the host), and parameters whose broadcast shape is its end.
@@ -146,10 +138,8 @@ class StatelessParameterizedKernel final : public BoundedNormalKernel {
   explicit StatelessParameterizedKernel(OpKernelConstruction* construction)
       : BoundedNormalKernel(construction, /*first_parameter=*/2) {}
 
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
-
  private:
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     tensorflow::random::PhiloxRandom stream;
     TF_RETURN_IF_ERROR(StreamOfSeed(context->input(1), stream));
     TF_ASSIGN_OR_RETURN(const TensorShape shape, ShapeOf(context->input(0)));

@@ -2,7 +2,6 @@
 // stateless_categorical call. The samples are those that one thread of TensorFlow's CPU kernel
 // draws with the same seeds; several threads share out the rows of a large matrix there, and draw
 // others.
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -12,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/lib/random/philox_random.h"
 #include "tensorflow/core/util/guarded_philox_random.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/core/random_arguments.h"
 #include "tf_plugin/kernels/random/philox_attributes.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -25,7 +24,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -34,19 +32,15 @@ using ::tensorflow::random::PhiloxRandom;
 
 // Inputs: logits, and on the host how many samples and the stateless op's seed. The other's state
 // of the random numbers stays there, too.
-class MultinomialKernel final : public OpKernel {
+class MultinomialKernel final : public CountedKernel {
  public:
   explicit MultinomialKernel(OpKernelConstruction* construction)
-      : OpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
-        has_seed_(num_inputs() == 3) {
+      : CountedKernel(construction), has_seed_(num_inputs() == 3) {
     if (!has_seed_) OP_REQUIRES_OK(construction, generator_.Init(construction));
   }
 
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Draw(context)); }
-
  private:
-  absl::Status Draw(OpKernelContext* context) {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& logits = context->input(0);
     PhiloxRandom stream;
     if (has_seed_) TF_RETURN_IF_ERROR(StreamOfSeed(context->input(2), stream));
@@ -67,21 +61,19 @@ class MultinomialKernel final : public OpKernel {
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> drawn,
                         Launch(*context, "onexpu.categorical", {operand},
                                {ResultType{output_type(0), shape}}, attributes.Build()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(drawn.front()));
   }
 
   // As much as TensorFlow's CPU kernel takes, so that the next op's numbers are the CPU's, too: two
   // words a sample, of rows of whole blocks, 256 times.
-  PhiloxRandom Reserve(const TensorShape& shape) {
+  PhiloxRandom Reserve(const TensorShape& shape) const {
     constexpr int64_t kBlock = 4, kWords = 2;
     const int64_t blocks = (shape.dim_size(1) + kBlock - 1) / kBlock;
     return generator_.ReserveRandomOutputs(shape.dim_size(0) * blocks * kBlock * kWords, 256);
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool has_seed_;
-  tensorflow::GuardedPhiloxRandom generator_;
+  mutable tensorflow::GuardedPhiloxRandom generator_;  // Thread-safe.
 };
 
 }  // namespace

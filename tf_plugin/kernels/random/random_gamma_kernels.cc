@@ -1,5 +1,4 @@
 // StatelessRandomGammaV2 and V3 on XPU: the numbers of TensorFlow's CPU kernels for the same seeds.
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -7,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/tensor_util.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/random/philox_attributes.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -19,7 +18,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -27,17 +25,13 @@ using ::tensorflow::TensorShape;
 
 // Inputs: the shape (on the host); a seed (on the host), or a key, a counter and the number of the
 // algorithm (on the host); alphas.
-class RandomGammaKernel final : public OpKernel {
+class RandomGammaKernel final : public CountedKernel {
  public:
   explicit RandomGammaKernel(OpKernelConstruction* construction)
-      : OpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
-        has_seed_(num_inputs() == 3) {}
-
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Fill(context)); }
+      : CountedKernel(construction), has_seed_(num_inputs() == 3) {}
 
  private:
-  absl::Status Fill(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     TensorShape shape;
     TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
     FfiAttributes attributes;
@@ -58,11 +52,9 @@ class RandomGammaKernel final : public OpKernel {
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> numbers,
                         Launch(*context, "onexpu.random_gamma", operands,
                                {ResultType{output_type(0), shape}}, attributes.Build()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(numbers.front()));
   }
 
-  std::atomic<uint64_t>& executions_;
   const bool has_seed_;
 };
 

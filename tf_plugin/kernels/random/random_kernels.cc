@@ -3,7 +3,6 @@
 //
 // The state stays on the host, as on TensorFlow's other devices: every run takes its part of the
 // stream before it launches.
-#include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +11,8 @@
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tensorflow/core/framework/tensor_util.h"
 #include "tensorflow/core/util/guarded_philox_random.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/random/philox_attributes.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -25,7 +24,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::DataType;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -47,17 +45,14 @@ absl::StatusOr<int64_t> Scalar(const Tensor& bound, absl::string_view name) {
 }
 
 // Inputs, on the host: the shape, and the bounds of integers.
-class RandomKernel final : public OpKernel {
+class RandomKernel final : public CountedKernel {
  public:
-  explicit RandomKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit RandomKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, generator_.Init(construction));
   }
 
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Fill(context)); }
-
  private:
-  absl::Status Fill(OpKernelContext* context) {
+  absl::Status Run(OpKernelContext* context) const override {
     TensorShape shape;
     TF_RETURN_IF_ERROR(tensorflow::tensor::MakeShape(context->input(0), &shape));
     int64_t low = 0, high = 0;
@@ -82,12 +77,10 @@ class RandomKernel final : public OpKernel {
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> results,
         Launch(*context, "onexpu.random", {}, {ResultType{type, shape}}, attributes.Build()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(results.front()));
   }
 
-  std::atomic<uint64_t>& executions_;
-  tensorflow::GuardedPhiloxRandom generator_;
+  mutable tensorflow::GuardedPhiloxRandom generator_;  // Thread-safe.
 };
 
 }  // namespace

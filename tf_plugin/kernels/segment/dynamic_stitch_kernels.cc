@@ -2,14 +2,13 @@
 //
 // The indices are in host memory, as for TensorFlow's CUDA kernels, because the shape of the result
 // depends on them. The host finds the source of each row of the result; the device copies the rows.
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/core/stitch_arguments.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -23,7 +22,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::OpInputList;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -35,19 +33,16 @@ constexpr tensorflow::DataType kOtherTypes[] = {
     tensorflow::DT_QINT32, tensorflow::DT_INT4,   tensorflow::DT_UINT4,
 };
 
-class DynamicStitchKernel final : public OpKernel {
+class DynamicStitchKernel final : public CountedKernel {
  public:
-  explicit DynamicStitchKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit DynamicStitchKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     no_attributes_.Build();
   }
-
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Stitch(context)); }
 
  private:
   using Sources = absl::InlinedVector<StitchSource, 4>;
 
-  absl::Status Stitch(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     OpInputList indices, data;
     TF_RETURN_IF_ERROR(context->input_list("indices", &indices));
     TF_RETURN_IF_ERROR(context->input_list("data", &data));
@@ -73,7 +68,6 @@ class DynamicStitchKernel final : public OpKernel {
     TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> merged,
                         Launch(*context, "onexpu.stitch_rows", operands,
                                {ResultType{output_type(0), shape}}, no_attributes_.attrs()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(merged.front()));
   }
 
@@ -89,7 +83,6 @@ class DynamicStitchKernel final : public OpKernel {
     return BufferFromHost(*context, tensorflow::DT_UINT32, shape, values.data(), {});
   }
 
-  std::atomic<uint64_t>& executions_;
   FfiAttributes no_attributes_;
 };
 

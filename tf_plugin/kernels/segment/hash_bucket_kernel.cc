@@ -1,10 +1,9 @@
 // _TensorToHashBucketFast on XPU: what TensorFlow's graph optimiser makes of AsString and
 // StringToHashBucketFast, on every device but the one that it calls GPU.
-#include <atomic>
 #include <utility>
 #include <vector>
 
-#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -15,24 +14,20 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 
-class HashBucketKernel final : public OpKernel {
+class HashBucketKernel final : public CountedKernel {
  public:
-  explicit HashBucketKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit HashBucketKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     int64_t buckets = 0;
     OP_REQUIRES_OK(construction, construction->GetAttr("num_buckets", &buckets));
     attributes_.Add("buckets", buckets).Build();
   }
 
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Hash(context)); }
-
  private:
-  absl::Status Hash(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& values = context->input(0);
     if (values.NumElements() == 0) return OutputUninitialized(context, 0, values.shape());
     TF_ASSIGN_OR_RETURN(PJRT_Buffer* const operand, BufferOf(values));
@@ -40,12 +35,10 @@ class HashBucketKernel final : public OpKernel {
         std::vector<OwnedBuffer> buckets,
         Launch(*context, "onexpu.hash_bucket", {operand},
                {ResultType{tensorflow::DT_INT64, values.shape()}}, attributes_.attrs()));
-    Count(executions_);
     return SetOutput(context, 0, values.shape(), std::move(buckets.front()));
   }
 
   FfiAttributes attributes_;
-  std::atomic<uint64_t>& executions_;
 };
 
 }  // namespace

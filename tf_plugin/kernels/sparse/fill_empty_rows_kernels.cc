@@ -2,13 +2,12 @@
 //
 // How many elements there are afterwards is known when the kernel has run: it fills upper bounds,
 // and the outputs are views of their beginnings.
-#include <atomic>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_count.h"
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/dynamic_shape_kernel.h"
@@ -22,7 +21,6 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -136,20 +134,15 @@ class FillEmptyRowsKernel final : public DynamicShapeKernel {
   FfiAttributes no_attributes_;
 };
 
-class FillEmptyRowsGradKernel final : public OpKernel {
+class FillEmptyRowsGradKernel final : public CountedKernel {
  public:
   explicit FillEmptyRowsGradKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+      : CountedKernel(construction) {
     no_attributes_.Build();
   }
 
-  void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Run(context));
-    Count(executions_);
-  }
-
  private:
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& moved_to = context->input(0);
     const Tensor& slopes = context->input(1);
     for (const Tensor* const tensor : {&moved_to, &slopes}) {
@@ -170,7 +163,6 @@ class FillEmptyRowsGradKernel final : public OpKernel {
     return SetOutput(context, 1, TensorShape({}), std::move(results[1]));
   }
 
-  std::atomic<uint64_t>& executions_;
   FfiAttributes no_attributes_;
 };
 

@@ -2,7 +2,6 @@
 // memory. A program would be compiled anew for every number of rows.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,7 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "tensorflow/core/framework/resource_mgr.h"
 #include "tensorflow/core/framework/resource_var.h"
-#include "tf_plugin/core/placement_counters.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/registration.h"
@@ -24,7 +23,6 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::DataType;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -74,11 +72,10 @@ constexpr SparseApplyOp kOps[] = {
      "use_nesterov"},
 };
 
-class SparseApplyKernel final : public OpKernel {
+class SparseApplyKernel final : public CountedKernel {
  public:
   explicit SparseApplyKernel(OpKernelConstruction* construction)
-      : OpKernel(construction),
-        executions_(PlacementCounter(Route::kSyclKernel, type_string())),
+      : CountedKernel(construction),
         op_(*std::find_if(std::begin(kOps), std::end(kOps),
                           [&](const SparseApplyOp& entry) { return type_string() == entry.op; })) {
     bool flag = false;
@@ -86,24 +83,24 @@ class SparseApplyKernel final : public OpKernel {
     attributes_.Add("rule", op_.rule).Add("flag", int64_t{flag}).Build();
   }
 
-  void Compute(OpKernelContext* context) override {
-    absl::StatusOr<std::vector<tensorflow::core::RefCountPtr<Var>>> variables = Variables(context);
-    OP_REQUIRES_OK(context, variables.status());
+ private:
+  absl::Status Run(OpKernelContext* context) const override {
+    TF_ASSIGN_OR_RETURN(const std::vector<tensorflow::core::RefCountPtr<Var>> variables,
+                        Variables(context));
     std::vector<Var*> by_address;
-    for (const auto& variable : *variables) by_address.push_back(variable.get());
+    for (const auto& variable : variables) by_address.push_back(variable.get());
     std::sort(by_address.begin(), by_address.end());
     by_address.erase(std::unique(by_address.begin(), by_address.end()), by_address.end());
-    OP_REQUIRES(context, by_address.size() == variables->size(),
-                absl::InvalidArgumentError(
-                    absl::StrCat(type_string(), ": a variable cannot be its own slot")));
+    if (by_address.size() != variables.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(type_string(), ": a variable cannot be its own slot"));
+    }
     std::vector<tensorflow::mutex_lock> locks;
     locks.reserve(by_address.size());
     for (Var* const variable : by_address) locks.emplace_back(*variable->mu());
-    OP_REQUIRES_OK(context, Update(context, *variables));
-    Count(executions_);
+    return Update(context, variables);
   }
 
- private:
   absl::StatusOr<std::vector<tensorflow::core::RefCountPtr<Var>>> Variables(
       OpKernelContext* context) const {
     std::vector<tensorflow::core::RefCountPtr<Var>> variables;
@@ -202,7 +199,6 @@ class SparseApplyKernel final : public OpKernel {
     return absl::OkStatus();
   }
 
-  std::atomic<uint64_t>& executions_;
   const SparseApplyOp& op_;
   FfiAttributes attributes_;
 };

@@ -1,7 +1,6 @@
 // SparseSlice, its gradient, SparseSplit and SparseConcat on XPU. Shapes are on the host, as for
 // TensorFlow's other accelerators.
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <utility>
@@ -9,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/sparse/sparse_arguments.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_count.h"
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/dynamic_shape_kernel.h"
@@ -27,7 +26,6 @@ namespace {
 
 using ::tensorflow::DataType;
 using ::tensorflow::OpInputList;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
@@ -98,14 +96,11 @@ class SparseSliceKernel final : public DynamicShapeKernel {
 
 // Operands: the gradient of the slice's values, the indices of the whole, the slice's start, its
 // indices. What is not found in the whole is dropped, as TensorFlow's GPU kernel does.
-class SparseSliceGradKernel final : public OpKernel {
+class SparseSliceGradKernel final : public CountedKernel {
  public:
-  explicit SparseSliceGradKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit SparseSliceGradKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     no_attributes_.Build();
   }
-
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
 
  private:
   static absl::Status CheckShapes(OpKernelContext* context) {
@@ -136,7 +131,7 @@ class SparseSliceGradKernel final : public OpKernel {
     return absl::OkStatus();
   }
 
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_RETURN_IF_ERROR(CheckShapes(context));
     const TensorShape shape({context->input(1).dim_size(0)});
     if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
@@ -152,11 +147,9 @@ class SparseSliceGradKernel final : public OpKernel {
     TF_ASSIGN_OR_RETURN(
         std::vector<OwnedBuffer> gradient,
         Launch(*context, "onexpu.sparse_slice_grad", operands, types, no_attributes_.attrs()));
-    Count(executions_);
     return SetOutput(context, 0, shape, std::move(gradient[0]));
   }
 
-  std::atomic<uint64_t>& executions_;
   FfiAttributes no_attributes_;
 };
 
@@ -255,14 +248,11 @@ class SparseSplitKernel final : public DynamicShapeKernel {
   int pieces_ = 0;
 };
 
-class SparseConcatKernel final : public OpKernel {
+class SparseConcatKernel final : public CountedKernel {
  public:
-  explicit SparseConcatKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {
+  explicit SparseConcatKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("concat_dim", &dimension_));
   }
-
-  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
 
  private:
   // The tensors that have elements, and what the whole is.
@@ -315,7 +305,7 @@ class SparseConcatKernel final : public OpKernel {
     return whole;
   }
 
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const Whole whole, Gather(context));
     TF_RETURN_IF_ERROR(OutputVector(context, 2, whole.shape));
     const TensorShape indices({whole.elements, static_cast<int64_t>(whole.shape.size())});
@@ -337,12 +327,10 @@ class SparseConcatKernel final : public OpKernel {
       TF_ASSIGN_OR_RETURN(joined, Launch(*context, "onexpu.sparse_reorder",
                                          {joined[0].get(), joined[1].get()}, types, order.Build()));
     }
-    Count(executions_);
     TF_RETURN_IF_ERROR(SetOutput(context, 0, indices, std::move(joined[0])));
     return SetOutput(context, 1, values, std::move(joined[1]));
   }
 
-  std::atomic<uint64_t>& executions_;
   int64_t dimension_ = 0;
 };
 

@@ -1,6 +1,5 @@
 // Sparse tensors of coordinates on XPU: SparseReorder, SparseReshape and SparseTensorDenseMatMul.
 // Their shapes are on the host, as for TensorFlow's other accelerators.
-#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -8,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/sparse/sparse_arguments.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_types.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
@@ -23,35 +22,17 @@ namespace onexpu::tf_plugin {
 namespace {
 
 using ::tensorflow::DataType;
-using ::tensorflow::OpKernel;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 
-class SparseKernel : public OpKernel {
+class SparseReorderKernel final : public CountedKernel {
  public:
-  explicit SparseKernel(OpKernelConstruction* construction)
-      : OpKernel(construction), executions_(PlacementCounter(Route::kSyclKernel, type_string())) {}
-
-  void Compute(OpKernelContext* context) final {
-    OP_REQUIRES_OK(context, Run(context));
-    Count(executions_);
-  }
-
- protected:
-  virtual absl::Status Run(OpKernelContext* context) = 0;
+  using CountedKernel::CountedKernel;
 
  private:
-  std::atomic<uint64_t>& executions_;
-};
-
-class SparseReorderKernel final : public SparseKernel {
- public:
-  using SparseKernel::SparseKernel;
-
- private:
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& indices = context->input(0);
     const Tensor& values = context->input(1);
     TF_ASSIGN_OR_RETURN(const std::vector<int64_t> shape,
@@ -76,9 +57,9 @@ class SparseReorderKernel final : public SparseKernel {
   }
 };
 
-class SparseReshapeKernel final : public SparseKernel {
+class SparseReshapeKernel final : public CountedKernel {
  public:
-  using SparseKernel::SparseKernel;
+  using CountedKernel::CountedKernel;
 
  private:
   // `wanted` with its -1 replaced by what `given` leaves for it.
@@ -136,7 +117,7 @@ class SparseReshapeKernel final : public SparseKernel {
     return wanted;
   }
 
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     const Tensor& indices = context->input(0);
     TF_RETURN_IF_ERROR(CheckRank(indices, 2, "Input indices"));
     TF_ASSIGN_OR_RETURN(const std::vector<int64_t> from,
@@ -166,9 +147,9 @@ class SparseReshapeKernel final : public SparseKernel {
   }
 };
 
-class SparseMatmulKernel final : public SparseKernel {
+class SparseMatmulKernel final : public CountedKernel {
  public:
-  explicit SparseMatmulKernel(OpKernelConstruction* construction) : SparseKernel(construction) {
+  explicit SparseMatmulKernel(OpKernelConstruction* construction) : CountedKernel(construction) {
     OP_REQUIRES_OK(construction, construction->GetAttr("adjoint_a", &adjoint_a_));
     OP_REQUIRES_OK(construction, construction->GetAttr("adjoint_b", &adjoint_b_));
     attributes_.Add("adjoint_a", int64_t{adjoint_a_}).Add("adjoint_b", int64_t{adjoint_b_}).Build();
@@ -206,7 +187,7 @@ class SparseMatmulKernel final : public SparseKernel {
     return shape;
   }
 
-  absl::Status Run(OpKernelContext* context) override {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const TensorShape shape, ResultShape(context));
     if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
     if (context->input(1).NumElements() == 0 || context->input(3).NumElements() == 0) {

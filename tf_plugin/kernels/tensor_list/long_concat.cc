@@ -1,6 +1,5 @@
 #include "tf_plugin/kernels/tensor_list/long_concat.h"
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/support/concat_split.h"
+#include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -27,17 +27,10 @@ using ::tensorflow::TensorShape;
 constexpr int kMaxInputsPerProgram = 128;
 
 // Concat has the axis before the arrays, ConcatV2 after them.
-class LongConcat final : public OpKernel {
+class LongConcat final : public CountedKernel {
  public:
   explicit LongConcat(OpKernelConstruction* construction)
-      : OpKernel(construction),
-        axis_is_first_(type_string() == "Concat"),
-        executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
-
-  void Compute(OpKernelContext* context) override {
-    OP_REQUIRES_OK(context, Run(context));
-    Count(executions_);
-  }
+      : CountedKernel(construction, Route::kOnDemand), axis_is_first_(type_string() == "Concat") {}
 
  private:
   const Tensor& Array(const OpKernelContext& context, int i) const {
@@ -85,7 +78,7 @@ class LongConcat final : public OpKernel {
     return joined;
   }
 
-  absl::Status Run(OpKernelContext* context) const {
+  absl::Status Run(OpKernelContext* context) const override {
     TF_ASSIGN_OR_RETURN(const int axis, Axis(*context));
     TF_ASSIGN_OR_RETURN(const TensorShape shape, JoinedShape(*context, axis));
     if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
@@ -104,7 +97,6 @@ class LongConcat final : public OpKernel {
   }
 
   const bool axis_is_first_;
-  std::atomic<uint64_t>& executions_;
 };
 
 }  // namespace
