@@ -26,6 +26,7 @@ void RegisterTranslations() {
   RegisterDynamicStitch();
   RegisterFakeQuantization();
   RegisterFftNd();
+  RegisterFusedBatchNorm();
   RegisterGathers();
   RegisterGlobalNormalization();
   RegisterGruCells();

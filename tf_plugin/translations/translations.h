@@ -26,6 +26,7 @@ void RegisterDomainEdges();
 void RegisterDynamicStitch();
 void RegisterFakeQuantization();
 void RegisterFftNd();
+void RegisterFusedBatchNorm();
 void RegisterGathers();
 void RegisterGlobalNormalization();
 void RegisterGruCells();
