@@ -45,6 +45,7 @@ void RegisterTranslations() {
   RegisterResizing();
   RegisterScatterUpdates();
   RegisterSecondPoolingGradients();
+  RegisterSelect();
   RegisterSingularValues();
   RegisterSoftmax();
   RegisterSparseSegments();

@@ -45,6 +45,7 @@ void RegisterReductions();
 void RegisterResizing();
 void RegisterScatterUpdates();
 void RegisterSecondPoolingGradients();
+void RegisterSelect();
 void RegisterSingularValues();
 void RegisterSparseSegments();
 void RegisterSoftmax();
