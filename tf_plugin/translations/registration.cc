@@ -21,6 +21,7 @@ void RegisterTranslations() {
   RegisterConv3DGradients();
   RegisterConvInputGradients();
   RegisterDeterminants();
+  RegisterDiagonals();
   RegisterDilations();
   RegisterDomainEdges();
   RegisterDynamicStitch();

@@ -21,6 +21,7 @@ void RegisterComplexNumbers();
 void RegisterConv3DGradients();
 void RegisterConvInputGradients();
 void RegisterDeterminants();
+void RegisterDiagonals();
 void RegisterDilations();
 void RegisterDomainEdges();
 void RegisterDynamicStitch();
