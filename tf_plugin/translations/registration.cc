@@ -25,6 +25,7 @@ void RegisterTranslations() {
   RegisterDilations();
   RegisterDomainEdges();
   RegisterDynamicStitch();
+  RegisterEinsum();
   RegisterFakeQuantization();
   RegisterFftNd();
   RegisterFusedBatchNorm();

@@ -25,6 +25,7 @@ void RegisterDiagonals();
 void RegisterDilations();
 void RegisterDomainEdges();
 void RegisterDynamicStitch();
+void RegisterEinsum();
 void RegisterFakeQuantization();
 void RegisterFftNd();
 void RegisterFusedBatchNorm();
