@@ -40,6 +40,7 @@ void RegisterTranslations() {
   RegisterNumericSummary();
   RegisterOneHot();
   RegisterPatches();
+  RegisterPooling3D();
   RegisterProjectiveTransforms();
   RegisterQuantizationGradient();
   RegisterRandomBinomial();

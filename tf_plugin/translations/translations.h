@@ -40,6 +40,7 @@ void RegisterMaxPooling();
 void RegisterNumericSummary();
 void RegisterOneHot();
 void RegisterPatches();
+void RegisterPooling3D();
 void RegisterProjectiveTransforms();
 void RegisterQuantizationGradient();
 void RegisterRandomBinomial();
