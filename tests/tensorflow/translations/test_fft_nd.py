@@ -49,3 +49,14 @@ def test_arguments_that_do_not_fit() -> None:
     ):
         both.check_refused(lambda n=length, a=axes: R.FFTND(input=x, fft_length=n, axes=a))
     both.check_refused(lambda: R.RFFTND(input=tf.ones([4]), fft_length=[8], axes=[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_inverse_of_the_last_dimension(dtype: type) -> None:
+    with_nan = X.copy()
+    with_nan[1, 2, 3, 4] = np.nan
+    arrays = [X, X[..., :7], with_nan, *(np.ones(shape) for shape in ((1,), (0,), (3, 0), (0, 4)))]
+    # Arrays of numpy would become complex64.
+    operands = [tf.constant(x.astype(dtype)) for x in arrays]
+    both.check(lambda: [R.IFFT(input=x) for x in operands])
+    both.check_refused(lambda: R.IFFT(input=tf.constant(dtype(1))))

@@ -1,4 +1,4 @@
-// FFTND and its kind: Fourier transforms over any number of trailing dimensions.
+// FFTND and its kind: Fourier transforms over any number of trailing dimensions. IFFT as well.
 //
 // XLA's transforms take up to three dimensions: the last ones go first, where real numbers are, or
 // last when the result is real.
@@ -132,6 +132,27 @@ class FftNd final : public Translation {
   }
 };
 
+// IFFT, of the last dimension. TensorFlow's translation writes an MLIR module
+// (elementwise/unary_functions.cc says what that costs).
+class InverseFft final : public Translation {
+ public:
+  using Translation::Translation;
+
+ private:
+  absl::Status Translate(XlaOpKernelContext* context) const override {
+    const TensorShape shape = context->InputShape(0);
+    if (shape.dims() < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Input must have rank of at least 1 but got: ", shape.DebugString()));
+    }
+    const XlaOp x = context->Input(0);
+    context->SetOutput(0, shape.num_elements() == 0
+                              ? x
+                              : xla::Fft(x, xla::IFFT, {shape.dim_size(shape.dims() - 1)}));
+    return absl::OkStatus();
+  }
+};
+
 template <xla::FftType type>
 void Register(absl::string_view op) {
   RegisterTranslation<FftNd<type>>(std::move(
@@ -145,6 +166,7 @@ void RegisterFftNd() {
   Register<xla::IFFT>("IFFTND");
   Register<xla::RFFT>("RFFTND");
   Register<xla::IRFFT>("IRFFTND");
+  RegisterTranslation<InverseFft>(TranslationOf("IFFT"));
 }
 
 }  // namespace onexpu::tf_plugin
