@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "pjrt_core/compiler/passes/support/call_settings.h"
+#include "pjrt_core/compiler/analysis/call_settings.h"
 
 namespace onexpu::compiler {
 namespace {

@@ -12,7 +12,7 @@
 #include "pjrt_core/base/status_macros.h"
 #include "pjrt_core/compiler/analysis/attention_queries.h"
 #include "pjrt_core/compiler/analysis/dot_queries.h"
-#include "pjrt_core/compiler/passes/linear_algebra/mkl_call.h"
+#include "pjrt_core/compiler/analysis/mkl_call.h"
 #include "pjrt_core/compiler/passes/onednn/library_call.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"

@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
-#include "pjrt_core/compiler/passes/support/call_settings.h"
+#include "pjrt_core/compiler/analysis/call_settings.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {

@@ -1,7 +1,7 @@
 // The settings of a library call: scalar attributes of a custom call, in the text form that FFI
 // calls have. Immutable.
-#ifndef PJRT_CORE_COMPILER_PASSES_SUPPORT_CALL_SETTINGS_H_
-#define PJRT_CORE_COMPILER_PASSES_SUPPORT_CALL_SETTINGS_H_
+#ifndef PJRT_CORE_COMPILER_ANALYSIS_CALL_SETTINGS_H_
+#define PJRT_CORE_COMPILER_ANALYSIS_CALL_SETTINGS_H_
 
 #include <cstdint>
 #include <map>
@@ -32,4 +32,4 @@ class CallSettings {
 
 }  // namespace onexpu::compiler
 
-#endif  // PJRT_CORE_COMPILER_PASSES_SUPPORT_CALL_SETTINGS_H_
+#endif  // PJRT_CORE_COMPILER_ANALYSIS_CALL_SETTINGS_H_

@@ -1,4 +1,4 @@
-#include "pjrt_core/compiler/passes/support/call_settings.h"
+#include "pjrt_core/compiler/analysis/call_settings.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,7 @@
 // The custom calls that stand for oneMKL routines: their targets, and their settings as attributes
-// of the call. Written by LinearAlgebraRewriter, read by emit/. Pure
-// functions.
-#ifndef PJRT_CORE_COMPILER_PASSES_LINEAR_ALGEBRA_MKL_CALL_H_
-#define PJRT_CORE_COMPILER_PASSES_LINEAR_ALGEBRA_MKL_CALL_H_
+// of the call. Written by LinearAlgebraRewriter, read by emit/ and codegen/. Pure functions.
+#ifndef PJRT_CORE_COMPILER_ANALYSIS_MKL_CALL_H_
+#define PJRT_CORE_COMPILER_ANALYSIS_MKL_CALL_H_
 
 #include <cstdint>
 #include <string>
@@ -61,4 +60,4 @@ absl::StatusOr<EighConfig> EighConfigOf(const xla::HloInstruction& call);
 
 }  // namespace onexpu::compiler
 
-#endif  // PJRT_CORE_COMPILER_PASSES_LINEAR_ALGEBRA_MKL_CALL_H_
+#endif  // PJRT_CORE_COMPILER_ANALYSIS_MKL_CALL_H_

@@ -1,4 +1,4 @@
-#include "pjrt_core/compiler/passes/linear_algebra/mkl_call.h"
+#include "pjrt_core/compiler/analysis/mkl_call.h"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "pjrt_core/base/status_macros.h"
-#include "pjrt_core/compiler/passes/support/call_settings.h"
+#include "pjrt_core/compiler/analysis/call_settings.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 
 namespace onexpu::compiler {
