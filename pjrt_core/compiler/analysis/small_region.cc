@@ -5,6 +5,7 @@
 #include "pjrt_core/compiler/analysis/dot_queries.h"
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
 #include "pjrt_core/compiler/analysis/row_queries.h"
+#include "pjrt_core/compiler/analysis/small_linear_algebra.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instructions.h"
@@ -34,6 +35,14 @@ constexpr double kUpdate = 4.0;
 constexpr double kUpdateOnGpu = 40.0;
 constexpr double kProduct = 0.012;  // a multiply-add of a dot, 16 at a time
 constexpr double kFactor = 0.1;     // loading an element that many rows of a dot share
+// A step of a factorisation: its memory is read after another step wrote it. On a GPU as above.
+constexpr double kColumnStep = 1.0;
+constexpr double kColumnStepOnGpu = 40.0;
+// A library call that is a function of the host, and one that the host waits for.
+constexpr double kLibraryCall = 5000;
+constexpr double kLibraryCallAndWait = 50000;
+// How many instructions the code of a factorisation or a triangular solve counts as.
+constexpr int64_t kInstructionsOfFactorisation = 40;
 // More than that is no small kernel: the device's compiler takes its time for each instruction.
 // Those of a dot count once for each row that the code has at a time.
 constexpr int64_t kMaxRegionInstructions = 1000;
@@ -190,6 +199,14 @@ void AddControlFlow(const HloInstruction& instruction, const Target& target, Est
     Add(*called, target, estimate);
 }
 
+void AddLinearAlgebra(const HloInstruction& call, const Target& target, Estimate& estimate) {
+  const RegionSteps steps = RegionStepsOf(call, RegionWorkItems(target));
+  const double step = target.schedules->bounds_launch_time ? kColumnStepOnGpu : kColumnStep;
+  estimate.instructions += kInstructionsOfFactorisation;
+  estimate.as_region += (1 + steps.barriers) * kBarrier + steps.serial * step;
+  estimate.as_launches += target.schedules->calls_lapack ? kLibraryCall : kLibraryCallAndWait;
+}
+
 void Add(const HloComputation& computation, const Target& target, Estimate& estimate) {
   for (const HloInstruction* instruction : computation.instructions()) {
     if (!estimate.supported) return;
@@ -202,6 +219,10 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
         continue;
       default:
         break;
+    }
+    if (HasRegionForm(*instruction)) {
+      AddLinearAlgebra(*instruction, target, estimate);
+      continue;
     }
     if (!IsSupported(*instruction)) {
       estimate.supported = false;

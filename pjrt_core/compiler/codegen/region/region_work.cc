@@ -62,6 +62,7 @@ absl::Status RegionWork::Emit(const HloInstruction& root, const std::vector<Arra
   if (const auto* scatter = xla::DynCast<xla::HloScatterInstruction>(&root)) {
     return EmitScatter(*scatter, results);
   }
+  if (root.opcode() == HloOpcode::kCustomCall) return EmitLinearAlgebra(root, results);
   std::vector<Output> outputs = OutputsOf(root, results);
   outputs.erase(std::remove_if(outputs.begin(), outputs.end(),
                                [](const Output& output) {

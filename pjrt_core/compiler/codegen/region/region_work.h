@@ -8,8 +8,10 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
 #include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
+#include "pjrt_core/compiler/codegen/math/real_value.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_instructions.h"
 
@@ -43,6 +45,17 @@ class RegionWork {
   std::vector<const xla::HloInstruction*> BlockedDots(const std::vector<Output>& outputs) const;
   absl::Status EmitBlockedDots(const std::vector<Output>& outputs,
                                const std::vector<const xla::HloInstruction*>& dots);
+
+  // Calls that HasRegionForm accepts (small_linear_algebra.h).
+  absl::Status EmitLinearAlgebra(const xla::HloInstruction& call,
+                                 const std::vector<Array>& results);
+  absl::Status EmitCholesky(const xla::HloInstruction& call, const Array& result);
+  absl::Status EmitTriangularSolve(const xla::HloInstruction& call, const Array& result);
+  absl::Status EmitLu(const xla::HloInstruction& call, const std::vector<Array>& results);
+  // NaN unless it is positive.
+  absl::StatusOr<Real> SquareRootOfPivot(const Real& square);
+  // Afterwards `result` holds the operand, for all work-items.
+  absl::Status CopyUnlessInPlace(const xla::HloInstruction& operand, const Array& result);
 
   FusionContext& kernel_;
   int64_t work_items_;

@@ -63,9 +63,12 @@ KernelLimits LapackLimits(int64_t batch) {
           .solve_products = is_large ? 128 : 1};
 }
 
-// A loop over small arrays may become one kernel, if it consists of kernels: a Kalman filter of
-// 4 states and 2 observations takes 44 us for 100 steps, and 4,500 with the library's Cholesky.
+// A loop over small arrays may become one kernel, if it consists of kernels and of calls that such
+// a kernel computes itself (small_linear_algebra.h): a Kalman filter of 4 states and 2 observations
+// takes 44 us for 100 steps, and 4,500 with the library's Cholesky.
 constexpr int64_t kMaxLoopElements = 1024;
+// Up to there the expanders' code has no loops.
+constexpr KernelLimits kLimitsInRegions = {.cholesky_rows = 2, .solve_products = 8};
 
 bool IsServed(xla::PrimitiveType type, const Target& target) {
   switch (type) {
@@ -213,6 +216,8 @@ absl::flat_hash_set<const HloComputation*> ComputationsInLoops(const xla::HloMod
 KernelLimits LimitsOf(const HloInstruction& solver, bool is_in_loop, const Target& target) {
   const xla::Shape& operand = solver.operand(0)->shape();
   const int64_t elements = xla::ShapeUtil::ElementsIn(operand);
+  const bool is_real = operand.element_type() == xla::F32 || operand.element_type() == xla::F64;
+  if (is_in_loop && is_real && elements <= kMaxLoopElements) return kLimitsInRegions;
   if (!target.schedules->calls_lapack || (is_in_loop && elements <= kMaxLoopElements)) return {};
   return LapackLimits(elements / std::max<int64_t>(1, Rows(operand) * Columns(operand)));
 }
