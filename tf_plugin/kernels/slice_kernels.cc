@@ -13,10 +13,9 @@
 #include "tensorflow/core/util/strided_slice_op.h"
 #include "tf_plugin/kernels/support/counted_kernel.h"
 #include "tf_plugin/kernels/support/device_types.h"
-#include "tf_plugin/kernels/support/ffi_attributes.h"
-#include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/narrow_types.h"
 #include "tf_plugin/kernels/support/registration.h"
+#include "tf_plugin/kernels/support/strided_elements.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "tf_plugin/kernels/support/zero_buffer.h"
 #include "xla/tsl/platform/errors.h"
@@ -32,44 +31,14 @@ using ::tensorflow::Tensor;
 using ::tensorflow::TensorShape;
 using ::tensorflow::TensorShapeUtils;
 
-using Numbers = absl::InlinedVector<int64_t, 4>;
-
-// What a slice takes of an array, for the handlers of custom_kernels/builtin/shape/strided_slice.h.
-struct Elements {
-  Numbers sizes, strides;
-  int64_t offset = 0;
-
-  // Of an array of `shape`, `sizes[d]` from `begin[d]` on, `steps[d]` apart.
-  static Elements Of(const TensorShape& shape, Numbers sizes, absl::Span<const int64_t> begin,
-                     absl::Span<const int64_t> steps) {
-    Elements elements{std::move(sizes), Numbers(shape.dims())};
-    int64_t stride = 1;
-    for (int d = shape.dims() - 1; d >= 0; --d) {
-      elements.strides[d] = stride * steps[d];
-      elements.offset += stride * begin[d];
-      stride *= shape.dim_size(d);
-    }
-    return elements;
-  }
-
-  absl::StatusOr<std::vector<OwnedBuffer>> Launch(const OpKernelContext& context,
-                                                  absl::string_view handler, PJRT_Buffer* operand,
-                                                  const ResultType& result) const {
-    FfiAttributes attributes;
-    attributes.Add("offset", offset).Add("sizes", sizes).Add("strides", strides);
-    return tf_plugin::Launch(context, handler, {operand}, {result}, attributes.Build());
-  }
-};
-
 // Outputs the elements of input 0 as an array of `shape`.
-absl::Status OutputSlice(OpKernelContext* context, const Elements& elements,
+absl::Status OutputSlice(OpKernelContext* context, const StridedElements& elements,
                          const TensorShape& shape) {
   if (shape.num_elements() == 0) return OutputUninitialized(context, 0, shape);
   TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(context->input(0)));
-  TF_ASSIGN_OR_RETURN(
-      std::vector<OwnedBuffer> sliced,
-      elements.Launch(*context, "onexpu.strided_slice", buffer, {context->input_dtype(0), shape}));
-  return SetOutput(context, 0, shape, std::move(sliced.front()));
+  TF_ASSIGN_OR_RETURN(OwnedBuffer sliced, elements.Launch(*context, "onexpu.strided_slice", buffer,
+                                                          {context->input_dtype(0), shape}));
+  return SetOutput(context, 0, shape, std::move(sliced));
 }
 
 // Outputs input 0 as it is, as an array of `shape`.
@@ -81,25 +50,6 @@ absl::Status OutputWhole(OpKernelContext* context, const TensorShape& shape) {
   }
   TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOfTensor(*context, input, shape));
   return SetOutput(context, 0, shape, std::move(view));
-}
-
-absl::StatusOr<Numbers> ToNumbers(const Tensor& tensor) {
-  Numbers numbers;
-  numbers.reserve(tensor.NumElements());
-  switch (tensor.dtype()) {
-    case tensorflow::DT_INT32:
-      for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-        numbers.push_back(tensor.flat<int32_t>()(i));
-      }
-      return numbers;
-    case tensorflow::DT_INT64:
-      for (int64_t i = 0; i < tensor.NumElements(); ++i) {
-        numbers.push_back(tensor.flat<int64_t>()(i));
-      }
-      return numbers;
-    default:
-      return absl::InvalidArgumentError("begin and size must be either int32 or int64");
-  }
 }
 
 // The messages are those of TensorFlow's kernel.
@@ -141,7 +91,7 @@ class SliceKernel final : public CountedKernel {
     const TensorShape shape(sizes);
     if (is_whole) return OutputWhole(context, shape);
     const Numbers steps(input.dims(), 1);
-    return OutputSlice(context, Elements::Of(input, std::move(sizes), begin, steps), shape);
+    return OutputSlice(context, StridedElements::Of(input, std::move(sizes), begin, steps), shape);
   }
 };
 
@@ -177,9 +127,9 @@ struct Resolved {
     return resolved;
   }
 
-  Elements ElementsOf(const TensorShape& sliced) const {
+  StridedElements ElementsOf(const TensorShape& sliced) const {
     const auto sizes = processing_shape.dim_sizes();
-    return Elements::Of(sliced, Numbers(sizes.begin(), sizes.end()), begin, steps);
+    return StridedElements::Of(sliced, Numbers(sizes.begin(), sizes.end()), begin, steps);
   }
 };
 
@@ -222,10 +172,10 @@ class StridedSliceGradKernel final : public CountedKernel {
       return SetOutput(context, 0, shape, std::move(zeros));
     }
     TF_ASSIGN_OR_RETURN(PJRT_Buffer * buffer, BufferOf(gradient));
-    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> padded,
+    TF_ASSIGN_OR_RETURN(OwnedBuffer padded,
                         slice.ElementsOf(shape).Launch(*context, "onexpu.strided_slice_grad",
                                                        buffer, {gradient.dtype(), shape}));
-    return SetOutput(context, 0, shape, std::move(padded.front()));
+    return SetOutput(context, 0, shape, std::move(padded));
   }
 
   const Masks masks_;

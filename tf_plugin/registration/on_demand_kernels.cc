@@ -10,12 +10,12 @@
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
+#include "tf_plugin/any_shape/any_shape_run.h"
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/tensor_list/long_concat.h"
 #include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/memo/program_memo.h"
-#include "tf_plugin/pointwise/pointwise_program.h"
 #include "tf_plugin/registration/on_demand_exceptions.h"
 #include "tf_plugin/xla_backend/checked_translations.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
@@ -43,12 +43,13 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
   explicit OnDemandKernel(OpKernelConstruction* construction)
       : XlaCompileOnDemandOp(construction),
         is_stateful_(IsStateful(type_string())),
-        pointwise_(*construction),
+        any_shape_(MakeAnyShapeRun(*construction)),
         memo_(CoreApi()),
         executions_(PlacementCounter(Route::kOnDemand, type_string())) {}
 
   void Compute(OpKernelContext* context) override {
-    if (!pointwise_.Run(*context) && (is_stateful_ || !memo_.Run(*context))) {
+    const bool has_run = any_shape_ != nullptr && any_shape_->Run(*context);
+    if (!has_run && (is_stateful_ || !memo_.Run(*context))) {
       const UncountedPrograms uncounted;
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
@@ -60,7 +61,7 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
 
  private:
   const bool is_stateful_;
-  PointwiseProgram pointwise_;
+  const std::unique_ptr<AnyShapeRun> any_shape_;  // null: there is none
   ProgramMemo memo_;
   std::atomic<uint64_t>& executions_;
 };

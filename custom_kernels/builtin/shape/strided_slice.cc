@@ -120,6 +120,25 @@ bool IsContiguous(const std::vector<Dimension>& dimensions) {
   return dimensions.empty() || (dimensions.size() == 1 && dimensions.front().stride == 1);
 }
 
+// INVALID_ARGUMENT unless the pieces, of `rows` rows each, fill the result.
+absl::StatusOr<std::vector<ffi::AnyBuffer>> Pieces(const ffi::RemainingArgs& arguments,
+                                                   const ffi::AnyBuffer& result, int64_t rows) {
+  std::vector<ffi::AnyBuffer> pieces;
+  size_t elements = 0;
+  bool fits = rows > 0;
+  for (size_t i = 0; fits && i < arguments.size(); ++i) {
+    const auto piece = arguments.get<ffi::AnyBuffer>(i);
+    if (piece.has_error()) return absl::InvalidArgumentError(piece.error().message());
+    fits = piece->element_type() == result.element_type() && piece->element_count() % rows == 0;
+    elements += piece->element_count();
+    pieces.push_back(*piece);
+  }
+  if (fits && elements == result.element_count()) return pieces;
+  return absl::InvalidArgumentError(absl::StrCat("onexpu: concatenate: ", arguments.size(),
+                                                 " arrays of ", elements, " elements in ", rows,
+                                                 " rows do not fill ", DescribeBuffer(result)));
+}
+
 absl::Status StridedSlice(sycl::queue& queue, const ffi::AnyBuffer& data,
                           const ffi::AnyBuffer& result, Numbers sizes, Numbers strides,
                           int64_t offset) {
@@ -159,7 +178,36 @@ absl::Status StridedSliceGrad(sycl::queue& queue, const ffi::AnyBuffer& gradient
                 result.untyped_data());
 }
 
+absl::Status Concatenate(sycl::queue& queue, const ffi::RemainingArgs& arguments,
+                         const ffi::AnyBuffer& result, int64_t rows) {
+  static const auto* const kernels = new SizedKernelTable(StridedSliceKernels(), "strided_write");
+  const absl::StatusOr<std::vector<ffi::AnyBuffer>> pieces = Pieces(arguments, result, rows);
+  if (!pieces.ok()) return pieces.status();
+  if (result.element_count() == 0) return absl::OkStatus();
+  const int64_t bytes = static_cast<int64_t>(result.size_bytes() / result.element_count());
+  const int64_t columns = static_cast<int64_t>(result.element_count()) / rows;
+  int64_t offset = 0;
+  for (const ffi::AnyBuffer& piece : *pieces) {
+    const int64_t size = static_cast<int64_t>(piece.element_count()) / rows;
+    if (size == 0) continue;
+    if (rows == 1) {
+      queue.memcpy(static_cast<char*>(result.untyped_data()) + offset * bytes, piece.untyped_data(),
+                   piece.size_bytes());
+    } else {
+      absl::Status status = Launch(queue, *kernels, {{size, 1}, {rows, columns}}, offset, bytes,
+                                   piece.untyped_data(), result.untyped_data());
+      if (!status.ok()) return status;
+    }
+    offset += size;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+XLA_FFI_Error* ConcatenateHandler(XLA_FFI_CallFrame* frame) {
+  return CallHandler<Concatenate, 1>(frame, "rows");
+}
 
 XLA_FFI_Error* StridedSliceHandler(XLA_FFI_CallFrame* frame) {
   return CallHandler<StridedSlice, 1>(frame, "sizes", "strides", "offset");

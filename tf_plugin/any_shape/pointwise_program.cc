@@ -1,16 +1,24 @@
-#include "tf_plugin/pointwise/pointwise_program.h"
+#include "tf_plugin/any_shape/pointwise_program.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "tensorflow/compiler/tf2xla/xla_compiler.h"
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def.pb.h"
 #include "tensorflow/core/lib/strings/proto_serialization.h"
+#include "tf_plugin/any_shape/operand_extents.h"
+#include "tf_plugin/any_shape/pointwise_ops.h"
+#include "tf_plugin/kernels/support/compiled_program.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
-#include "tf_plugin/pointwise/operand_extents.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
 #include "xla/tsl/platform/errors.h"
 #include "xla/tsl/platform/statusor.h"
@@ -164,46 +172,61 @@ bool HasHostMemory(tensorflow::MemoryTypeSlice types) {
   return false;
 }
 
+class PointwiseProgram final : public AnyShapeRun {
+ public:
+  explicit PointwiseProgram(PointwiseOperands operands) : operands_(operands) {}
+
+  // No resizable Program is for some operands.
+  bool Run(OpKernelContext& context) override {
+    absl::InlinedVector<TensorShape, 4> shapes;
+    for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.input(i).shape());
+    const std::optional<OperandExtents> extents = OperandExtents::Of(operands_, shapes);
+    if (!extents.has_value()) return false;
+    const std::shared_ptr<const CompiledProgram> program = Find(context, extents->letters);
+    if (program == nullptr) return false;
+    if (absl::Status status = RunProgram(*program, context, extents->result); !status.ok()) {
+      context.CtxFailure(__FILE__, __LINE__, std::move(status));
+    }
+    return true;
+  }
+
+ private:
+  // Null where there is none.
+  std::shared_ptr<const CompiledProgram> Find(const OpKernelContext& context,
+                                              const std::string& letters) {
+    {
+      absl::ReaderMutexLock lock(&mutex_);
+      for (const auto& [known, program] : programs_) {
+        if (known == letters) return program;
+      }
+    }
+    std::shared_ptr<const CompiledProgram> program = Programs::Get().Find(context, letters);
+    absl::MutexLock lock(&mutex_);
+    programs_.emplace_back(letters, program);
+    return program;
+  }
+
+  const PointwiseOperands operands_;
+  absl::Mutex mutex_;
+  // By the letters of OperandExtents.
+  std::vector<std::pair<std::string, std::shared_ptr<const CompiledProgram>>> programs_
+      ABSL_GUARDED_BY(mutex_);
+};
+
 }  // namespace
 
-PointwiseProgram::PointwiseProgram(const OpKernelConstruction& construction)
-    : operands_(PointwiseOperandsOf(construction.def().op())) {
-  if (HasHostMemory(construction.input_memory_types()) ||
+std::unique_ptr<AnyShapeRun> MakePointwiseProgram(const OpKernelConstruction& construction) {
+  const std::optional<PointwiseOperands> operands = PointwiseOperandsOf(construction.def().op());
+  if (!operands.has_value() || HasHostMemory(construction.input_memory_types()) ||
       HasHostMemory(construction.output_memory_types())) {
-    operands_.reset();
+    return nullptr;
   }
-  if (operands_ == PointwiseOperands::kBias) {
-    std::string format;
-    if (construction.GetAttr("data_format", &format).ok() && format != "NHWC") operands_.reset();
+  std::string format;
+  if (*operands == PointwiseOperands::kBias && construction.GetAttr("data_format", &format).ok() &&
+      format != "NHWC") {
+    return nullptr;
   }
-}
-
-std::shared_ptr<const CompiledProgram> PointwiseProgram::Find(const OpKernelContext& context,
-                                                              const std::string& letters) {
-  {
-    absl::ReaderMutexLock lock(&mutex_);
-    for (const auto& [known, program] : programs_) {
-      if (known == letters) return program;
-    }
-  }
-  std::shared_ptr<const CompiledProgram> program = Programs::Get().Find(context, letters);
-  absl::MutexLock lock(&mutex_);
-  programs_.emplace_back(letters, program);
-  return program;
-}
-
-bool PointwiseProgram::Run(OpKernelContext& context) {
-  if (!operands_.has_value()) return false;
-  absl::InlinedVector<TensorShape, 4> shapes;
-  for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.input(i).shape());
-  const std::optional<OperandExtents> extents = OperandExtents::Of(*operands_, shapes);
-  if (!extents.has_value()) return false;
-  const std::shared_ptr<const CompiledProgram> program = Find(context, extents->letters);
-  if (program == nullptr) return false;
-  if (absl::Status status = RunProgram(*program, context, extents->result); !status.ok()) {
-    context.CtxFailure(__FILE__, __LINE__, std::move(status));
-  }
-  return true;
+  return std::make_unique<PointwiseProgram>(*operands);
 }
 
 }  // namespace onexpu::tf_plugin

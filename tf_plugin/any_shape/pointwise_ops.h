@@ -1,6 +1,6 @@
 // Which ops of TensorFlow compute each element of their outputs by itself. Pure functions.
-#ifndef TF_PLUGIN_POINTWISE_POINTWISE_OPS_H_
-#define TF_PLUGIN_POINTWISE_POINTWISE_OPS_H_
+#ifndef TF_PLUGIN_ANY_SHAPE_POINTWISE_OPS_H_
+#define TF_PLUGIN_ANY_SHAPE_POINTWISE_OPS_H_
 
 #include <optional>
 
@@ -22,4 +22,4 @@ std::optional<PointwiseOperands> PointwiseOperandsOf(absl::string_view op);
 
 }  // namespace onexpu::tf_plugin
 
-#endif  // TF_PLUGIN_POINTWISE_POINTWISE_OPS_H_
+#endif  // TF_PLUGIN_ANY_SHAPE_POINTWISE_OPS_H_

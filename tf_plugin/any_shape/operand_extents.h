@@ -1,14 +1,14 @@
 // The operands of a pointwise op as a resizable Program sees them (pjrt_core/program/program.fbs):
 // matrices, rows, columns and single elements. Plain values and pure functions.
-#ifndef TF_PLUGIN_POINTWISE_OPERAND_EXTENTS_H_
-#define TF_PLUGIN_POINTWISE_OPERAND_EXTENTS_H_
+#ifndef TF_PLUGIN_ANY_SHAPE_OPERAND_EXTENTS_H_
+#define TF_PLUGIN_ANY_SHAPE_OPERAND_EXTENTS_H_
 
 #include <optional>
 #include <string>
 
 #include "absl/types/span.h"
 #include "tensorflow/core/framework/tensor_shape.h"
-#include "tf_plugin/pointwise/pointwise_ops.h"
+#include "tf_plugin/any_shape/pointwise_ops.h"
 
 namespace onexpu::tf_plugin {
 
@@ -26,4 +26,4 @@ struct OperandExtents {
 
 }  // namespace onexpu::tf_plugin
 
-#endif  // TF_PLUGIN_POINTWISE_OPERAND_EXTENTS_H_
+#endif  // TF_PLUGIN_ANY_SHAPE_OPERAND_EXTENTS_H_

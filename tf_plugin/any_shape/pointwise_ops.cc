@@ -1,4 +1,4 @@
-#include "tf_plugin/pointwise/pointwise_ops.h"
+#include "tf_plugin/any_shape/pointwise_ops.h"
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"

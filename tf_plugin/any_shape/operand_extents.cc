@@ -1,4 +1,4 @@
-#include "tf_plugin/pointwise/operand_extents.h"
+#include "tf_plugin/any_shape/operand_extents.h"
 
 #include <algorithm>
 #include <cstdint>

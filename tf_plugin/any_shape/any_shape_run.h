@@ -1,0 +1,27 @@
+// Ways to run an op that take the sizes of its operands as arguments, so that an op that runs alone
+// on a new shape needs no compilation.
+#ifndef TF_PLUGIN_ANY_SHAPE_ANY_SHAPE_RUN_H_
+#define TF_PLUGIN_ANY_SHAPE_ANY_SHAPE_RUN_H_
+
+#include <memory>
+
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace onexpu::tf_plugin {
+
+// Of one kernel, which owns it. Thread-safe.
+class AnyShapeRun {
+ public:
+  virtual ~AnyShapeRun() = default;
+
+  // Runs the op on the context's operands and sets the outputs, without waiting. False, and nothing
+  // has happened, if this way is not for them. Errors of the run become the context's.
+  virtual bool Run(tensorflow::OpKernelContext& context) = 0;
+};
+
+// Null if the op has no such way.
+std::unique_ptr<AnyShapeRun> MakeAnyShapeRun(const tensorflow::OpKernelConstruction& construction);
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_ANY_SHAPE_ANY_SHAPE_RUN_H_

@@ -1,0 +1,79 @@
+#include "tf_plugin/any_shape/data_movement.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "absl/status/status.h"
+#include "tf_plugin/any_shape/recurring_shapes.h"
+#include "tf_plugin/any_shape/strided_moves.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::TensorShape;
+
+// A compiled program moves more elements at a time, and has all outputs in one launch.
+constexpr int64_t kMaxElements = 1 << 15;
+constexpr size_t kMaxLaunches = 2;
+
+class DataMovement final : public AnyShapeRun {
+ public:
+  explicit DataMovement(StridedMovesOf moves_of) : moves_of_(moves_of) {}
+
+  bool Run(OpKernelContext& context) override {
+    const std::optional<StridedMoves> moves = moves_of_(context);
+    if (!moves.has_value() || !IsWorthwhile(*moves)) return false;
+    if (absl::Status status = Move(context, *moves); !status.ok()) {
+      context.CtxFailure(__FILE__, __LINE__, std::move(status));
+    }
+    return true;
+  }
+
+ private:
+  // Whether compiling would cost more.
+  bool IsWorthwhile(const StridedMoves& moves) {
+    int64_t elements = 0;
+    size_t hash = moves.size();
+    for (const StridedMove& move : moves) {
+      elements += move.output.num_elements();
+      hash = absl::HashOf(hash, move.output.dim_sizes(), move.elements.sizes, move.elements.strides,
+                          move.elements.offset);
+    }
+    return (elements <= kMaxElements && moves.size() <= kMaxLaunches) || shapes_.IsNew(hash);
+  }
+
+  static absl::Status Move(OpKernelContext& context, const StridedMoves& moves) {
+    for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
+      const StridedMove& move = moves[i];
+      TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(move.operand)));
+      TF_ASSIGN_OR_RETURN(
+          OwnedBuffer output,
+          move.elements.Launch(context,
+                               move.writes ? "onexpu.strided_slice_grad" : "onexpu.strided_slice",
+                               operand, {context.expected_output_dtype(i), move.output}));
+      TF_RETURN_IF_ERROR(SetOutput(&context, i, move.output, std::move(output)));
+    }
+    return absl::OkStatus();
+  }
+
+  const StridedMovesOf moves_of_;
+  RecurringShapes shapes_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnyShapeRun> MakeDataMovement(const OpKernelConstruction& construction) {
+  const StridedMovesOf moves_of = FindStridedMoves(construction.def().op());
+  if (moves_of == nullptr) return nullptr;
+  return std::make_unique<DataMovement>(moves_of);
+}
+
+}  // namespace onexpu::tf_plugin

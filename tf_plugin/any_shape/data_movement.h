@@ -1,0 +1,17 @@
+// Ops that only move elements, by kernels whose sizes and strides are arguments.
+#ifndef TF_PLUGIN_ANY_SHAPE_DATA_MOVEMENT_H_
+#define TF_PLUGIN_ANY_SHAPE_DATA_MOVEMENT_H_
+
+#include <memory>
+
+#include "tensorflow/core/framework/op_kernel.h"
+#include "tf_plugin/any_shape/any_shape_run.h"
+
+namespace onexpu::tf_plugin {
+
+// Null for other ops.
+std::unique_ptr<AnyShapeRun> MakeDataMovement(const tensorflow::OpKernelConstruction& construction);
+
+}  // namespace onexpu::tf_plugin
+
+#endif  // TF_PLUGIN_ANY_SHAPE_DATA_MOVEMENT_H_
