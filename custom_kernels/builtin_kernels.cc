@@ -13,6 +13,8 @@
 #include "custom_kernels/builtin/image/non_max_suppression.h"
 #include "custom_kernels/builtin/random/categorical.h"
 #include "custom_kernels/builtin/random/random.h"
+#include "custom_kernels/builtin/reduction/reduce.h"
+#include "custom_kernels/builtin/reduction/softmax.h"
 #include "custom_kernels/builtin/segment/segment_grad.h"
 #include "custom_kernels/builtin/segment/segment_reduce.h"
 #include "custom_kernels/builtin/shape/partition.h"
@@ -195,6 +197,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        HistogramTypes(),
        "",
        "Counts of values by bins."},
+      {"onexpu.log_softmax",
+       "LogSoftmax",
+       {nullptr, nullptr, nullptr, LogSoftmaxHandler},
+       SoftmaxTypes(),
+       "",
+       "The logarithm of softmax of rows."},
       {"onexpu.nan_order",
        "",
        {nullptr, nullptr, nullptr, NanOrderHandler},
@@ -252,6 +260,13 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        "key: i64, counter_low: i64, counter_high: i64, dimensions: array of i64, strides: array of "
        "i64",
        "Normal numbers between bounds, of a Philox stream."},
+      {"onexpu.reduce",
+       "All, Any, BiasAddGrad, Max, Mean, Min, Prod, Sum",
+       {nullptr, nullptr, nullptr, ReduceHandler},
+       ReduceTypes(),
+       "rows: i64, length: i64, columns: i64, combiner: string ('sum', 'mean', 'prod', 'min' or "
+       "'max')",
+       "Reductions of the second of three dimensions."},
       {"onexpu.segment_check",
        "",
        {nullptr, nullptr, nullptr, SegmentCheckHandler},
@@ -271,6 +286,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        SegmentReduceTypes(),
        "combiner: string ('sum', 'mean', 'sqrtn', 'prod', 'min' or 'max')",
        "Reductions of runs of rows, or of rows that indices pick."},
+      {"onexpu.softmax",
+       "Softmax",
+       {nullptr, nullptr, nullptr, SoftmaxHandler},
+       SoftmaxTypes(),
+       "",
+       "Softmax of rows."},
       {"onexpu.sparse_apply",
        "ResourceSparseApplyAdagrad, ResourceSparseApplyAdagradV2, "
        "ResourceSparseApplyProximalAdagrad, "
@@ -288,6 +309,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "dimension: i64, offsets: i64[tensors]",
        "Sparse tensors one after the other."},
+      {"onexpu.sparse_cross_entropy",
+       "SparseSoftmaxCrossEntropyWithLogits",
+       {nullptr, nullptr, nullptr, SparseCrossEntropyHandler},
+       SoftmaxTypes(),
+       "",
+       "The cross-entropy of labels, and its gradient."},
       {"onexpu.sparse_matmul",
        "SparseTensorDenseMatMul",
        {nullptr, nullptr, nullptr, SparseMatmulHandler},

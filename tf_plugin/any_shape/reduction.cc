@@ -1,0 +1,168 @@
+#include "tf_plugin/any_shape/reduction.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "tf_plugin/kernels/support/ffi_attributes.h"
+#include "tf_plugin/kernels/support/launch.h"
+#include "tf_plugin/kernels/support/strided_elements.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
+namespace onexpu::tf_plugin {
+namespace {
+
+using ::tensorflow::DataType;
+using ::tensorflow::OpKernelConstruction;
+using ::tensorflow::OpKernelContext;
+using ::tensorflow::TensorShape;
+
+// As custom_kernels/builtin/reduction/reduce.h takes an array.
+struct Extents {
+  int64_t rows = 1, length = 1, columns = 1;
+  TensorShape result;
+};
+
+using IsReduced = absl::InlinedVector<bool, 4>;
+
+// Nothing if dimensions that stay lie between those that are reduced, or there are no elements.
+std::optional<Extents> ExtentsOf(const TensorShape& shape, const IsReduced& is_reduced,
+                                 bool keep_dims) {
+  Extents extents;
+  int64_t* group = &extents.rows;
+  for (int d = 0; d < shape.dims(); ++d) {
+    const int64_t size = shape.dim_size(d);
+    if (!is_reduced[d]) {
+      extents.result.AddDim(size);
+    } else if (keep_dims) {
+      extents.result.AddDim(1);
+    }
+    if (size == 0) return std::nullopt;
+    if (size == 1) continue;
+    if (is_reduced[d] && group == &extents.columns) return std::nullopt;
+    if (is_reduced[d]) group = &extents.length;
+    if (!is_reduced[d] && group == &extents.length) group = &extents.columns;
+    *group *= size;
+  }
+  return extents;
+}
+
+struct Entry {
+  absl::string_view op, combiner;
+  bool is_of_bool, is_of_integers;
+};
+
+constexpr Entry kEntries[] = {
+    {"All", "min", true, false},         {"Any", "max", true, false},
+    {"BiasAddGrad", "sum", false, true}, {"Max", "max", false, true},
+    {"Mean", "mean", false, false},      {"Min", "min", false, true},
+    {"Prod", "prod", false, true},       {"Sum", "sum", false, true},
+};
+
+bool HasKernel(const Entry& entry, DataType type) {
+  switch (type) {
+    case tensorflow::DT_FLOAT:
+    case tensorflow::DT_DOUBLE:
+    case tensorflow::DT_HALF:
+    case tensorflow::DT_BFLOAT16:
+      return !entry.is_of_bool;
+    case tensorflow::DT_INT32:
+    case tensorflow::DT_INT64:
+      return entry.is_of_integers;
+    case tensorflow::DT_BOOL:
+      return entry.is_of_bool;
+    default:
+      return false;
+  }
+}
+
+class Reduction final : public AnyShapeRun {
+ public:
+  Reduction(absl::string_view combiner, bool is_bias_gradient, bool keep_dims)
+      : combiner_(combiner), is_bias_gradient_(is_bias_gradient), keep_dims_(keep_dims) {}
+
+  bool Run(OpKernelContext& context) override {
+    const TensorShape& shape = context.input(0).shape();
+    const std::optional<IsReduced> is_reduced = ReducedDimensions(context, shape);
+    if (!is_reduced.has_value()) return false;
+    const std::optional<Extents> extents = ExtentsOf(shape, *is_reduced, keep_dims_);
+    if (!extents.has_value()) return false;
+    if (absl::Status status = Reduce(context, *extents); !status.ok()) {
+      context.CtxFailure(__FILE__, __LINE__, std::move(status));
+    }
+    return true;
+  }
+
+ private:
+  // Nothing for operands that are an error.
+  std::optional<IsReduced> ReducedDimensions(const OpKernelContext& context,
+                                             const TensorShape& shape) const {
+    const int rank = shape.dims();
+    if (is_bias_gradient_) {
+      if (rank < 2) return std::nullopt;
+      IsReduced is_reduced(rank, true);
+      is_reduced.back() = false;
+      return is_reduced;
+    }
+    if (context.input(1).dims() > 1) return std::nullopt;
+    const absl::StatusOr<Numbers> axes = ToNumbers(context.input(1));
+    if (!axes.ok()) return std::nullopt;
+    IsReduced is_reduced(rank, false);
+    for (const int64_t axis : *axes) {
+      if (axis < -rank || axis >= rank) return std::nullopt;
+      bool& reduces = is_reduced[axis < 0 ? axis + rank : axis];
+      if (reduces) return std::nullopt;
+      reduces = true;
+    }
+    return is_reduced;
+  }
+
+  absl::Status Reduce(OpKernelContext& context, const Extents& extents) const {
+    if (extents.length == 1) {
+      TF_ASSIGN_OR_RETURN(OwnedBuffer view,
+                          ViewOfTensor(context, context.input(0), extents.result));
+      return SetOutput(&context, 0, extents.result, std::move(view));
+    }
+    FfiAttributes attributes;
+    attributes.Add("rows", extents.rows)
+        .Add("length", extents.length)
+        .Add("columns", extents.columns)
+        .Add("combiner", combiner_);
+    TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(0)));
+    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
+                        Launch(context, "onexpu.reduce", {operand},
+                               {{ResultType{context.expected_output_dtype(0), extents.result}}},
+                               attributes.Build()));
+    return SetOutput(&context, 0, extents.result, std::move(results.front()));
+  }
+
+  const absl::string_view combiner_;
+  const bool is_bias_gradient_, keep_dims_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnyShapeRun> MakeReduction(const OpKernelConstruction& construction) {
+  const auto* const entry =
+      std::find_if(std::begin(kEntries), std::end(kEntries),
+                   [&](const Entry& e) { return e.op == construction.def().op(); });
+  if (entry == std::end(kEntries) || !HasKernel(*entry, construction.input_type(0))) return nullptr;
+  const bool is_bias_gradient = entry->op == "BiasAddGrad";
+  bool keep_dims = false;
+  if (is_bias_gradient) {
+    std::string format;
+    if (!construction.GetAttr("data_format", &format).ok() || format != "NHWC") return nullptr;
+  } else if (!construction.GetAttr("keep_dims", &keep_dims).ok()) {
+    return nullptr;
+  }
+  return std::make_unique<Reduction>(entry->combiner, is_bias_gradient, keep_dims);
+}
+
+}  // namespace onexpu::tf_plugin
