@@ -7,6 +7,7 @@ Contender names: ``xpu`` (JAX or TensorFlow on our device), ``XLA:CPU`` (JAX's C
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import random
 from collections.abc import Callable
@@ -31,8 +32,8 @@ class Case:
     warmup: int = 2  # rounds
 
 
-def _waiting(call, arguments) -> Run:
-    """One call, from its submission to its results."""
+def waiting(call: Callable[..., object], *arguments) -> Run:
+    """One call of a function of JAX, from its submission to its results."""
 
     def run() -> None:
         jax.block_until_ready(call(*arguments))
@@ -40,26 +41,45 @@ def _waiting(call, arguments) -> Run:
     return run
 
 
-def jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
-    """``function`` jitted on xpu and on JAX's CPU, over copies of the same arguments."""
-    contenders = {}
+def jax_calls(function, arguments, *, jit: bool = True, **jit_options) -> dict[str, Callable]:
+    """``function`` on xpu and on JAX's CPU, over copies of the same arguments.
+
+    It is compiled here if `jit`, otherwise it runs op by op. The calls do not wait for the results
+    that they return.
+    """
+    calls = {}
     for label, platform in (("xpu", "xpu"), ("XLA:CPU", "cpu")):
         placed = jax.device_put(arguments, jax.devices(platform)[0])
-        compiled = jax.jit(function, **jit_options).lower(*placed).compile()
-        contenders[label] = _waiting(compiled, placed)
-    return contenders
+        call = function
+        if jit:
+            call = jax.jit(function, **jit_options).lower(*placed).compile()
+        calls[label] = functools.partial(call, *placed)
+    return calls
+
+
+def jax_contenders(function, arguments, **jit_options) -> dict[str, Run]:
+    """``function`` jitted on xpu and on JAX's CPU, over copies of the same arguments."""
+    calls = jax_calls(function, arguments, **jit_options)
+    return {label: waiting(call) for label, call in calls.items()}
+
+
+def tf_call(function, arguments, device: str) -> Callable:
+    """``function`` of TensorFlow on `device`, "/XPU:0" or "/CPU:0", over tensors there."""
+    with tf.device(device):
+        placed = tf.nest.map_structure(tf.constant, arguments)
+
+    def call():
+        with tf.device(device):
+            return function(*placed)
+
+    return call
 
 
 def _tf_cpu(function, arguments) -> Run:
-    with tf.device("/CPU:0"):
-        placed = tf.nest.map_structure(tf.constant, arguments)
-    compiled = tf.function(function, jit_compile=False)
+    call = tf_call(tf.function(function, jit_compile=False), arguments, "/CPU:0")
 
     def run() -> None:
-        with tf.device("/CPU:0"):
-            tf.nest.map_structure(
-                lambda t: t.numpy() if t.shape.rank == 0 else None, compiled(*placed)
-            )
+        tf.nest.map_structure(lambda t: t.numpy() if t.shape.rank == 0 else None, call())
 
     return run
 
@@ -327,9 +347,9 @@ def custom_kernel(_) -> Case:
     return Case(
         "custom kernel in a compiled program, 1024 f32",
         {
-            "xpu": _waiting(kernel, [x]),
-            "same in XLA on xpu": _waiting(plain, [x]),
-            "xpu, eager call": _waiting(lambda x: scale(x, factor=2.0), [x]),
+            "xpu": waiting(kernel, x),
+            "same in XLA on xpu": waiting(plain, x),
+            "xpu, eager call": waiting(lambda x: scale(x, factor=2.0), x),
         },
         rounds=2001,
         seconds=2.0,

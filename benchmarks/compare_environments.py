@@ -28,20 +28,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import rich.console
 import rich.table
-from measure import alternate, ratio
+from measure import CLOCKS, alternate, ratio
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))  # models/
 
 _GROUPS = ("operations", "models", "library", "compilation", "kernels")
 _SERVE = "--serve"
-_CLOCKS = {"wall": time.perf_counter, "processor": time.process_time}
 
 
 def _cases(with_kernels: bool) -> dict[str, dict]:
@@ -73,7 +71,7 @@ def _serve(clock: str, with_kernels: bool) -> None:
     """Answers requests on stdin, one a line: the name of a case prepares it, an empty line runs it;
     "names" lists cases.
     """
-    now = _CLOCKS[clock]
+    now = CLOCKS[clock]
     import jax
 
     answers = os.fdopen(os.dup(1), "w", buffering=1)
@@ -145,7 +143,7 @@ def _parse(arguments: list[str]) -> tuple[list[str], str, dict[str, dict[str, st
         metavar="NAME",
         help=f"of a case, or of the groups {', '.join(_GROUPS)}; default: all but kernels",
     )
-    parser.add_argument("--clock", choices=_CLOCKS, default="wall")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--environment", nargs="+", action="append", metavar="NAME", required=True)
     parsed = parser.parse_args(arguments)
     environments: dict[str, dict[str, str]] = {}
