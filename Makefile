@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV_PYTHON := .venv/bin/python
 # Options of `make develop`, e.g. DEVELOP="--only core".
 DEVELOP ?=
-# Cases or groups (operations, models, compilation) of `make benchmark`, e.g. BENCHMARK="matmul_bf16 models";
+# Cases or groups (operations, models, everyday) of `make benchmark`, e.g. BENCHMARK="matmul_bf16 models";
 # default: all.
 BENCHMARK ?=
 # Options of pytest, e.g. PYTEST="tests/jax -k donation".

@@ -6,8 +6,9 @@ Usage: run.py [CASE or GROUP ...] [--output DIR] [--limits PATH]
 
 Groups are "operations" (cases.py), "models" (model_cases.py), "tensorflow" (tensorflow_cases.py),
 "kernels" (kernel_cases.py), "library" (library_cases.py, attention_cases.py, inference_cases.py),
-"kernel_call_overhead" (overhead_cases.py) and "compilation" (compile_cases.py); without a name, all
-cases run.
+"kernel_call_overhead" (overhead_cases.py), "compilation" (compile_cases.py) and "everyday"
+(everyday/, small programs of many kinds; report.py there writes their table into
+docs/performance.md). Without a name, all cases run.
 
 A ratio above 1 means that xpu is faster. The spread in brackets is the quartiles over rounds. "of
 limit" is the share of what the same device reaches in a plain copy or in raw oneDNN (limits.cc),
@@ -22,9 +23,12 @@ import gc
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -34,7 +38,8 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import rich.console
 import rich.table
-from measure import alternate, ratio
+from everyday.report import time_text
+from measure import CLOCKS, Ratio, alternate, ratio
 
 import onexpu
 
@@ -42,22 +47,37 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 
 from tools import bazel
 
+if TYPE_CHECKING:
+    from cases import Case
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 class Limits:
-    """The child process of limits.cc; one request a line."""
+    """The child process of limits.cc, which the first request starts; one request a line.
 
-    def __init__(self, program: pathlib.Path):
+    Parameters
+    ----------
+    program
+        The built //benchmarks:limits; None for the one in Bazel's directory.
+    """
+
+    def __init__(self, program: pathlib.Path | None):
+        self._program = program
+        self._child: subprocess.Popen | None = None
+
+    def _start(self) -> subprocess.Popen:
         environment = dict(os.environ)
         runtime = onexpu.library_directory("oneapi") / "libintelocl.so"
         if runtime.exists():
             environment.setdefault("OCL_ICD_FILENAMES", str(runtime))
-        self._child = subprocess.Popen(
+        program = self._program or bazel.bin_directory() / "benchmarks" / "limits"
+        return subprocess.Popen(
             [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def _ask(self, request: str) -> float:
+        self._child = self._child or self._start()
         self._child.stdin.write(request + "\n")
         self._child.stdin.flush()
         return float(self._child.stdout.readline())
@@ -77,8 +97,9 @@ class Limits:
 
     def close(self) -> None:
         """Ends the child process."""
-        self._child.stdin.close()
-        self._child.wait(timeout=10)
+        if self._child:
+            self._child.stdin.close()
+            self._child.wait(timeout=10)
 
 
 def picture(rows: list[dict], path: pathlib.Path) -> None:
@@ -105,10 +126,6 @@ def picture(rows: list[dict], path: pathlib.Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.3f} ms" if seconds >= 1e-4 else f"{seconds * 1e6:.2f} us"
-
-
 def _names(groups: dict[str, dict]) -> str:
     """The groups with their cases, for people."""
     lines = ["cases:"]
@@ -121,11 +138,12 @@ def _names(groups: dict[str, dict]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Runs the command line."""
+def _groups() -> dict[str, dict[str, Callable[[Limits], Case]]]:
+    # These start both frameworks.
     from attention_cases import ATTENTION_CASES
     from cases import CASES
     from compile_cases import COMPILE_CASES
+    from everyday.contenders import EVERYDAY_CASES
     from inference_cases import INFERENCE_CASES
     from kernel_cases import KERNEL_CASES
     from library_cases import LIBRARY_CASES
@@ -133,7 +151,7 @@ def main() -> None:
     from overhead_cases import OVERHEAD_CASES
     from tensorflow_cases import TENSORFLOW_CASES
 
-    groups = {
+    return {
         "operations": CASES,
         "models": MODEL_CASES,
         "tensorflow": TENSORFLOW_CASES,
@@ -141,7 +159,78 @@ def main() -> None:
         "library": LIBRARY_CASES | ATTENTION_CASES | INFERENCE_CASES,
         "kernel_call_overhead": OVERHEAD_CASES,
         "compilation": COMPILE_CASES,
+        "everyday": EVERYDAY_CASES,
     }
+
+
+def _measured(name: str, case: Case, clock: Callable[[], float]) -> dict:
+    """Times the contenders of a case and returns its row of the results."""
+    samples = alternate(
+        case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup, clock=clock
+    )
+    ratios = {other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"}
+    # A run takes long: what is known is shown.
+    print(
+        f"{name}: {time_text(samples['xpu'].median)};",
+        ", ".join(f"{other} / xpu {r}" for other, r in ratios.items()),
+        file=sys.stderr,
+        flush=True,
+    )
+    return {
+        "case": name,
+        "name": case.name,
+        "note": case.note,
+        "medians": {key: sample.median for key, sample in samples.items()},
+        "ratios": {key: vars(r) for key, r in ratios.items()},
+        "rounds": len(samples["xpu"].seconds),
+    }
+
+
+def _add_compile_times(rows: list[dict]) -> None:
+    """Adds the cold compile times of the everyday programs of JAX among the rows."""
+    from everyday import PROGRAMS, Mode
+    from everyday.compile_times import cold_compile_times
+
+    by_name = {
+        row["case"]: row
+        for row in rows
+        if row["case"] in PROGRAMS and PROGRAMS[row["case"]].mode is Mode.JAX_JIT
+    }
+    for name, seconds in cold_compile_times(by_name):
+        medians = {label: statistics.median(values) for label, values in seconds.items()}
+        by_name[name]["compile"] = {
+            "medians": medians, "ratio": medians["XLA:CPU"] / medians["xpu"]
+        }  # fmt: skip
+        texts = ", ".join(f"{label} {time_text(median)}" for label, median in medians.items())
+        print(f"{name}: compile: {texts}", file=sys.stderr, flush=True)
+
+
+def _print_table(rows: list[dict]) -> None:
+    table = rich.table.Table(title="onexpu: medians of alternating runs")
+    columns = ("XLA:CPU", "TF CPU", "limit")
+    titles = ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds", "compile")
+    for column in titles:
+        table.add_column(column, justify="left" if column == "case" else "right")
+    for row in rows:
+        ratios = {other: str(Ratio(**values)) for other, values in row["ratios"].items()}
+        compiled = f"{row['compile']['ratio']:.2f}" if "compile" in row else ""
+        table.add_row(
+            row["name"],
+            time_text(row["medians"]["xpu"]),
+            *(ratios.get(other, "") for other in columns),
+            str(row["rounds"]),
+            compiled,
+        )
+        for other in sorted(set(ratios) - set(columns)):
+            table.add_row(f"  {other} / xpu", "", ratios[other], "", "", "", "")
+    rich.console.Console(width=140).print(table)
+
+
+def main() -> None:
+    """Runs the command line."""
+    from everyday import attributes
+
+    groups = _groups()
     cases = {name: case for group in groups.values() for name, case in group.items()}
 
     parser = argparse.ArgumentParser(
@@ -152,6 +241,12 @@ def main() -> None:
     parser.add_argument("case", nargs="*", metavar="NAME", help="of a case or group; default: all")
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "benchmarks" / "results")
     parser.add_argument("--limits", type=pathlib.Path, help="the built //benchmarks:limits")
+    parser.add_argument(
+        "--clock", choices=CLOCKS, default="wall", help="processor: for a busy machine"
+    )
+    parser.add_argument(
+        "--without-compile-times", action="store_true", help="of the everyday programs of JAX"
+    )
     arguments = parser.parse_args()
     for name in arguments.case:
         if name not in groups and name not in cases:
@@ -159,62 +254,30 @@ def main() -> None:
             meant = f"; is {near[0]} meant?" if near else ";"
             parser.error(f"{name} is no case or group{meant} --help has their names")
 
-    limits = Limits(arguments.limits or bazel.bin_directory() / "benchmarks" / "limits")
-    table = rich.table.Table(title="onexpu: medians of alternating runs")
-    for column in ("case", "xpu", "XLA:CPU / xpu", "TF CPU / xpu", "of limit", "rounds"):
-        table.add_column(column, justify="left" if column == "case" else "right")
-    rows, failures = [], []
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    results = arguments.output / "benchmarks.json"
+    limits = Limits(arguments.limits)
+    rows: list[dict] = []
     selected = [case for name in arguments.case or groups for case in groups.get(name, [name])]
     for name in dict.fromkeys(selected):
         try:
-            case = cases[name](limits)
-            samples = alternate(
-                case.contenders, seconds=case.seconds, rounds=case.rounds, warmup=case.warmup
-            )
+            row = _measured(name, cases[name](limits), CLOCKS[arguments.clock])
         except Exception as error:  # the other cases' figures are not lost for it
-            failures.append(name)
-            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            continue
-        ratios = {
-            other: ratio(samples[other], samples["xpu"]) for other in samples if other != "xpu"
-        }
-        rows.append(
-            {
-                "case": name,
-                "name": case.name,
-                "note": case.note,
-                "medians": {key: sample.median for key, sample in samples.items()},
-                "ratios": {key: vars(r) for key, r in ratios.items()},
-                "rounds": len(samples["xpu"].seconds),
-            }
-        )
-        table.add_row(
-            case.name,
-            _time(samples["xpu"].median),
-            str(ratios.get("XLA:CPU", "")),
-            str(ratios.get("TF CPU", "")),
-            str(ratios.get("limit", "")),
-            str(len(samples["xpu"].seconds)),
-        )
-        # A run takes long: what is known is shown.
-        print(
-            f"{name}: {_time(samples['xpu'].median)};",
-            ", ".join(f"{other} / xpu {r}" for other, r in ratios.items()),
-            file=sys.stderr,
-            flush=True,
-        )
-        for other in sorted(set(ratios) - {"XLA:CPU", "TF CPU", "limit"}):
-            table.add_row(f"  {other} / xpu", "", str(ratios[other]), "", "", "")
-        del case
+            row = {"case": name, "name": name, "failure": f"{type(error).__name__}: {error}"}
+            print(f"{name}: {row['failure']}", file=sys.stderr, flush=True)
+        rows.append(row | attributes(name))
+        results.write_text(json.dumps(rows, indent=1))  # kept if a later case ends the process
         gc.collect()
     limits.close()
-    rich.console.Console(width=130).print(table)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "benchmarks.json").write_text(json.dumps(rows, indent=1))
-    picture(rows, arguments.output / "benchmarks.png")
-    print(f"written: {arguments.output / 'benchmarks.json'} and benchmarks.png")
-    if failures:
-        sys.exit(f"not measured: {', '.join(failures)}")
+    measured = [row for row in rows if "failure" not in row]
+    if not arguments.without_compile_times:
+        _add_compile_times(measured)
+        results.write_text(json.dumps(rows, indent=1))
+    _print_table(measured)
+    picture(measured, arguments.output / "benchmarks.png")
+    print(f"written: {results} and benchmarks.png")
+    if len(measured) < len(rows):
+        sys.exit(f"not measured: {', '.join(row['case'] for row in rows if 'failure' in row)}")
 
 
 if __name__ == "__main__":
