@@ -38,7 +38,7 @@ def time_text(seconds: float) -> str:
 
 def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     header = list(header)
-    lines = [header, ["---", *["--:"] * (len(header) - 1)], *rows]
+    lines = [header, ["---"] * len(header), *rows]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
@@ -85,16 +85,16 @@ def _summary(rows: list[Row]) -> list[str]:
             limit = RUN_LIMITS[competitor]
             slow = sum(ratio < 1 / limit for ratio in ratios)
             lines.append(
-                f"- {framework}: {len(ratios)} programs, geometric mean "
-                f"{statistics.geometric_mean(ratios):.2f} times faster, {slow} more than "
+                f"- {framework}: {len(ratios)} programs, geometric mean of ratios "
+                f"{statistics.geometric_mean(ratios):.2f}, {slow} more than "
                 f"{limit} x slower."
             )
     compiled = [row["compile"]["ratio"] for row in rows if "compile" in row]
     if compiled:
         slow = sum(ratio < 1 / COMPILE_LIMIT for ratio in compiled)
         lines.append(
-            f"- Cold compile, against XLA:CPU: {len(compiled)} programs, geometric mean "
-            f"{statistics.geometric_mean(compiled):.2f} times faster, {slow} more than "
+            f"- Cold compile, against XLA:CPU: {len(compiled)} programs, geometric mean of ratios "
+            f"{statistics.geometric_mean(compiled):.2f}, {slow} more than "
             f"{COMPILE_LIMIT:.0f} x slower."
         )
     return lines
@@ -112,9 +112,17 @@ def _short(rows: list[Row]) -> list[str]:
         return ["No program is slower than its limit."]
     found.sort(key=lambda entry: -entry[1])
     return _table(
-        ("program", "kind", "what", "times slower", "cause", "tried"),
+        ("program", "how", "kind", "what", "times slower", "cause", "tried"),
         (
-            [row["name"], row["kind"], what, f"{slower:.2f}", row["cause"], row["tried"]]
+            [
+                row["name"],
+                row["mode"],
+                row["kind"],
+                what,
+                f"{slower:.2f}",
+                row["cause"],
+                row["tried"],
+            ]
             for what, slower, row in found
         ),
     )

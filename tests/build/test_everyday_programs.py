@@ -111,15 +111,15 @@ def test_the_table_is_written_between_its_markers(tmp_path: pathlib.Path) -> Non
     assert text.startswith(f"before\n{BEGIN}") and text.endswith(f"{END}\nafter\n")
     assert "what was there" not in text and "another group" not in text
     for line in (
-        "- JAX, against XLA:CPU: 2 programs, geometric mean 1.00 times faster, "
+        "- JAX, against XLA:CPU: 2 programs, geometric mean of ratios 1.00, "
         "1 more than 1.25 x slower.",
-        "- TensorFlow, against its CPU device: 1 programs, geometric mean 0.70 times faster, "
+        "- TensorFlow, against its CPU device: 1 programs, geometric mean of ratios 0.70, "
         "0 more than 1.5 x slower.",
-        "- Cold compile, against XLA:CPU: 2 programs, geometric mean 0.50 times faster, "
+        "- Cold compile, against XLA:CPU: 2 programs, geometric mean of ratios 0.50, "
         "1 more than 2 x slower.",
         "- wrong (TensorFlow, graph): DifferentValues: result 0",
-        "| slow | loops | run | 4.00 | a launch for each step |  |",
-        "| fast | loops | compile | 4.00 |  |  |",
+        "| slow | JAX, jit | loops | run | 4.00 | a launch for each step |  |",
+        "| fast | JAX, jit | loops | compile | 4.00 |  |  |",
         "| fast | jit | 1.000 ms | 4.00 [2.00, 8.00] | 0.25 |",
         "| wrong | graph | values differ |  |  |",
     ):
