@@ -55,7 +55,9 @@ def odd_sizes(x):
     return jnp.fft.irfftn(jnp.fft.rfftn(x), x.shape)
 
 
-@program(lambda: [normal(500, 256), normal(257)])
+@program(
+    lambda: [normal(500, 256), normal(257)], cause="8 kernel launches and 2 library calls a row"
+)
 def map_of_convolutions(rows, kernel):
     """lax.map of convolutions by rfft over 500 rows of 256."""
 

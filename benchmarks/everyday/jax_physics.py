@@ -38,7 +38,11 @@ def _runge_kutta(f, y, h):
     return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + f(y + h * k3))
 
 
-@program(lambda: [np.array([1, 0.5, 0, 0], np.float32)], tolerance=1e-3)
+@program(
+    lambda: [np.array([1, 0.5, 0, 0], np.float32)],
+    tolerance=1e-3,
+    cause="50 kernel launches and 4 library calls a step (solve of 2 x 2)",
+)
 def double_pendulum(y):
     """A double pendulum, 1,000 Runge-Kutta steps."""
 
@@ -84,7 +88,10 @@ def gradient_of_ode(parameters):
     return jax.value_and_grad(loss)(parameters)
 
 
-@program(lambda: [normal(200, 2), np.eye(4, dtype=np.float32)])
+@program(
+    lambda: [normal(200, 2), np.eye(4, dtype=np.float32)],
+    cause="15 kernel launches and a library call a step (solve of 2 x 2)",
+)
 def kalman_filter(observations, covariance):
     """A Kalman filter, 200 steps with a state of 4."""
     f = jnp.eye(4) + 0.1 * jnp.eye(4, k=2)
@@ -117,7 +124,11 @@ def gravity(x, v):
     return jax.lax.fori_loop(0, 100, step, (x, v))
 
 
-@program(lambda: [normal(16, 6) * 0.3, np.zeros((16, 6), np.float32)], tolerance=1e-3)
+@program(
+    lambda: [normal(16, 6) * 0.3, np.zeros((16, 6), np.float32)],
+    tolerance=1e-3,
+    cause="34 kernel launches and a library call a step",
+)
 def articulated_chain(q, v):
     """16 chains of 6 joints, 50 steps with mass matrix, contacts and a solver (as MJX)."""
 

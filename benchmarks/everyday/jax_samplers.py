@@ -37,7 +37,11 @@ def _logistic(w, x, y):
 
 
 # Rounding errors grow along the trajectories.
-@program(lambda: [KEY, normal(200, 5), uniform(200) < 0.5], tolerance=1e-2)
+@program(
+    lambda: [KEY, normal(200, 5), uniform(200) < 0.5],
+    tolerance=1e-2,
+    cause="16 kernel launches a draw",
+)
 def hamiltonian_monte_carlo(key, x, y):
     """HMC of a logistic regression, 50 draws of 10 steps."""
     gradient = jax.grad(_logistic)
