@@ -25,7 +25,13 @@ DATA = SHARED / "data" / "stablehlo_testdata"
 
 
 @pytest.mark.parametrize(
-    ("schedules", "step"), [("cpu", 1), ("gpu", 3), pytest.param("gpu", 1, marks=exhaustive)]
+    ("schedules", "step"),
+    [
+        ("cpu", 2),
+        ("gpu", 3),
+        pytest.param("cpu", 1, marks=exhaustive),
+        pytest.param("gpu", 1, marks=exhaustive),
+    ],
 )
 @pytest.mark.skipif(
     not (JUDGE.exists() and DATA.is_dir()),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
 from tests.jax.compare import check, scaled
 
 # Shape, window, stride, padding, window dilation, base dilation.
@@ -53,8 +54,7 @@ def _expected(x, initial, reduce, form) -> np.ndarray:
     return reduce(views, axis=tuple(range(rank, 2 * rank)))
 
 
-@pytest.mark.parametrize("name", FORMS)
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int32"])
+@covering(name=FORMS, dtype=["float32", "bfloat16", "int32"])
 def test_sums(xpu, name, dtype) -> None:
     form = FORMS[name]
     shape, window, stride, padding, dilation, base_dilation = form

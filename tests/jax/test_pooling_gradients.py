@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
+
 # Shape, window, stride, padding.
 FORMS = {
     "windows apart": ((2, 8, 8, 3), (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
@@ -73,9 +75,7 @@ def _expected(x, weights, window, stride, padding, operation) -> np.ndarray:
     return result
 
 
-@pytest.mark.parametrize("operation", [lax.max, lax.min], ids=["max", "min"])
-@pytest.mark.parametrize("values", VALUES)
-@pytest.mark.parametrize("name", FORMS)
+@covering(name=FORMS, values=VALUES, operation=[lax.max, lax.min])
 def test_gradients(xpu, name, values, operation) -> None:
     shape, *window = FORMS[name]
     x = VALUES[values](np.random.default_rng(0), shape).astype("float32")

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
+
 _COLUMNS = (1, 2, 4, 8, 16, 64)
 
 
@@ -22,8 +24,7 @@ def _in_a_branch(function):
     )
 
 
-@pytest.mark.parametrize("columns", _COLUMNS)
-@pytest.mark.parametrize("rows", [1, 3, 8, 33])
+@covering(rows=[1, 3, 8, 33], columns=_COLUMNS)
 def test_gathers_by_row(xpu, rows: int, columns: int) -> None:
     """As `tf.gather(x, i, batch_dims=1)` is translated."""
     x = np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
@@ -37,9 +38,7 @@ def test_gathers_by_row(xpu, rows: int, columns: int) -> None:
     np.testing.assert_array_equal(got, np.take_along_axis(x, index, 1) * 2)
 
 
-@pytest.mark.parametrize("dtype", ["int32", "int16", "uint32", "int64"])
-@pytest.mark.parametrize("dimension", [0, 1, 2])
-@pytest.mark.parametrize("columns", _COLUMNS)
+@covering(dtype=["int32", "int16", "uint32", "int64"], dimension=[0, 1, 2], columns=_COLUMNS)
 def test_numbers_of_rows(xpu, dtype: str, dimension: int, columns: int) -> None:
     shape = (3, 5, columns)
 

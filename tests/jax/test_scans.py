@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
 from tests.jax.compare import scaled
 
 # Lines: none, one, too few for work-items of their own, just enough, more, and of lengths around
@@ -35,9 +36,7 @@ def _expected(accumulate, x, axis, reverse) -> np.ndarray:
     return accumulate(x, axis=axis)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("name", SCANS)
+@covering(name=SCANS, shape=SHAPES, reverse=[False, True])
 def test_scans_of_integers(xpu, name, shape, reverse) -> None:
     scan, accumulate = SCANS[name]
     x = np.random.default_rng(0).integers(-9, 9, shape).astype(np.int32)
@@ -46,8 +45,7 @@ def test_scans_of_integers(xpu, name, shape, reverse) -> None:
         np.testing.assert_array_equal(_run(xpu, scan, x, axis, reverse), expected)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+@covering(dtype=["float16", "bfloat16", "float32", "float64", "complex64"], reverse=[False, True])
 def test_sums(xpu, dtype, reverse) -> None:
     for shape in ((65, 33), (4097,), (100, 1025)):
         x = scaled(shape, dtype)

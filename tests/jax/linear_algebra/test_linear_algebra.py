@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import itertools
 
 import jax
 import jax.export
@@ -144,12 +145,15 @@ def test_cholesky_of_what_is_not_positive_definite_is_nan(xpu, cpu, dtype, n) ->
     )
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("left_side", [True, False])
-@pytest.mark.parametrize("lower", [True, False])
-@pytest.mark.parametrize("transpose", ["none", "transpose", "adjoint"])
-@pytest.mark.parametrize(("batch", "n", "k"), [((), 5, 3), ((), 65, 1), ((2, 2), 20, 7)])
-def test_triangular_solve(xpu, dtype, left_side, lower, transpose, batch, n, k) -> None:
+@covering(
+    dtype=TYPES,
+    # The side, whether the triangle is the lower one, and what is solved with.
+    form=list(itertools.product([True, False], [True, False], ["none", "transpose", "adjoint"])),
+    size=[((), 5, 3), ((), 65, 1), ((2, 2), 20, 7)],
+)
+def test_triangular_solve(xpu, dtype, form, size) -> None:
+    left_side, lower, transpose = form
+    batch, n, k = size
     a = _matrix((*batch, n, n), dtype) / n + 2 * np.eye(n, dtype=dtype)
     b = _matrix((*batch, n, k) if left_side else (*batch, k, n), dtype)
     op = {"none": lambda x: x, "transpose": lambda x: np.swapaxes(x, -1, -2), "adjoint": _adjoint}[

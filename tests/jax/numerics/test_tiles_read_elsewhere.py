@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
+from tests.exhaustive import covering
+
 _PROGRAMS = {
     "reverse": lambda np, x: x.T + x.T[::-1],
     "reverse the written dimension": lambda np, x: x.T - x.T[:, ::-1],
@@ -27,9 +29,7 @@ _PROGRAMS = {
 _SHAPES = [(8, 9), (16, 96), (64, 48), (127, 96), (33, 65)]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "float64", "int8"])
-@pytest.mark.parametrize("shape", _SHAPES, ids=str)
-@pytest.mark.parametrize("name", _PROGRAMS)
+@covering(name=_PROGRAMS, shape=_SHAPES, dtype=["float32", "int32", "float64", "int8"])
 def test_values_at_other_indices(xpu, name: str, shape: tuple[int, int], dtype: str) -> None:
     x = np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
     with jax.enable_x64(True):

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tests.exhaustive import covering
+
 R = tf.raw_ops
 
 
@@ -29,8 +31,7 @@ def test_types(dtype: Any, out: tf.DType) -> None:
     check(values, np.array([-10, 30], dtype), 7, out)
 
 
-@pytest.mark.parametrize("nbins", [1, 2, 3, 10, 100, 10_000])
-@pytest.mark.parametrize("size", [0, 1, 4096, 4097, 100_000])
+@covering(nbins=[1, 2, 3, 10, 100, 10_000], size=[0, 1, 4096, 4097, 100_000])
 def test_sizes(size: int, nbins: int) -> None:
     check(
         np.random.RandomState(size).randn(size).astype(np.float32),
@@ -48,9 +49,11 @@ def test_edges_and_their_neighbours() -> None:
     check(values, np.array([low, high]), nbins)
 
 
-@pytest.mark.parametrize("nbins", [1, 2, 33, 1000])
-@pytest.mark.parametrize("limits", [(-0.3, 0.7), (1000.0, 1000.125), (0.0, 1e38), (-3e38, 1e38)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@covering(
+    nbins=[1, 2, 33, 1000],
+    limits=[(-0.3, 0.7), (1000.0, 1000.125), (0.0, 1e38), (-3e38, 1e38)],
+    dtype=[np.float32, np.float64],
+)
 def test_many_values_at_edges(dtype: Any, limits: tuple[float, float], nbins: int) -> None:
     """Among others and the infinities, in long walks of many values at a time."""
     random = np.random.RandomState(nbins)

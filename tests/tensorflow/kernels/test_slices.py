@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 import onexpu
+from tests.exhaustive import covering
 
 TYPES = [
     "float32", "float16", "bfloat16", "float64", "int64", "int32", "int8", "uint16", "bool",
@@ -45,8 +46,7 @@ def _bits(tensor: tf.Tensor) -> np.ndarray:
     return tensor.numpy().reshape(-1).view(np.uint8)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("name", SLICES)
+@covering(name=SLICES, dtype=TYPES)
 def test_slices(name, dtype) -> None:
     with tf.device("/CPU:0"):
         expected = _on("/CPU:0", dtype)[SLICES[name]]
@@ -57,8 +57,7 @@ def test_slices(name, dtype) -> None:
     np.testing.assert_array_equal(_bits(actual), _bits(expected))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "complex64"])
-@pytest.mark.parametrize("name", SLICES)
+@covering(name=SLICES, dtype=["float32", "bfloat16", "float64", "complex64"])
 def test_gradients_of_slices(name, dtype) -> None:
     gradients = []
     for device in ("/CPU:0", "/XPU:0"):
