@@ -70,10 +70,10 @@ const Kernels& OfVectors() {
 
 // Columns side by side, as many for a work-item as its device reads at a time.
 constexpr int64_t kCpuWidth = 16;
-const Kernels& OfColumns(bool is_cpu) {
+const Kernels& OfColumns(bool has_cpu_schedule) {
   static const auto* const of_cpu = new Kernels("reduce_columns_16");
   static const auto* const of_gpu = new Kernels("reduce_columns_1");
-  return is_cpu ? *of_cpu : *of_gpu;
+  return has_cpu_schedule ? *of_cpu : *of_gpu;
 }
 
 // A GPU reads a row that has one result as lines of so many elements.
@@ -89,32 +89,33 @@ struct Step {
 };
 
 Step Plan(const sycl::queue& queue, int64_t rows, int64_t length, int64_t columns) {
-  const bool is_cpu = HasCpuSchedules(queue);
+  const bool has_cpu_schedule = HasCpuSchedules(queue);
   const int64_t units = queue.get_device().get_info<sycl::info::device::max_compute_units>();
   Step step;
   ReduceSizes& sizes = step.sizes;
   sizes.rows = rows;
   sizes.row_elements = length * columns;
-  const bool is_vector = columns == 1 && (is_cpu || length <= kGpuLanes);
+  const bool is_vector = columns == 1 && (has_cpu_schedule || length <= kGpuLanes);
   if (!is_vector && columns == 1) columns = kGpuLanes;
-  const int64_t width = is_vector || !is_cpu ? 1 : kCpuWidth;
+  const int64_t width = is_vector || !has_cpu_schedule ? 1 : kCpuWidth;
   sizes.columns = columns;
   sizes.blocks = CeilDiv(columns, width);
   const int64_t lines = CeilDiv(sizes.row_elements, columns);
   // More work-items than there are results, if they are few and long.
-  const int64_t wanted = is_cpu ? 8 * units : 1024 * units;
+  const int64_t wanted = has_cpu_schedule ? 8 * units : 1024 * units;
   const int64_t min_piece =
-      is_cpu ? std::max<int64_t>(64, (1 << 15) / std::min(columns, width)) : kGpuLanes;
+      has_cpu_schedule ? std::max<int64_t>(64, (1 << 15) / std::min(columns, width)) : kGpuLanes;
   sizes.pieces = std::clamp<int64_t>(CeilDiv(wanted, rows * sizes.blocks), 1,
                                      std::max<int64_t>(1, lines / min_piece));
   sizes.piece = CeilDiv(CeilDiv(lines, sizes.pieces), kCpuWidth) * kCpuWidth;
   sizes.pieces = CeilDiv(lines, sizes.piece);
   sizes.tasks = rows * sizes.pieces * sizes.blocks;
   // Short tasks follow one another in a CPU's work-item.
-  sizes.chunk =
-      is_cpu ? std::max<int64_t>(1, 4096 / (width * std::min(lines, sizes.piece))) : int64_t{1};
+  sizes.chunk = has_cpu_schedule
+                    ? std::max<int64_t>(1, 4096 / (width * std::min(lines, sizes.piece)))
+                    : int64_t{1};
   step.range = ChunksOf(queue, sizes.tasks, sizes.chunk).range;
-  step.kernels = is_vector ? &OfVectors() : &OfColumns(is_cpu);
+  step.kernels = is_vector ? &OfVectors() : &OfColumns(has_cpu_schedule);
   return step;
 }
 
