@@ -3,8 +3,6 @@
 #ifndef TF_PLUGIN_ANY_SHAPE_ANY_SHAPE_RUN_H_
 #define TF_PLUGIN_ANY_SHAPE_ANY_SHAPE_RUN_H_
 
-#include <memory>
-
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace onexpu::tf_plugin {
@@ -18,9 +16,6 @@ class AnyShapeRun {
   // has happened, if this way is not for them. Errors of the run become the context's.
   virtual bool Run(tensorflow::OpKernelContext& context) = 0;
 };
-
-// Null if the op has no such way.
-std::unique_ptr<AnyShapeRun> MakeAnyShapeRun(const tensorflow::OpKernelConstruction& construction);
 
 }  // namespace onexpu::tf_plugin
 

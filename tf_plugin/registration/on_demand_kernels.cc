@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/framework/op_kernel.h"
 #include "tf_plugin/any_shape/any_shape_run.h"
+#include "tf_plugin/any_shape/any_shape_runs.h"
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/core/placement_counters.h"
 #include "tf_plugin/kernels/tensor_list/long_concat.h"

@@ -1,4 +1,4 @@
-#include "tf_plugin/any_shape/any_shape_run.h"
+#include "tf_plugin/any_shape/any_shape_runs.h"
 
 #include "tf_plugin/any_shape/concatenation.h"
 #include "tf_plugin/any_shape/data_movement.h"
