@@ -18,10 +18,11 @@ using ::tensorflow::TensorShape;
 // Of the kernels.
 constexpr size_t kMaxRank = 8;
 
-// The numbers of an operand in host memory; nothing if there are not `count`.
-std::optional<Numbers> NumbersOf(const OpKernelContext& context, int operand, int64_t count) {
+// The numbers of an operand in host memory; nothing if its shape is another.
+std::optional<Numbers> NumbersOf(const OpKernelContext& context, int operand,
+                                 const TensorShape& shape) {
   const Tensor& tensor = context.input(operand);
-  if (tensor.NumElements() != count) return std::nullopt;
+  if (tensor.shape() != shape) return std::nullopt;
   const absl::StatusOr<Numbers> numbers = ToNumbers(tensor);
   if (!numbers.ok()) return std::nullopt;
   return *numbers;
@@ -49,7 +50,7 @@ std::optional<TensorShape> ShapeOf(const Numbers& sizes) {
 
 std::optional<StridedMoves> Transpose(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  const std::optional<Numbers> permutation = NumbersOf(context, 1, input.dims());
+  const std::optional<Numbers> permutation = NumbersOf(context, 1, TensorShape({input.dims()}));
   if (!permutation.has_value()) return std::nullopt;
   const Numbers strides = StridesOf(input);
   StridedMove move;
@@ -67,7 +68,8 @@ std::optional<StridedMoves> Transpose(const OpKernelContext& context) {
 
 std::optional<StridedMoves> BroadcastTo(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  const std::optional<Numbers> sizes = NumbersOf(context, 1, context.input(1).NumElements());
+  const std::optional<Numbers> sizes =
+      NumbersOf(context, 1, TensorShape({context.input(1).NumElements()}));
   if (!sizes.has_value() || static_cast<int>(sizes->size()) < input.dims()) return std::nullopt;
   const std::optional<TensorShape> output = ShapeOf(*sizes);
   if (!output.has_value()) return std::nullopt;
@@ -84,7 +86,7 @@ std::optional<StridedMoves> BroadcastTo(const OpKernelContext& context) {
 
 std::optional<StridedMoves> Tile(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  const std::optional<Numbers> multiples = NumbersOf(context, 1, input.dims());
+  const std::optional<Numbers> multiples = NumbersOf(context, 1, TensorShape({input.dims()}));
   if (!multiples.has_value()) return std::nullopt;
   const Numbers strides = StridesOf(input);
   StridedMove move;
@@ -104,8 +106,9 @@ std::optional<StridedMoves> Tile(const OpKernelContext& context) {
 
 std::optional<StridedMoves> Fill(const OpKernelContext& context) {
   if (context.input(1).dims() != 0) return std::nullopt;
-  const std::optional<Numbers> sizes = NumbersOf(context, 0, context.input(0).NumElements());
-  if (!sizes.has_value() || context.input(0).dims() != 1) return std::nullopt;
+  const std::optional<Numbers> sizes =
+      NumbersOf(context, 0, TensorShape({context.input(0).NumElements()}));
+  if (!sizes.has_value()) return std::nullopt;
   const std::optional<TensorShape> output = ShapeOf(*sizes);
   if (!output.has_value()) return std::nullopt;
   // Of any rank.
@@ -114,8 +117,9 @@ std::optional<StridedMoves> Fill(const OpKernelContext& context) {
 
 std::optional<StridedMoves> Reverse(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  const std::optional<Numbers> axes = NumbersOf(context, 1, context.input(1).NumElements());
-  if (!axes.has_value() || context.input(1).dims() != 1) return std::nullopt;
+  const std::optional<Numbers> axes =
+      NumbersOf(context, 1, TensorShape({context.input(1).NumElements()}));
+  if (!axes.has_value()) return std::nullopt;
   Numbers begin(input.dims(), 0), steps(input.dims(), 1);
   for (const int64_t number : *axes) {
     const std::optional<int> d = Axis(number, input.dims());
@@ -167,7 +171,7 @@ std::optional<StridedMoves> Unpack(const OpKernelContext& context) {
 
 std::optional<StridedMoves> Split(const OpKernelContext& context) {
   const TensorShape& input = context.input(1).shape();
-  const std::optional<Numbers> axis = NumbersOf(context, 0, 1);
+  const std::optional<Numbers> axis = NumbersOf(context, 0, TensorShape());
   if (!axis.has_value()) return std::nullopt;
   const std::optional<int> d = Axis(axis->front(), input.dims());
   const int64_t count = context.num_outputs();
@@ -178,8 +182,8 @@ std::optional<StridedMoves> Split(const OpKernelContext& context) {
 
 std::optional<StridedMoves> SplitOfSizes(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  std::optional<Numbers> lengths = NumbersOf(context, 1, context.num_outputs());
-  const std::optional<Numbers> axis = NumbersOf(context, 2, 1);
+  std::optional<Numbers> lengths = NumbersOf(context, 1, TensorShape({context.num_outputs()}));
+  const std::optional<Numbers> axis = NumbersOf(context, 2, TensorShape());
   if (!lengths.has_value() || !axis.has_value()) return std::nullopt;
   const std::optional<int> d = Axis(axis->front(), input.dims());
   if (!d.has_value()) return std::nullopt;
@@ -201,7 +205,7 @@ std::optional<StridedMoves> SplitOfSizes(const OpKernelContext& context) {
 
 std::optional<StridedMoves> Pad(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
-  const std::optional<Numbers> paddings = NumbersOf(context, 1, 2 * input.dims());
+  const std::optional<Numbers> paddings = NumbersOf(context, 1, TensorShape({input.dims(), 2}));
   if (!paddings.has_value() || input.num_elements() == 0) return std::nullopt;
   const auto extents = input.dim_sizes();
   Numbers sizes, begin;

@@ -237,6 +237,7 @@ def test_types(dtype: Any) -> None:
     [
         lambda: R.Transpose(x=values((3, 4)), perm=[0, 0]),
         lambda: R.Transpose(x=values((3, 4)), perm=[0]),
+        lambda: R.Transpose(x=values((3, 4)), perm=[[0, 1]]),
         lambda: R.Transpose(x=values((3, 4)), perm=[0, 2]),
         lambda: R.BroadcastTo(input=values((3,)), shape=[4]),
         lambda: R.BroadcastTo(input=values((3, 4)), shape=[4]),
@@ -251,6 +252,8 @@ def test_types(dtype: Any) -> None:
         lambda: R.SplitV(value=values((5,)), size_splits=[2, 2], axis=0, num_split=2),
         lambda: R.Pad(input=values((3,)), paddings=[[-1, 0]]),
         lambda: R.Pad(input=values((3,)), paddings=[[1, 0], [0, 0]]),
+        lambda: R.Pad(input=values((3,)), paddings=[1, 0]),
+        lambda: R.Tile(input=values((3,)), multiples=[[2]]),
         lambda: R.ConcatV2(values=[values((2, 3)), values((2, 4))], axis=0),
         lambda: R.ConcatV2(values=[values((2, 3)), values((2, 3))], axis=2),
         lambda: R.Pack(values=[values((2,)), values((3,))]),
