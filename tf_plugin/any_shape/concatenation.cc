@@ -23,10 +23,6 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::TensorShape;
 
-// A compiled program moves more elements at a time, and has one launch for all pieces.
-constexpr int64_t kMaxElements = 1 << 15;
-constexpr int kMaxPieces = 3;
-
 // The operands from `first` on, along an axis.
 class Concatenation final : public AnyShapeRun {
  public:
@@ -45,8 +41,9 @@ class Concatenation final : public AnyShapeRun {
     if (!axis.has_value()) return false;
     std::optional<TensorShape> output = OutputShape(context, *axis);
     if (!output.has_value() || output->num_elements() == 0) return false;
-    const bool is_small = output->num_elements() <= kMaxElements && count_ <= kMaxPieces;
-    if (!is_small && !shapes_.IsNew(Hash(context, *axis))) return false;
+    if (!shapes_.ShouldMove(output->num_elements(), count_, [&] { return Hash(context, *axis); })) {
+      return false;
+    }
     if (absl::Status status = Concatenate(context, *axis, *output); !status.ok()) {
       context.CtxFailure(__FILE__, __LINE__, std::move(status));
     }
@@ -64,8 +61,7 @@ class Concatenation final : public AnyShapeRun {
       if (!numbers.ok() || numbers->size() != 1) return std::nullopt;
       axis = numbers->front();
     }
-    if (axis < -rank || axis >= rank) return std::nullopt;
-    return static_cast<int>(axis < 0 ? axis + rank : axis);
+    return FindDimension(axis, rank);
   }
 
   // Nothing for operands that are an error.

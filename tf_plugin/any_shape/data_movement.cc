@@ -20,17 +20,13 @@ using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::TensorShape;
 
-// A compiled program moves more elements at a time, and has all outputs in one launch.
-constexpr int64_t kMaxElements = 1 << 15;
-constexpr size_t kMaxLaunches = 2;
-
 class DataMovement final : public AnyShapeRun {
  public:
   explicit DataMovement(StridedMovesOf moves_of) : moves_of_(moves_of) {}
 
   bool Run(OpKernelContext& context) override {
     const std::optional<StridedMoves> moves = moves_of_(context);
-    if (!moves.has_value() || !IsWorthwhile(*moves)) return false;
+    if (!moves.has_value() || !ShouldMove(*moves)) return false;
     if (absl::Status status = Move(context, *moves); !status.ok()) {
       context.CtxFailure(__FILE__, __LINE__, std::move(status));
     }
@@ -38,16 +34,17 @@ class DataMovement final : public AnyShapeRun {
   }
 
  private:
-  // Whether compiling would cost more.
-  bool IsWorthwhile(const StridedMoves& moves) {
+  bool ShouldMove(const StridedMoves& moves) {
     int64_t elements = 0;
-    size_t hash = moves.size();
-    for (const StridedMove& move : moves) {
-      elements += move.output.num_elements();
-      hash = absl::HashOf(hash, move.output.dim_sizes(), move.elements.sizes, move.elements.strides,
-                          move.elements.offset);
-    }
-    return (elements <= kMaxElements && moves.size() <= kMaxLaunches) || shapes_.IsNew(hash);
+    for (const StridedMove& move : moves) elements += move.output.num_elements();
+    return shapes_.ShouldMove(elements, static_cast<int64_t>(moves.size()), [&] {
+      size_t hash = moves.size();
+      for (const StridedMove& move : moves) {
+        hash = absl::HashOf(hash, move.output.dim_sizes(), move.elements.sizes,
+                            move.elements.strides, move.elements.offset);
+      }
+      return hash;
+    });
   }
 
   static absl::Status Move(OpKernelContext& context, const StridedMoves& moves) {

@@ -1,4 +1,5 @@
-// Which shapes an op has met before: a program for a shape that comes back is worth compiling.
+// Which shapes of an op that moves elements are worth a program: one moves more elements at a time
+// and is one launch, but is compiled for each shape.
 #ifndef TF_PLUGIN_ANY_SHAPE_RECURRING_SHAPES_H_
 #define TF_PLUGIN_ANY_SHAPE_RECURRING_SHAPES_H_
 
@@ -7,6 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/synchronization/mutex.h"
 
 namespace onexpu::tf_plugin {
@@ -14,8 +16,12 @@ namespace onexpu::tf_plugin {
 // Thread-safe.
 class RecurringShapes {
  public:
-  // Counts a run; whether it is one of the first two of `shape`, which is a hash.
-  bool IsNew(size_t shape) {
+  // Whether compiling would cost more than to move so many elements by so many launches of kernels
+  // that take the sizes as arguments. Of large moves that holds for the first two runs of a shape,
+  // of which `hash` is called.
+  bool ShouldMove(int64_t elements, int64_t launches, absl::FunctionRef<size_t()> hash) {
+    if (elements <= kMaxElements && launches <= kMaxLaunches) return true;
+    const size_t shape = hash();
     absl::MutexLock lock(&mutex_);
     // Forgets all at times, so that an op that never meets a shape twice does not grow.
     if (runs_.size() >= kMaxShapes && !runs_.contains(shape)) runs_.clear();
@@ -26,6 +32,8 @@ class RecurringShapes {
   }
 
  private:
+  static constexpr int64_t kMaxElements = 1 << 15;
+  static constexpr int64_t kMaxLaunches = 3;
   static constexpr size_t kMaxShapes = 1024;
   static constexpr uint8_t kNewRuns = 2;
 

@@ -116,8 +116,9 @@ class Reduction final : public AnyShapeRun {
     if (!axes.ok()) return std::nullopt;
     IsReduced is_reduced(rank, false);
     for (const int64_t axis : *axes) {
-      if (axis < -rank || axis >= rank) return std::nullopt;
-      bool& reduces = is_reduced[axis < 0 ? axis + rank : axis];
+      const std::optional<int> d = FindDimension(axis, rank);
+      if (!d.has_value()) return std::nullopt;
+      bool& reduces = is_reduced[*d];
       if (reduces) return std::nullopt;
       reduces = true;
     }

@@ -28,12 +28,6 @@ std::optional<Numbers> NumbersOf(const OpKernelContext& context, int operand,
   return *numbers;
 }
 
-// An axis that may count from the end.
-std::optional<int> Axis(int64_t axis, int rank) {
-  if (axis < -rank || axis >= rank) return std::nullopt;
-  return static_cast<int>(axis < 0 ? axis + rank : axis);
-}
-
 std::optional<StridedMoves> One(StridedMove move) {
   move.elements = move.elements.Squeezed();
   if (move.elements.sizes.size() > kMaxRank || move.output.num_elements() == 0) return std::nullopt;
@@ -56,7 +50,7 @@ std::optional<StridedMoves> Transpose(const OpKernelContext& context) {
   StridedMove move;
   absl::InlinedVector<bool, 4> is_used(input.dims(), false);
   for (const int64_t number : *permutation) {
-    const std::optional<int> d = Axis(number, input.dims());
+    const std::optional<int> d = FindDimension(number, input.dims());
     if (!d.has_value() || is_used[*d]) return std::nullopt;
     is_used[*d] = true;
     move.elements.sizes.push_back(input.dim_size(*d));
@@ -122,7 +116,7 @@ std::optional<StridedMoves> Reverse(const OpKernelContext& context) {
   if (!axes.has_value()) return std::nullopt;
   Numbers begin(input.dims(), 0), steps(input.dims(), 1);
   for (const int64_t number : *axes) {
-    const std::optional<int> d = Axis(number, input.dims());
+    const std::optional<int> d = FindDimension(number, input.dims());
     if (!d.has_value() || steps[*d] == -1) return std::nullopt;
     begin[*d] = input.dim_size(*d) - 1;
     steps[*d] = -1;
@@ -164,7 +158,7 @@ std::optional<StridedMoves> Unpack(const OpKernelContext& context) {
   const TensorShape& input = context.input(0).shape();
   int64_t axis;
   if (!tensorflow::GetNodeAttr(context.op_kernel().def(), "axis", &axis).ok()) return std::nullopt;
-  const std::optional<int> d = Axis(axis, input.dims());
+  const std::optional<int> d = FindDimension(axis, input.dims());
   if (!d.has_value() || input.dim_size(*d) != context.num_outputs()) return std::nullopt;
   return Parts(context, 0, *d, Numbers(context.num_outputs(), 1), /*keeps_dimension=*/false);
 }
@@ -173,7 +167,7 @@ std::optional<StridedMoves> Split(const OpKernelContext& context) {
   const TensorShape& input = context.input(1).shape();
   const std::optional<Numbers> axis = NumbersOf(context, 0, TensorShape());
   if (!axis.has_value()) return std::nullopt;
-  const std::optional<int> d = Axis(axis->front(), input.dims());
+  const std::optional<int> d = FindDimension(axis->front(), input.dims());
   const int64_t count = context.num_outputs();
   if (!d.has_value() || input.dim_size(*d) % count != 0) return std::nullopt;
   return Parts(context, 1, *d, Numbers(count, input.dim_size(*d) / count),
@@ -185,7 +179,7 @@ std::optional<StridedMoves> SplitOfSizes(const OpKernelContext& context) {
   std::optional<Numbers> lengths = NumbersOf(context, 1, TensorShape({context.num_outputs()}));
   const std::optional<Numbers> axis = NumbersOf(context, 2, TensorShape());
   if (!lengths.has_value() || !axis.has_value()) return std::nullopt;
-  const std::optional<int> d = Axis(axis->front(), input.dims());
+  const std::optional<int> d = FindDimension(axis->front(), input.dims());
   if (!d.has_value()) return std::nullopt;
   int64_t rest = input.dim_size(*d);
   int64_t* open = nullptr;  // the length that is to be computed
@@ -238,16 +232,15 @@ std::optional<StridedMoves> Blocks(const OpKernelContext& context, bool to_depth
   const int64_t channels = input.dim_size(3);
   StridedMove move;
   TensorShape split;
-  Numbers order;
+  // Either way exchanges the third and the fourth dimension.
+  const Numbers order = {0, 1, 3, 2, 4, 5};
   if (to_depth) {
     if (rows % block != 0 || columns % block != 0) return std::nullopt;
     split = TensorShape({batch, rows / block, block, columns / block, block, channels});
-    order = {0, 1, 3, 2, 4, 5};
     move.output = TensorShape({batch, rows / block, columns / block, block * block * channels});
   } else {
     if (channels % (block * block) != 0) return std::nullopt;
     split = TensorShape({batch, rows, columns, block, block, channels / (block * block)});
-    order = {0, 1, 3, 2, 4, 5};
     move.output = TensorShape({batch, rows * block, columns * block, channels / (block * block)});
   }
   const Numbers strides = StridesOf(split);

@@ -31,6 +31,11 @@ absl::StatusOr<Numbers> ToNumbers(const Tensor& tensor) {
   }
 }
 
+std::optional<int> FindDimension(int64_t axis, int rank) {
+  if (axis < -rank || axis >= rank) return std::nullopt;
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
 Numbers StridesOf(const TensorShape& shape) {
   Numbers strides(shape.dims());
   int64_t stride = 1;

@@ -4,6 +4,7 @@
 #define TF_PLUGIN_KERNELS_SUPPORT_STRIDED_ELEMENTS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,9 @@ using Numbers = absl::InlinedVector<int64_t, 4>;
 
 // The elements of a tensor of int32 or int64 in host memory, INVALID_ARGUMENT for other types.
 absl::StatusOr<Numbers> ToNumbers(const tensorflow::Tensor& tensor);
+
+// The number of a dimension that may count from the end; nothing if there is none.
+std::optional<int> FindDimension(int64_t axis, int rank);
 
 // From one element to the next along each dimension of a row-major array, in elements.
 Numbers StridesOf(const tensorflow::TensorShape& shape);

@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tensorflow/compiler/tf2xla/xla_helpers.h"
 #include "tensorflow/core/util/padding.h"
 #include "tensorflow/core/util/tensor_format.h"
@@ -75,11 +77,12 @@ class Pooling3D : public Translation {
       return tensorflow::GetTensorDim(window_, format, dimension) != 1 ||
              tensorflow::GetTensorDim(strides_, format, dimension) != 1;
     };
-    if (is_pooled('N')) {
-      return absl::UnimplementedError("Pooling is not yet supported on the batch dimension.");
-    }
-    if (is_pooled('C')) {
-      return absl::UnimplementedError("Pooling is not yet supported on the depth dimension.");
+    for (const auto& [dimension, name] : {std::pair('N', "batch"), std::pair('C', "depth")}) {
+      if (!is_pooled(dimension)) continue;
+      return absl::UnimplementedError(absl::StrCat(
+          "onexpu: ", type_string(), " with ksize [", absl::StrJoin(window_, ","),
+          "] and strides [", absl::StrJoin(strides_, ","), "] pools the ", name,
+          " dimension, which TensorFlow has on no device. Transpose that to a spatial dimension"));
     }
     return absl::OkStatus();
   }

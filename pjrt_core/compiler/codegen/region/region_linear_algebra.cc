@@ -42,7 +42,6 @@ class Matrices {
     if (is_transposed_) std::swap(rows_, columns_);
   }
 
-  const Array& array() const { return array_; }
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
   int64_t count() const {
@@ -82,7 +81,6 @@ class Vectors {
   Vectors(FusionContext& kernel, Array array) : kernel_(kernel), array_(std::move(array)) {
     batch_.assign(array_.shape.dimensions().begin(), array_.shape.dimensions().end() - 1);
   }
-  int64_t extent() const { return array_.shape.dimensions().back(); }
   absl::StatusOr<Value*> Load(Value* matrix, Value* element) const {
     return kernel_.Load(array_, At(matrix, element));
   }
@@ -281,8 +279,8 @@ absl::Status RegionWork::EmitLu(const HloInstruction& call, const std::vector<Ar
   }));
   Barrier(kernel_);
 
-  // The first of the largest elements of the column, as LAPACK does: NaN is larger than nothing,
-  // and nothing is larger than NaN.
+  // The first of the largest elements of the column, as LAPACK does: comparisons with NaN are
+  // false, so NaN is the pivot only where the search begins with it.
   const auto find_pivot = [&](Value* matrix, Value* k) -> absl::Status {
     TF_ASSIGN_OR_RETURN(const Real first, a.Load(matrix, k, k));
     const Variable largest(kernel_, Abs(first).value());
