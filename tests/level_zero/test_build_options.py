@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 _DIVIDE = """
@@ -13,7 +14,7 @@ jax.jit(lambda x, y: jnp.sqrt(x / y))(jnp.ones(100), jnp.ones(100)).block_until_
 _EXACT = "-cl-fp32-correctly-rounded-divide-sqrt"
 
 
-@pytest.mark.parametrize("device", ("dg2", "bmg"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "bmg")))
 def test_exact_division(lab: Lab, device: str) -> None:
     plain = lab.run(device, _DIVIDE).check().of("module")
     assert plain and not [one for one in plain if _EXACT in one["flags"]]

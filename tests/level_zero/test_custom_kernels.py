@@ -52,6 +52,7 @@ def test_kernels_from_source_and_from_spirv(lab: Lab, device: str) -> None:
     assert not run.failed_calls()
 
 
+@exhaustive
 def test_a_missing_standard_library_is_named(lab: Lab) -> None:
     # Without what other tests have compiled.
     run = lab.run("bmg", _PYTHON, env={"ONEXPU_CACHE_DIR": "/lab/home/without_headers"})

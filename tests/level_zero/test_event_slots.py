@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import covering, every
 from tests.level_zero.lab import CPP_HEADERS, Lab
 
 # 12 launches and a copy a run; what is used from the start is there after some of them.
@@ -29,8 +30,7 @@ print("KiB:", resident() - before)
 """
 
 
-@pytest.mark.parametrize("adapter", (1, 2))
-@pytest.mark.parametrize("device", ("dg2", "pvc", "bmg"))
+@covering(device=("dg2", "pvc", "bmg"), adapter=(1, 2))
 def test_event_pools_and_memory_do_not_grow(lab: Lab, device: str, adapter: int) -> None:
     environment = {"SYCL_UR_USE_LEVEL_ZERO_V2": str(adapter - 1)}
     run = lab.run(device, _PROGRAM, env=environment, record=adapter == 1).check()
@@ -72,7 +72,8 @@ for _ in range(15):
 
 
 @pytest.mark.parametrize(
-    ("commands", "kernel"), (("custom", "__sycl_kernel_add"), ("builtin", "random_uniform"))
+    ("commands", "kernel"),
+    every(2, (("custom", "__sycl_kernel_add"), ("builtin", "random_uniform")), unpack=True),
 )
 def test_other_commands_take_no_event_pools(lab: Lab, commands: str, kernel: str) -> None:
     run = lab.run("dg2", _OTHER_COMMANDS, arguments=[commands], shown=CPP_HEADERS).check()

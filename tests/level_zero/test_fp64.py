@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every, exhaustive
 from tests.level_zero.lab import Lab
 
 _JAX = """
@@ -22,7 +23,7 @@ print(tf.linalg.matmul(x, x).device, tf.random.stateless_gamma([4], [1, 2], 2.0)
 """
 
 
-@pytest.mark.parametrize("device", ("pvc", "mtl", "bmg"))
+@pytest.mark.parametrize("device", every(3, ("pvc", "mtl", "bmg")))
 def test_native(lab: Lab, device: str) -> None:
     run = lab.run(device, _JAX).check()
     assert "float64 launched" in run.stdout
@@ -36,6 +37,7 @@ def test_emulated(lab: Lab) -> None:
     assert "emulated" not in lab.run("dg2", _JAX, env={"ONEXPU_FP64": "emulate"}).check().stderr
 
 
+@exhaustive
 def test_tensorflow_with_emulation(lab: Lab) -> None:
     run = lab.run("dg2", _TENSORFLOW).check()
     assert run.stdout.count("XPU:0") == 4
@@ -90,7 +92,7 @@ except tf.errors.UnimplementedError as error:
 """
 
 
-@pytest.mark.parametrize(("device", "env"), _NO_FP64, ids=("dg2", "tgl"))
+@pytest.mark.parametrize(("device", "env"), every(2, _NO_FP64, unpack=True), ids=("dg2", "tgl"))
 def test_tensorflow_selects_the_cpu(lab: Lab, device: str, env: dict[str, str]) -> None:
     run = lab.run(device, _PLACEMENT, env=env).check()
     assert "XPU devices have no 64-bit floats" in run.stdout

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 _LOST = """
@@ -29,7 +30,7 @@ for again in (lambda: step(jnp.zeros(100)), lambda: other(jnp.ones(100)), lambda
 """
 
 
-@pytest.mark.parametrize("device", ("dg2", "bmg"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "bmg")))
 def test_a_submission_that_finds_the_device_lost_marks_it(lab: Lab, device: str) -> None:
     run = lab.run(device, _LOST, env={"ONEXPU_SHIM_LOST_AT_LAUNCH": "6"}).check()
     assert "no error" not in run.stdout, run.stdout
@@ -63,7 +64,7 @@ print("the other device works")
 """
 
 
-@pytest.mark.parametrize("device", ("dg2", "bmg"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "bmg")))
 def test_a_lost_device_does_not_take_others_with_it(lab: Lab, device: str) -> None:
     env = {"ONEXPU_SHIM_LOST_AT_LAUNCH": "10", "ONEXPU_SHIM_LOST_DEVICE": "0"}
     run = lab.run(device, _LOSES_ONE, env=env, roots=2).check()
@@ -86,7 +87,7 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("device", ("dg2", "bmg"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "bmg")))
 def test_a_long_wait_says_for_what(lab: Lab, device: str) -> None:
     environment = {"ONEXPU_SHIM_HANGS_AT_LAUNCH": "6", "ONEXPU_WAIT_REPORT_SECONDS": "1"}
     stderr = lab.run(device, _HANGS, env=environment).check().stderr

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 _PROGRAM = """
@@ -56,14 +57,14 @@ for name, (function, arguments) in programs.items():
 """
 
 
-@pytest.mark.parametrize("device", ("dg2", "ptl"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "ptl")))
 def test_they_launch(lab: Lab, device: str) -> None:
     run = lab.run(device, _PROGRAM).check()
     tables = [one for one in run.of("launch") if "_table" in one["name"]]
     assert len(tables) > 10
 
 
-@pytest.mark.parametrize("schedules", ("cpu", "gpu"))
+@pytest.mark.parametrize("schedules", every(2, ("gpu", "cpu")))
 def test_they_compute(schedules: str) -> None:
     environment = {**os.environ, "ONEXPU_DEVICE": "cpu", "ONEXPU_SCHEDULES": schedules}
     # The CPU driver builds kernels of more parameters than the 255 of SPIR-V's universal limits.

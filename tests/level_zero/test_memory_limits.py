@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every, exhaustive
 from tests.level_zero.lab import Lab
 
 _GIB = 1 << 30
@@ -57,6 +58,7 @@ def test_the_limit_is_of_all_memory_if_the_driver_does_not_say(lab: Lab) -> None
     assert "The limit is 92 % of the device's memory. " in error
 
 
+@exhaustive
 def test_variables_choose_the_limit(lab: Lab) -> None:
     whole, _ = _limit_and_error(lab, "bmg")
     for variable in ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"):
@@ -71,7 +73,7 @@ def test_variables_choose_the_limit(lab: Lab) -> None:
     assert "or raise ONEXPU_MEMORY_LIMIT." in error
 
 
-@pytest.mark.parametrize("device", ("mtl", "lnl"))
+@pytest.mark.parametrize("device", every(2, ("mtl", "lnl")))
 def test_integrated_gpus_have_the_memory_of_the_host(lab: Lab, device: str) -> None:
     _, error = _limit_and_error(lab, device)
     assert "The limit is 85 % of the host's memory. " in error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 _FFT = """
@@ -13,7 +14,7 @@ print("launched")
 """
 
 
-@pytest.mark.parametrize("device", ("dg2", "bmg"))
+@pytest.mark.parametrize("device", every(2, ("dg2", "bmg")))
 def test_fft(lab: Lab, device: str) -> None:
     assert "launched" in lab.run(device, _FFT).check().stdout
     run = lab.run(device, _FFT, env={"OCL_ICD_VENDORS": "/nowhere"})

@@ -10,6 +10,7 @@ import pathlib
 
 import pytest
 
+from tests.exhaustive import exhaustive
 from tests.level_zero.lab import Lab
 from tests.onexpu import test_other_oneapi as stubs
 
@@ -33,7 +34,7 @@ print(tf.linalg.matmul(x, x).device)
     [
         ("dg2", _JAX, "launched"),  # the first Level Zero adapter
         ("bmg", _JAX, "launched"),  # the second
-        ("bmg", _TENSORFLOW, "XPU:0"),
+        pytest.param("bmg", _TENSORFLOW, "XPU:0", marks=exhaustive),
     ],
     ids=["dg2-jax", "bmg-jax", "bmg-tensorflow"],
 )

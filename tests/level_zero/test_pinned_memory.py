@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 # Those that the Unified Runtime's first adapter drives: it takes alignments up to 64 KiB.
-_DEVICES = ("dg2", "mtl", "pvc")
+_DEVICES = every(2, ("dg2", "mtl", "pvc"))
 _LARGEST_ALIGNMENT = 65536
 
 _JAX = """

@@ -22,7 +22,7 @@ _MAY_FAIL = {"custom SYCL kernel"}
     ("device", "group"),
     [
         ("dg2", "JAX"),
-        ("bmg", "TensorFlow"),
+        pytest.param("bmg", "TensorFlow", marks=exhaustive),
         pytest.param("bmg", "JAX", marks=exhaustive),
         pytest.param("dg2", "TensorFlow", marks=exhaustive),
         ("bmg", "JAX, all of the memory"),

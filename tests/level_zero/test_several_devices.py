@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every
 from tests.level_zero.lab import Lab
 
 _MIB = 1 << 20
 _PEERS = {"ONEXPU_SHIM_PEERS": "1"}
 # One device of each adapter version.
-_DEVICES = ("dg2", "bmg")
+_DEVICES = every(2, ("dg2", "bmg"))
 
 _ONE_ARRAY = """
 import jax, jax.numpy as jnp
@@ -102,14 +103,16 @@ def test_collectives_of_peers(lab: Lab) -> None:
     assert not run.failed_calls()
 
 
-@pytest.mark.parametrize(("device", "roots"), (("dg2", 2), ("bmg", 2), ("pvc", 3)))
+@pytest.mark.parametrize(
+    ("device", "roots"), every(3, (("pvc", 3), ("dg2", 2), ("bmg", 2)), unpack=True)
+)
 def test_collectives(lab: Lab, device: str, roots: int) -> None:
     run = lab.run(device, _COLLECTIVES, roots=roots, env=_PEERS).check()
     assert f"done {roots}" in run.stdout
     assert not run.failed_calls()
 
 
-@pytest.mark.parametrize("hierarchy", ("FLAT", "COMPOSITE", "COMBINED"))
+@pytest.mark.parametrize("hierarchy", every(2, ("FLAT", "COMPOSITE", "COMBINED")))
 def test_tiles(lab: Lab, hierarchy: str) -> None:
     env = {"ZE_FLAT_DEVICE_HIERARCHY": hierarchy}
     run = lab.run("pvc", _COLLECTIVES, tiles=2, env=env).check()
