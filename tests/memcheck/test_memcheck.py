@@ -44,7 +44,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     source, path = directory / "mistakes.c", directory / "libonexpu_mistakes.so"
     source.write_text(_SOURCE)
     options = ["-O1", "-gdwarf-4", "-shared", "-fPIC"]
-    subprocess.run(["clang-22", *options, str(source), "-o", str(path)], check=True)
+    # There, because clang names a file from what its directory and the current one share.
+    subprocess.run(["clang-22", *options, source.name, "-o", path.name], check=True, cwd=directory)
     return path
 
 
