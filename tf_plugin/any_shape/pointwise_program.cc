@@ -104,14 +104,17 @@ absl::StatusOr<CompiledProgram> Compile(const OpKernelContext& context, const No
   xla::HloModuleProto module = result.computation->proto();
   (*module.mutable_frontend_attributes()->mutable_map())["onexpu_resizable"] =
       has_rows ? absl::StrCat(kRows, "x", kColumns) : absl::StrCat("1x", kColumnsOfOneRow);
-  return CompiledProgram::Compile(module);
+  return CompiledProgram::Compile(context, module);
 }
 
-// The programs of all kernels, by op and letters; null where there is none.
+// The programs of all kernels, by op, letters and kind of device.
 class Programs {
  public:
+  // For the context's device; null where there is none.
   std::shared_ptr<const CompiledProgram> Find(const OpKernelContext& context,
                                               const std::string& letters) {
+    const absl::StatusOr<PJRT_Device*> device = DeviceOf(context);
+    if (!device.ok()) return nullptr;
     const NodeDef node = CanonicalNode(context);
     std::string key;
     tensorflow::SerializeToStringDeterministic(node, &key);
@@ -124,16 +127,18 @@ class Programs {
       entry = found;
     }
     absl::MutexLock lock(&entry->mutex);
-    if (!entry->is_known) {
-      entry->is_known = true;
-      absl::StatusOr<CompiledProgram> compiled = Compile(context, node, letters);
-      if (compiled.ok()) {
-        entry->program = std::make_shared<const CompiledProgram>(*std::move(compiled));
-      } else {
-        VLOG(1) << "no resizable program for " << node.op() << ": " << compiled.status();
-      }
+    for (const auto& [known, program] : entry->programs) {
+      if (known == *device || (program != nullptr && program->IsFor(*device))) return program;
     }
-    return entry->program;
+    std::shared_ptr<const CompiledProgram> program;
+    absl::StatusOr<CompiledProgram> compiled = Compile(context, node, letters);
+    if (compiled.ok()) {
+      program = std::make_shared<const CompiledProgram>(*std::move(compiled));
+    } else {
+      VLOG(1) << "no resizable program for " << node.op() << ": " << compiled.status();
+    }
+    entry->programs.emplace_back(*device, program);
+    return program;
   }
 
   static Programs& Get() {
@@ -144,8 +149,9 @@ class Programs {
  private:
   struct Entry {
     absl::Mutex mutex;
-    bool is_known ABSL_GUARDED_BY(mutex) = false;
-    std::shared_ptr<const CompiledProgram> program ABSL_GUARDED_BY(mutex);
+    // With the device for which each was compiled, or could not be.
+    std::vector<std::pair<const PJRT_Device*, std::shared_ptr<const CompiledProgram>>> programs
+        ABSL_GUARDED_BY(mutex);
   };
 
   absl::Mutex mutex_;

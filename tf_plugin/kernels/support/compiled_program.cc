@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "absl/algorithm/container.h"
 #include "tf_plugin/core/core_api.h"
 #include "xla/pjrt/pjrt_executable.h"
 #include "xla/tsl/platform/errors.h"
@@ -31,11 +32,35 @@ absl::StatusOr<size_t> NumOutputs(PJRT_LoadedExecutable* executable) {
   return outputs.num_outputs;
 }
 
+absl::StatusOr<int> IdOf(PJRT_Device* device) {
+  PJRT_Device_GetDescription_Args get{};
+  get.struct_size = PJRT_Device_GetDescription_Args_STRUCT_SIZE;
+  get.device = device;
+  TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Device_GetDescription(&get)));
+  PJRT_DeviceDescription_Id_Args id{};
+  id.struct_size = PJRT_DeviceDescription_Id_Args_STRUCT_SIZE;
+  id.device_description = get.device_description;
+  TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_DeviceDescription_Id(&id)));
+  return id.id;
+}
+
+absl::StatusOr<absl::Span<PJRT_Device* const>> DevicesOf(PJRT_LoadedExecutable* executable) {
+  PJRT_LoadedExecutable_AddressableDevices_Args args{};
+  args.struct_size = PJRT_LoadedExecutable_AddressableDevices_Args_STRUCT_SIZE;
+  args.executable = executable;
+  TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_LoadedExecutable_AddressableDevices(&args)));
+  return absl::MakeConstSpan(args.addressable_devices, args.num_addressable_devices);
+}
+
 }  // namespace
 
-absl::StatusOr<CompiledProgram> CompiledProgram::Compile(const xla::HloModuleProto& module) {
+absl::StatusOr<CompiledProgram> CompiledProgram::Compile(const tensorflow::OpKernelContext& context,
+                                                         const xla::HloModuleProto& module) {
+  TF_ASSIGN_OR_RETURN(PJRT_Device* const device, DeviceOf(context));
+  TF_ASSIGN_OR_RETURN(const int id, IdOf(device));
   xla::CompileOptions options;
-  options.compile_portable_executable = true;  // The device is chosen when it runs.
+  options.compile_portable_executable = true;  // the device is chosen when it runs
+  options.executable_build_options.set_device_ordinal(id);
   TF_ASSIGN_OR_RETURN(const xla::CompileOptionsProto options_proto, options.ToProto());
   const std::string serialized_options = options_proto.SerializeAsString();
   std::string code = module.SerializeAsString();
@@ -55,8 +80,13 @@ absl::StatusOr<CompiledProgram> CompiledProgram::Compile(const xla::HloModulePro
   TF_RETURN_IF_ERROR(ToStatus(CoreApi().PJRT_Client_Compile(&args)));
   CompiledProgram result;
   result.executable_ = args.executable;
+  TF_ASSIGN_OR_RETURN(result.devices_, DevicesOf(args.executable));
   TF_ASSIGN_OR_RETURN(result.num_outputs_, NumOutputs(args.executable));
   return result;
+}
+
+bool CompiledProgram::IsFor(const PJRT_Device* device) const {
+  return absl::c_linear_search(devices_, device);
 }
 
 absl::StatusOr<absl::InlinedVector<OwnedBuffer, 4>> CompiledProgram::Run(

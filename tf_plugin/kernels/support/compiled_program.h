@@ -18,8 +18,12 @@ namespace onexpu::tf_plugin {
 
 class CompiledProgram {
  public:
-  // For every device of TensorFlow's client: which one is chosen when it runs.
-  static absl::StatusOr<CompiledProgram> Compile(const xla::HloModuleProto& module);
+  // For the context's device, and all others of its kind.
+  static absl::StatusOr<CompiledProgram> Compile(const tensorflow::OpKernelContext& context,
+                                                 const xla::HloModuleProto& module);
+
+  // Whether `device` is of the kind that the program was compiled for.
+  bool IsFor(const PJRT_Device* device) const;
 
   // Runs on the context's device, without waiting, and donates nothing. A root that is a tuple
   // gives one result for each element.
@@ -28,6 +32,7 @@ class CompiledProgram {
 
  private:
   PJRT_LoadedExecutable* executable_ = nullptr;
+  absl::Span<PJRT_Device* const> devices_;  // the executable's
   size_t num_outputs_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/synchronization/mutex.h"
 #include "tf_plugin/kernels/support/compiled_program.h"
 #include "xla/tsl/platform/statusor.h"
@@ -12,17 +13,23 @@
 namespace onexpu::tf_plugin {
 namespace {
 
-// Programs stay for the life of the process: there is one per shape of a list's elements, not per
-// step.
+// Programs stay for the life of the process: there is one per shape of a list's elements and kind
+// of device, not per step.
 class DevicePrograms {
  public:
   absl::StatusOr<CompiledProgram> Find(
-      const std::string& key, const std::function<absl::StatusOr<xla::XlaComputation>()>& build) {
+      const tensorflow::OpKernelContext& context, const std::string& key,
+      const std::function<absl::StatusOr<xla::XlaComputation>()>& build) {
+    TF_ASSIGN_OR_RETURN(const PJRT_Device* const device, DeviceOf(context));
     absl::MutexLock lock(&mutex_);
-    if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
+    Programs& programs = programs_[key];
+    for (const CompiledProgram& program : programs) {
+      if (program.IsFor(device)) return program;
+    }
     TF_ASSIGN_OR_RETURN(const xla::XlaComputation computation, build());
-    TF_ASSIGN_OR_RETURN(CompiledProgram program, CompiledProgram::Compile(computation.proto()));
-    programs_.emplace(key, program);
+    TF_ASSIGN_OR_RETURN(CompiledProgram program,
+                        CompiledProgram::Compile(context, computation.proto()));
+    programs.push_back(program);
     return program;
   }
 
@@ -32,8 +39,11 @@ class DevicePrograms {
   }
 
  private:
+  // One for each kind of device.
+  using Programs = absl::InlinedVector<CompiledProgram, 1>;
+
   absl::Mutex mutex_;
-  std::unordered_map<std::string, CompiledProgram> programs_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Programs> programs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -42,7 +52,8 @@ absl::StatusOr<std::vector<OwnedBuffer>> RunDeviceProgram(
     const tensorflow::OpKernelContext& context, const std::string& key,
     const std::function<absl::StatusOr<xla::XlaComputation>()>& build,
     absl::Span<PJRT_Buffer* const> operands) {
-  TF_ASSIGN_OR_RETURN(const CompiledProgram program, DevicePrograms::Get().Find(key, build));
+  TF_ASSIGN_OR_RETURN(const CompiledProgram program,
+                      DevicePrograms::Get().Find(context, key, build));
   TF_ASSIGN_OR_RETURN(auto results, program.Run(context, operands));
   return std::vector<OwnedBuffer>(std::make_move_iterator(results.begin()),
                                   std::make_move_iterator(results.end()));
