@@ -325,14 +325,16 @@ bool CountsAlong(const HloInstruction& array, int64_t dimension) {
 
 }  // namespace
 
+bool CombinesTwoParameters(const HloInstruction& root) {
+  return root.operand_count() == 2 && root.operand(0)->opcode() == HloOpcode::kParameter &&
+         root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1);
+}
+
 bool IsSymmetricReducer(const HloComputation& reducer) {
   const int64_t arrays = reducer.num_parameters() / 2;
   const HloInstruction& root = *reducer.root_instruction();
   // Nearly every reducer.
-  if (IsCommutative(root) && root.operand(0)->opcode() == HloOpcode::kParameter &&
-      root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1)) {
-    return arrays == 1;
-  }
+  if (IsCommutative(root) && CombinesTwoParameters(root)) return arrays == 1;
   return Mirror(arrays).Matches(root, root);
 }
 

@@ -37,6 +37,9 @@ struct ReductionOrder {
 // of a fusion is shared with every fusion that has the same text.
 ReductionOrder OrderOf(const xla::HloInstruction& reduce);
 
+// Whether a reducer's root is `a op b` or `b op a` of its two parameters.
+bool CombinesTwoParameters(const xla::HloInstruction& root);
+
 // Whether the reducer is symmetric.
 bool IsSymmetricReducer(const xla::HloComputation& reducer);
 

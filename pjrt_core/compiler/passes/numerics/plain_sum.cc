@@ -1,6 +1,6 @@
 #include "pjrt_core/compiler/passes/numerics/plain_sum.h"
 
-#include "absl/algorithm/container.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
 #include "xla/hlo/ir/hlo_opcode.h"
@@ -14,11 +14,7 @@ bool IsPlainSum(const xla::HloInstruction& instruction) {
   }
   const xla::HloInstruction& reducer = *instruction.to_apply()->root_instruction();
   const xla::HloInstruction& initial = *instruction.operand(1);
-  return reducer.opcode() == xla::HloOpcode::kAdd && reducer.operand(0) != reducer.operand(1) &&
-         absl::c_all_of(reducer.operands(),
-                        [](const xla::HloInstruction* operand) {
-                          return operand->opcode() == xla::HloOpcode::kParameter;
-                        }) &&
+  return reducer.opcode() == xla::HloOpcode::kAdd && CombinesTwoParameters(reducer) &&
          initial.opcode() == xla::HloOpcode::kConstant && initial.literal().IsAll(0);
 }
 

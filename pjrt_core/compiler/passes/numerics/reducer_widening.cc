@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_map.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
 #include "pjrt_core/compiler/passes/numerics/window_splitter.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -70,8 +71,7 @@ Work WorkOf(const HloInstruction& instruction) {
 bool IsPlain(const HloComputation& reducer) {
   const HloInstruction& root = *reducer.root_instruction();
   return (root.opcode() == HloOpcode::kAdd || root.opcode() == HloOpcode::kMultiply) &&
-         root.operand(0)->opcode() == HloOpcode::kParameter &&
-         root.operand(1)->opcode() == HloOpcode::kParameter;
+         CombinesTwoParameters(root);
 }
 
 // Whether ScanRewriter or WindowSplitter may store parts of results.

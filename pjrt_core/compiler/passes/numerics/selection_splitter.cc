@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -27,13 +28,6 @@ using xla::HloSelectAndScatterInstruction;
 // The code grows with the elements of a window.
 constexpr int64_t kMaxElements = 27;
 
-// Whether the root combines the two parameters in order.
-bool IsOfParameters(const HloInstruction& root) {
-  return root.operand_count() == 2 && root.operand(0)->opcode() == HloOpcode::kParameter &&
-         root.operand(1)->opcode() == HloOpcode::kParameter &&
-         root.operand(0)->parameter_number() == 0 && root.operand(1)->parameter_number() == 1;
-}
-
 // Whether a computation of scalars is one of arrays if its instructions are.
 bool IsElementwise(const xla::HloComputation& computation) {
   return absl::c_all_of(computation.instructions(), [](const HloInstruction* instruction) {
@@ -48,7 +42,7 @@ bool CanSplit(const HloSelectAndScatterInstruction& operation) {
   const HloInstruction& scatter = *operation.scatter()->root_instruction();
   const HloInstruction& initial = *operation.operand(2);
   if (!IsElementwise(*operation.select()) || scatter.opcode() != HloOpcode::kAdd ||
-      !IsOfParameters(scatter) || initial.opcode() != HloOpcode::kConstant ||
+      !CombinesTwoParameters(scatter) || initial.opcode() != HloOpcode::kConstant ||
       !initial.literal().IsAll(0) ||
       xla::ShapeUtil::IsZeroElementArray(operation.operand(1)->shape())) {
     return false;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pjrt_core/base/status_macros.h"
+#include "pjrt_core/compiler/analysis/combine_order.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
 #include "xla/hlo/ir/hlo_computation.h"
 #include "xla/hlo/ir/hlo_instruction.h"
@@ -65,9 +66,7 @@ bool CanSplit(const HloReduceWindowInstruction& reduction) {
   }
   const HloInstruction& root = *reduction.to_apply()->root_instruction();
   if (RoundsPartialResults(root.opcode(), reduction.shape().element_type())) return false;
-  return root.operand_count() == 2 && root.operand(0)->opcode() == HloOpcode::kParameter &&
-         root.operand(1)->opcode() == HloOpcode::kParameter && root.operand(0) != root.operand(1) &&
-         IsIdentity(root.opcode(), *reduction.init_values().front());
+  return CombinesTwoParameters(root) && IsIdentity(root.opcode(), *reduction.init_values().front());
 }
 
 // Results are only as many as strides permit, and those of a split window as many as elements.
