@@ -17,6 +17,7 @@
 #include "custom_kernels/builtin/reduction/softmax.h"
 #include "custom_kernels/builtin/segment/segment_grad.h"
 #include "custom_kernels/builtin/segment/segment_reduce.h"
+#include "custom_kernels/builtin/shape/gather.h"
 #include "custom_kernels/builtin/shape/partition.h"
 #include "custom_kernels/builtin/shape/stitch.h"
 #include "custom_kernels/builtin/shape/strided_slice.h"
@@ -185,6 +186,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        FillEmptyRowsGradTypes(),
        "",
        "The gradient of fill_empty_rows."},
+      {"onexpu.gather",
+       "Gather, GatherV2, ResourceGather",
+       {nullptr, nullptr, nullptr, GatherHandler},
+       {},
+       "outer: i64, slices: i64",
+       "Slices of an array that indices pick."},
       {"onexpu.hash_bucket",
        "_TensorToHashBucketFast",
        {nullptr, nullptr, nullptr, HashBucketHandler},

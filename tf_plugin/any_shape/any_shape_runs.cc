@@ -2,6 +2,7 @@
 
 #include "tf_plugin/any_shape/concatenation.h"
 #include "tf_plugin/any_shape/data_movement.h"
+#include "tf_plugin/any_shape/gather.h"
 #include "tf_plugin/any_shape/pointwise_program.h"
 #include "tf_plugin/any_shape/reduction.h"
 #include "tf_plugin/any_shape/softmax.h"
@@ -13,6 +14,7 @@ std::unique_ptr<AnyShapeRun> MakeAnyShapeRun(const tensorflow::OpKernelConstruct
   if (auto run = MakeReduction(construction)) return run;
   if (auto run = MakeSoftmax(construction)) return run;
   if (auto run = MakeDataMovement(construction)) return run;
+  if (auto run = MakeGather(construction)) return run;
   return MakeConcatenation(construction);
 }
 
