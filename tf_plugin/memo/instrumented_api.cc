@@ -17,12 +17,13 @@
 #include "absl/synchronization/mutex.h"
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/core/placement_counters.h"
+#include "xla/pjrt/proto/compile_options.pb.h"
 #include "xla/service/hlo.pb.h"
 
 namespace onexpu::tf_plugin {
 namespace {
 
-thread_local int uncounted_depth = 0;
+thread_local int ops_alone = 0;
 thread_local ExecutionRecorder* recorder = nullptr;
 std::atomic<uint64_t> generation = 0;
 
@@ -103,15 +104,32 @@ class CountedPrograms {
       ABSL_GUARDED_BY(mutex_);
 };
 
+// The options of a compile that is not worth more time; those that came if they are none.
+std::string WithLittleEffort(absl::string_view options) {
+  xla::CompileOptionsProto proto;
+  if (!proto.ParseFromArray(options.data(), static_cast<int>(options.size())))
+    return std::string(options);
+  proto.mutable_executable_build_options()->set_exec_time_optimization_effort(-1);
+  return proto.SerializeAsString();
+}
+
 PJRT_Error* Compile(PJRT_Client_Compile_Args* args) {
-  PJRT_Error* const error = CoreApi().PJRT_Client_Compile(args);
+  PJRT_Client_Compile_Args changed = *args;
+  std::string options;
+  if (ops_alone > 0) {
+    options = WithLittleEffort({args->compile_options, args->compile_options_size});
+    changed.compile_options = options.data();
+    changed.compile_options_size = options.size();
+  }
+  PJRT_Error* const error = CoreApi().PJRT_Client_Compile(&changed);
+  args->executable = changed.executable;
   if (error == nullptr) CountedPrograms::Get().Add(args->executable, *args->program);
   return error;
 }
 
 PJRT_Error* Execute(PJRT_LoadedExecutable_Execute_Args* args) {
   PJRT_Error* const error = CoreApi().PJRT_LoadedExecutable_Execute(args);
-  if (error == nullptr && uncounted_depth == 0) CountedPrograms::Get().CountRun(args->executable);
+  if (error == nullptr && ops_alone == 0) CountedPrograms::Get().CountRun(args->executable);
   if (error == nullptr) ExecutionRecorder::Record(*args);
   return error;
 }
@@ -135,8 +153,8 @@ const PJRT_Api* InstrumentedApi() {
   return &table;
 }
 
-UncountedPrograms::UncountedPrograms() { ++uncounted_depth; }
-UncountedPrograms::~UncountedPrograms() { --uncounted_depth; }
+OpAlone::OpAlone() { ++ops_alone; }
+OpAlone::~OpAlone() { --ops_alone; }
 
 ExecutionRecorder::ExecutionRecorder() : generation_(ExecutableGeneration()) { recorder = this; }
 ExecutionRecorder::~ExecutionRecorder() { recorder = nullptr; }

@@ -18,14 +18,15 @@ namespace onexpu::tf_plugin {
 // The table has static lifetime.
 const PJRT_Api* InstrumentedApi();
 
-// While one lives, programs that this thread runs are not counted as clusters: a kernel that runs
-// programs of its own counts itself.
-class UncountedPrograms {
+// While one lives, programs that this thread compiles and runs are of an op alone: they are not
+// counted as clusters, for the op's kernel counts itself; and they are compiled with little effort,
+// for each new shape waits for it.
+class OpAlone {
  public:
-  UncountedPrograms();
-  ~UncountedPrograms();
-  UncountedPrograms(const UncountedPrograms&) = delete;
-  UncountedPrograms& operator=(const UncountedPrograms&) = delete;
+  OpAlone();
+  ~OpAlone();
+  OpAlone(const OpAlone&) = delete;
+  OpAlone& operator=(const OpAlone&) = delete;
 };
 
 // Which program this thread runs while a recorder lives, with what, and what it gives. One at a

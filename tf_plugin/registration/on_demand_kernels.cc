@@ -51,7 +51,7 @@ class OnDemandKernel final : public tensorflow::XlaCompileOnDemandOp {
   void Compute(OpKernelContext* context) override {
     const bool has_run = any_shape_ != nullptr && any_shape_->Run(*context);
     if (!has_run && (is_stateful_ || !memo_.Run(*context))) {
-      const UncountedPrograms uncounted;
+      const OpAlone alone;
       const ExecutionRecorder recorder;
       XlaCompileOnDemandOp::Compute(context);
       if (!context->status().ok()) return;

@@ -59,6 +59,7 @@ absl::StatusOr<xla::HloModuleConfig> MakeConfig(const xla::HloModuleProto& proto
       ToBools(build.allow_spmd_sharding_propagation_to_parameters()));
   config.set_allow_spmd_sharding_propagation_to_output(
       ToBools(build.allow_spmd_sharding_propagation_to_output()));
+  config.set_exec_time_optimization_effort(build.exec_time_optimization_effort());
   config.mutable_entry_computation_layout()->SetToDefaultLayout();
   return config;
 }

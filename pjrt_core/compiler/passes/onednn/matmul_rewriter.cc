@@ -113,6 +113,14 @@ absl::Status Widen(HloInstruction* dot) {
   return dot->parent()->ReplaceInstruction(dot, ConvertTo(dot->shape().element_type(), wide));
 }
 
+// Whether a call of the library computes the dot without a kernel that converts its operands.
+bool NeedsNoKernel(const HloInstruction& dot, const Target& target) {
+  const xla::PrimitiveType type = LibraryType(dot, target);
+  return dot.operand(0)->shape().element_type() == type &&
+         dot.operand(1)->shape().element_type() == type &&
+         dot.shape().element_type() == LibraryResultType(type, dot.shape().element_type());
+}
+
 }  // namespace
 
 bool IsLargeDot(const HloInstruction& dot) {
@@ -124,19 +132,20 @@ bool IsLargeDot(const HloInstruction& dot) {
 absl::StatusOr<bool> MatmulRewriter::RunImpl(
     xla::HloModule* module, const absl::flat_hash_set<absl::string_view>& execution_threads) {
   bool changed = false;
+  // A kernel takes the device's compiler ten times as long as a call of the library takes ours.
+  const bool prefers_calls = module->config().exec_time_optimization_effort() < 0;
   for (xla::HloComputation* computation : module->MakeNonfusionComputations(execution_threads)) {
     for (HloInstruction* instruction : computation->MakeInstructionPostOrder()) {
       if (instruction->opcode() != xla::HloOpcode::kDot) continue;
-      if (WantsWideOperands(*instruction, target_)) {
+      const bool is_call = prefers_calls && NeedsNoKernel(*instruction, target_);
+      if (!is_call && WantsWideOperands(*instruction, target_)) {
         ONEXPU_RETURN_IF_ERROR(Widen(instruction));
         changed = true;
         continue;
       }
       const xla::PrimitiveType type = LibraryType(*instruction, target_);
-      if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction) ||
-          !IsLargeDot(*instruction) || IsForBlocks(*instruction, target_)) {
-        continue;
-      }
+      if (type == xla::PRIMITIVE_TYPE_INVALID || !IsCanonical(*instruction)) continue;
+      if (!is_call && (!IsLargeDot(*instruction) || IsForBlocks(*instruction, target_))) continue;
       ONEXPU_RETURN_IF_ERROR(Rewrite(instruction, type));
       changed = true;
     }
