@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import time_limit
+
 if TYPE_CHECKING:
     import jax
 
@@ -32,6 +34,27 @@ if "ONEXPU_CACHE_DIR" not in os.environ:
     os.environ["ONEXPU_CACHE_DIR"] = tempfile.mkdtemp(prefix="onexpu-test-cache-")
     # By the process that made it: those that inherit the variable end earlier.
     atexit.register(shutil.rmtree, os.environ["ONEXPU_CACHE_DIR"], ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds our options."""
+    time_limit.add_option(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begins a run."""
+    time_limit.begin(config)
+
+
+@pytest.hookimpl(trylast=True)  # what is deselected is no case
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Prepares what the setup of each test asks."""
+    time_limit.find_further_cases(items)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what there is no time for."""
+    time_limit.skip_if_late(item)
 
 
 @pytest.fixture(scope="module", autouse=True)
