@@ -199,7 +199,8 @@ def test_newest_python_and_jax(wheel: pathlib.Path, tmp_path: pathlib.Path) -> N
     subprocess.run([pythons.find()[-1].executable, "-m", "venv", prefix], check=True)
     newest = doctor.TESTED["jax"][-1]
     python = prefix / "bin" / "python"
-    pip_install(f"{wheel}[tensorflow-cpu]", f"jax<={newest}", python=python)
+    # Byte code of all of TensorFlow takes longer than what is imported of it.
+    pip_install("--no-compile", f"{wheel}[tensorflow-cpu]", f"jax<={newest}", python=python)
     subprocess.run([python, "-m", "pip", "check"], check=True)
     pip_install("pytest", python=python)
     print_devices = "import tensorflow as tf; print(tf.config.list_physical_devices('XPU'))"

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.exhaustive import every
 from tests.jax.process import Result, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -80,7 +81,7 @@ def test_dumps_are_written_again(tmp_path: pathlib.Path) -> None:
     assert not programs(cache)
 
 
-@pytest.mark.parametrize("damage", ["truncated", "changed", "writable by others"])
+@pytest.mark.parametrize("damage", every(3, ["truncated", "changed", "writable by others"]))
 def test_a_damaged_entry_is_compiled_again(tmp_path: pathlib.Path, damage: str) -> None:
     assert compiles(tmp_path)
     for path in programs(tmp_path):

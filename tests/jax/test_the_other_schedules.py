@@ -24,10 +24,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
     [
         "jax/test_driver_passes.py",
         "jax/numerics/test_relu_zeros.py",
-        "jax/numerics/test_shared_narrow_values.py",
+        pytest.param("jax/numerics/test_shared_narrow_values.py", marks=exhaustive),
         "jax/numerics/test_tiles_read_elsewhere.py",
         "jax/numerics/test_sum_accuracy.py",
-        "jax/test_top_k.py",
+        pytest.param("jax/test_top_k.py", marks=exhaustive),
         pytest.param("jax/test_transformations.py", marks=exhaustive),
         pytest.param("jax/test_library_calls.py", marks=exhaustive),
         "sizes/test_sizes.py",

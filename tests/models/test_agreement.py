@@ -35,9 +35,9 @@ def _in_float32(name: str, cpu: jax.Device) -> Any:
     return jax.tree.map(lambda x: x.astype(jnp.bfloat16), result)
 
 
-# What other programs have, too: the network of unet_sampling, attention and normalisation of
+# What other programs have, too: the network of unet_prediction, attention and normalisation of
 # gpt_training; the classifiers of models_tf are trained by the same compiler.
-_ALIKE = ("unet_prediction", "vit_training", "resnet50_training")
+_ALIKE = ("unet_sampling", "vit_training", "resnet50_training")
 
 
 @pytest.mark.parametrize(

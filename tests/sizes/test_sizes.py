@@ -1,6 +1,6 @@
 """Every operation at every extent from 1 to 70, compared with numpy.
 
-`make test` runs boundary extents of every second operation in one dtype, half of the pairs with
+`make test` runs boundary extents of every fourth operation in one dtype, half of the pairs with
 each set of schedules; `make test-all` and `make sweep-sizes` run all.
 """
 
@@ -15,7 +15,7 @@ from tests.sizes.families import FAMILIES, boundary_cases, cases_of
 from tests.sizes.packing import check
 
 
-@pytest.mark.parametrize("name", every(2, FAMILIES))
+@pytest.mark.parametrize("name", every(4, FAMILIES))
 def test_boundaries(xpu, name) -> None:
     # The other half is tested with the other schedules: see tests/jax/test_the_other_schedules.py.
     half = int(os.environ.get("ONEXPU_SCHEDULES") == "gpu")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every
 from tests.jax import process
 
 _PROGRAM = """
@@ -49,7 +50,7 @@ print("ok")
 """
 
 
-@pytest.mark.parametrize("schedules", ("cpu", "gpu"))
+@pytest.mark.parametrize("schedules", every(2, ("gpu", "cpu")))
 def test_results_do_not_depend_on_scratch_memory(schedules: str) -> None:
     done = process.run(
         _PROGRAM, JAX_ENABLE_X64="1", ONEXPU_DEVICE="cpu", ONEXPU_SCHEDULES=schedules, timeout=300

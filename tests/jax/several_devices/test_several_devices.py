@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from tests.exhaustive import every
 from tests.jax import process
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -17,7 +18,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 @pytest.mark.parametrize(
     ("peer_copies", "names"),
-    [("auto", ("collectives", "narrow_floats", "programs")), ("never", ("collectives",))],
+    every(
+        2,
+        [("auto", ("collectives", "narrow_floats", "programs")), ("never", ("collectives",))],
+        unpack=True,
+    ),
 )
 def test_programs_of_eight_devices(peer_copies: str, names: tuple[str, ...]) -> None:
     """The other files of this folder, which are not collected by themselves.

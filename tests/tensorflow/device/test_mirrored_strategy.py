@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhaustive import every, exhaustive
 from tests.jax import process
 
 _PROGRAM = """
@@ -47,7 +48,9 @@ print(losses)
 
 
 @pytest.mark.parametrize(
-    ("count", "named"), ((1, ()), (2, ()), (3, ("XPU:0", "XPU:2"))), ids=("one", "two", "named")
+    ("count", "named"),
+    every(2, ((1, ()), (2, ()), (3, ("XPU:0", "XPU:2"))), unpack=True),
+    ids=("one", "two", "named"),
 )
 def test_it_trains_on_xpu(count: int, named: tuple[str, ...]) -> None:
     expected = len(named) or count
@@ -57,6 +60,7 @@ def test_it_trains_on_xpu(count: int, named: tuple[str, ...]) -> None:
     assert done.output.startswith("[")
 
 
+@exhaustive
 def test_hidden_devices_are_not_used() -> None:
     done = process.run(
         """

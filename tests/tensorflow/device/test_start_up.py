@@ -10,6 +10,7 @@ import tensorflow as tf
 from process import output_of, run
 
 import onexpu
+from tests.exhaustive import exhaustive
 
 PLUGIN = onexpu.library_directory().parent.parent / "tensorflow-plugins" / "libonexpu_tf.so"
 
@@ -58,6 +59,7 @@ def test_flags_that_only_jaxlib_knows_do_not_end_the_process() -> None:
     assert output.splitlines() == ["[2.0, 2.0, 2.0]", flags]
 
 
+@exhaustive
 def test_both_frameworks_with_a_flag_of_jaxlib() -> None:
     output = output_of(
         """
@@ -74,6 +76,7 @@ def test_both_frameworks_with_a_flag_of_jaxlib() -> None:
     assert output.split() == ["2.0", "2.0", "2.0"]
 
 
+@exhaustive
 def test_flags_of_a_file(tmp_path: pathlib.Path) -> None:
     flags = tmp_path / "flags"
     flags.write_text(f"--xla_cpu_ftz=true\n--xla_dump_to='{tmp_path}/a dump'\n")

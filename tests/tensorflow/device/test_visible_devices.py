@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import process
 
+from tests.exhaustive import exhaustive
+
 TWO = {"ONEXPU_NUM_CPU_DEVICES": "2"}
 
 
@@ -27,6 +29,7 @@ def test_no_visible_device() -> None:
     process.output_of(program)
 
 
+@exhaustive
 def test_a_keras_model_without_visible_devices() -> None:
     program = """
     import numpy as np
@@ -43,6 +46,7 @@ def test_a_keras_model_without_visible_devices() -> None:
     process.output_of(program)
 
 
+@exhaustive
 def test_the_rest_of_the_library_without_visible_devices() -> None:
     program = """
     import tensorflow as tf
@@ -85,6 +89,7 @@ def test_one_of_two_devices() -> None:
         process.output_of(program.replace("{ordinal}", str(ordinal)), **TWO)
 
 
+@exhaustive
 def test_configurations_of_sessions() -> None:
     program = """
     import tensorflow as tf

@@ -103,7 +103,7 @@ def differences(expected: list[Any], actual: list[Any]) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "group", every(3, GROUPS) + [[name] for name in ALONE], ids=lambda group: group[0]
+    "group", every(5, GROUPS) + [[name] for name in ALONE], ids=lambda group: group[0]
 )
 def test_values_sizes_and_gradients(group: list[str]) -> None:
     def all_cases(*arguments: Any) -> dict[str, list[Any]]:

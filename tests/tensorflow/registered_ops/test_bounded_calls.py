@@ -31,7 +31,7 @@ def records(request: pytest.FixtureRequest) -> dict[str, list[sweep.Record]]:
 
 
 # Neighbors in the alphabet are mostly implemented alike.
-@pytest.mark.parametrize("op", every(5, OPS))
+@pytest.mark.parametrize("op", every(10, OPS))
 def test_bounded_op(records: dict[str, list[sweep.Record]], op: str) -> None:
     failures = [
         f"{record['call']} {record['word']}: {record['message']}"

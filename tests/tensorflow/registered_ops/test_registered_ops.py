@@ -30,11 +30,11 @@ _APART = {
 
 
 def _cases() -> list[Any]:
-    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every fifth
+    """All ops with calls; neighbours in the alphabet are mostly implemented alike, and every eighth
     of them is enough.
     """
     swept = [op for op in OPS if op not in table.UNSWEPT]
-    alike = iter(every(5, [op for op in swept if op not in _APART]))
+    alike = iter(every(8, [op for op in swept if op not in _APART]))
     return [op if op in _APART else next(alike) for op in swept]
 
 
