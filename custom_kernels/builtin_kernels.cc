@@ -13,6 +13,7 @@
 #include "custom_kernels/builtin/image/non_max_suppression.h"
 #include "custom_kernels/builtin/random/categorical.h"
 #include "custom_kernels/builtin/random/random.h"
+#include "custom_kernels/builtin/reduction/arg_extreme.h"
 #include "custom_kernels/builtin/reduction/reduce.h"
 #include "custom_kernels/builtin/reduction/softmax.h"
 #include "custom_kernels/builtin/segment/segment_grad.h"
@@ -47,6 +48,12 @@ absl::Span<const BuiltinKernel> BuiltinKernels() {
        {},
        "kernel: string, global_size: i64[1..3], local_size: i64[0..3], scalars: u8[]",
        "A SPIR-V kernel that was registered from Python."},
+      {"onexpu.arg_extreme",
+       "ArgMax, ArgMin",
+       {nullptr, nullptr, nullptr, ArgExtremeHandler},
+       ArgExtremeTypes(),
+       "rows: i64, length: i64, columns: i64, extreme: string ('max' or 'min')",
+       "Places of the extremes along the second of three dimensions."},
       {"onexpu.box_proposals",
        "GenerateBoundingBoxProposals",
        {nullptr, nullptr, nullptr, BoxProposalsHandler},

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "tf_plugin/any_shape/reduction_extents.h"
 #include "tf_plugin/kernels/support/ffi_attributes.h"
 #include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/strided_elements.h"
@@ -23,36 +24,6 @@ using ::tensorflow::DataType;
 using ::tensorflow::OpKernelConstruction;
 using ::tensorflow::OpKernelContext;
 using ::tensorflow::TensorShape;
-
-// As custom_kernels/builtin/reduction/reduce.h takes an array.
-struct Extents {
-  int64_t rows = 1, length = 1, columns = 1;
-  TensorShape result;
-};
-
-using IsReduced = absl::InlinedVector<bool, 4>;
-
-// Nothing if dimensions that stay lie between those that are reduced, or there are no elements.
-std::optional<Extents> ExtentsOf(const TensorShape& shape, const IsReduced& is_reduced,
-                                 bool keep_dims) {
-  Extents extents;
-  int64_t* group = &extents.rows;
-  for (int d = 0; d < shape.dims(); ++d) {
-    const int64_t size = shape.dim_size(d);
-    if (!is_reduced[d]) {
-      extents.result.AddDim(size);
-    } else if (keep_dims) {
-      extents.result.AddDim(1);
-    }
-    if (size == 0) return std::nullopt;
-    if (size == 1) continue;
-    if (is_reduced[d] && group == &extents.columns) return std::nullopt;
-    if (is_reduced[d]) group = &extents.length;
-    if (!is_reduced[d] && group == &extents.length) group = &extents.columns;
-    *group *= size;
-  }
-  return extents;
-}
 
 struct Entry {
   absl::string_view op, combiner;
@@ -90,9 +61,10 @@ class Reduction final : public AnyShapeRun {
 
   bool Run(OpKernelContext& context) override {
     const TensorShape& shape = context.input(0).shape();
-    const std::optional<IsReduced> is_reduced = ReducedDimensions(context, shape);
+    const std::optional<ReducedDimensions> is_reduced = Dimensions(context, shape);
     if (!is_reduced.has_value()) return false;
-    const std::optional<Extents> extents = ExtentsOf(shape, *is_reduced, keep_dims_);
+    const std::optional<ReductionExtents> extents =
+        ReductionExtents::Of(shape, *is_reduced, keep_dims_);
     if (!extents.has_value()) return false;
     if (absl::Status status = Reduce(context, *extents); !status.ok()) {
       context.CtxFailure(__FILE__, __LINE__, std::move(status));
@@ -102,19 +74,19 @@ class Reduction final : public AnyShapeRun {
 
  private:
   // Nothing for operands that are an error.
-  std::optional<IsReduced> ReducedDimensions(const OpKernelContext& context,
-                                             const TensorShape& shape) const {
+  std::optional<ReducedDimensions> Dimensions(const OpKernelContext& context,
+                                              const TensorShape& shape) const {
     const int rank = shape.dims();
     if (is_bias_gradient_) {
       if (rank < 2) return std::nullopt;
-      IsReduced is_reduced(rank, true);
+      ReducedDimensions is_reduced(rank, true);
       is_reduced.back() = false;
       return is_reduced;
     }
     if (context.input(1).dims() > 1) return std::nullopt;
     const absl::StatusOr<Numbers> axes = ToNumbers(context.input(1));
     if (!axes.ok()) return std::nullopt;
-    IsReduced is_reduced(rank, false);
+    ReducedDimensions is_reduced(rank, false);
     for (const int64_t axis : *axes) {
       const std::optional<int> d = FindDimension(axis, rank);
       if (!d.has_value()) return std::nullopt;
@@ -125,7 +97,7 @@ class Reduction final : public AnyShapeRun {
     return is_reduced;
   }
 
-  absl::Status Reduce(OpKernelContext& context, const Extents& extents) const {
+  absl::Status Reduce(OpKernelContext& context, const ReductionExtents& extents) const {
     if (extents.length == 1) {
       TF_ASSIGN_OR_RETURN(OwnedBuffer view,
                           ViewOfTensor(context, context.input(0), extents.result));
