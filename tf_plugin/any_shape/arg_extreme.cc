@@ -29,19 +29,16 @@ class ArgExtreme final : public AnyShapeRun {
  public:
   explicit ArgExtreme(absl::string_view extreme) : extreme_(extreme) {}
 
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const std::optional<ReductionExtents> extents = Extents(context);
     // A work-item searches a whole column: a program searches large arrays faster.
     if (!extents.has_value() ||
         !shapes_.ShouldMove(context.input(0).NumElements(), /*launches=*/1, [&] {
           return absl::HashOf(extents->rows, extents->length, extents->columns);
         })) {
-      return false;
+      return std::nullopt;
     }
-    if (absl::Status status = Search(context, *extents); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    return Search(context, *extents);
   }
 
  private:

@@ -36,18 +36,15 @@ class Concatenation final : public AnyShapeRun {
         axis_operand_(axis_operand),
         adds_dimension_(adds_dimension) {}
 
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const std::optional<int> axis = Axis(context);
-    if (!axis.has_value()) return false;
+    if (!axis.has_value()) return std::nullopt;
     std::optional<TensorShape> output = OutputShape(context, *axis);
-    if (!output.has_value() || output->num_elements() == 0) return false;
+    if (!output.has_value() || output->num_elements() == 0) return std::nullopt;
     if (!shapes_.ShouldMove(output->num_elements(), count_, [&] { return Hash(context, *axis); })) {
-      return false;
+      return std::nullopt;
     }
-    if (absl::Status status = Concatenate(context, *axis, *output); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    return Concatenate(context, *axis, *output);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
@@ -24,13 +25,10 @@ class DataMovement final : public AnyShapeRun {
  public:
   explicit DataMovement(StridedMovesOf moves_of) : moves_of_(moves_of) {}
 
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const std::optional<StridedMoves> moves = moves_of_(context);
-    if (!moves.has_value() || !ShouldMove(*moves)) return false;
-    if (absl::Status status = Move(context, *moves); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    if (!moves.has_value() || !ShouldMove(*moves)) return std::nullopt;
+    return Move(context, *moves);
   }
 
  private:
@@ -48,15 +46,19 @@ class DataMovement final : public AnyShapeRun {
   }
 
   static absl::Status Move(OpKernelContext& context, const StridedMoves& moves) {
+    std::vector<OwnedBuffer> outputs;
     for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
       const StridedMove& move = moves[i];
       TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(move.operand)));
       TF_ASSIGN_OR_RETURN(
-          OwnedBuffer output,
+          outputs.emplace_back(),
           move.elements.Launch(context,
                                move.writes ? "onexpu.strided_slice_grad" : "onexpu.strided_slice",
                                operand, {context.expected_output_dtype(i), move.output}));
-      TF_RETURN_IF_ERROR(SetOutput(&context, i, move.output, std::move(output)));
+    }
+    // All or none, because a program sets them if a move is refused.
+    for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
+      TF_RETURN_IF_ERROR(SetOutput(&context, i, moves[i].output, std::move(outputs[i])));
     }
     return absl::OkStatus();
   }

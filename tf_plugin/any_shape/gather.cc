@@ -27,40 +27,38 @@ using ::tensorflow::Var;
 
 // Inputs: an array or a variable, indices; with `has_axis` also the dimension, which is 0
 // otherwise.
-class Gather final : public AnyShapeRun {
+class GatherRun final : public AnyShapeRun {
  public:
-  explicit Gather(bool has_axis) : has_axis_(has_axis) {}
+  explicit GatherRun(bool has_axis) : has_axis_(has_axis) {}
 
-  bool Run(OpKernelContext& context) override {
-    if (context.input_dtype(0) != tensorflow::DT_RESOURCE) return Run(context, context.input(0));
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
+    if (context.input_dtype(0) != tensorflow::DT_RESOURCE) return Gather(context, context.input(0));
     tensorflow::core::RefCountPtr<Var> variable;
     if (!tensorflow::LookupResource(&context, tensorflow::HandleFromInput(&context, 0), &variable)
              .ok()) {
-      return false;
+      return std::nullopt;
     }
     const tensorflow::tf_shared_lock lock(*variable->mu());
-    return variable->is_initialized && Run(context, *variable->tensor());
+    if (!variable->is_initialized) return std::nullopt;
+    return Gather(context, *variable->tensor());
   }
 
  private:
-  bool Run(OpKernelContext& context, const Tensor& array) const {
+  std::optional<absl::Status> Gather(OpKernelContext& context, const Tensor& array) const {
     const TensorShape& shape = array.shape();
     const std::optional<int> axis = Axis(context, shape.dims());
     // Errors, arrays without slices and other index types are for a program.
-    if (!axis.has_value() || shape.dim_size(*axis) == 0) return false;
+    if (!axis.has_value() || shape.dim_size(*axis) == 0) return std::nullopt;
     const tensorflow::DataType index_type = context.input_dtype(1);
-    if (index_type != tensorflow::DT_INT32 && index_type != tensorflow::DT_INT64) return false;
+    if (index_type != tensorflow::DT_INT32 && index_type != tensorflow::DT_INT64)
+      return std::nullopt;
     TensorShape output;
     for (int d = 0; d < *axis; ++d) output.AddDim(shape.dim_size(d));
     const int64_t outer = output.num_elements();
     output.AppendShape(context.input(1).shape());
     for (int d = *axis + 1; d < shape.dims(); ++d) output.AddDim(shape.dim_size(d));
-    if (output.num_elements() == 0) return false;
-    if (absl::Status status = Launch(context, array, output, outer, shape.dim_size(*axis));
-        !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    if (output.num_elements() == 0) return std::nullopt;
+    return Launch(context, array, output, outer, shape.dim_size(*axis));
   }
 
   std::optional<int> Axis(const OpKernelContext& context, int rank) const {
@@ -96,7 +94,7 @@ std::unique_ptr<AnyShapeRun> MakeGather(const OpKernelConstruction& construction
   if (op != "Gather" && op != "GatherV2" && op != "ResourceGather") return nullptr;
   int32_t batch_dims = 0;
   if (construction.GetAttr("batch_dims", &batch_dims).ok() && batch_dims != 0) return nullptr;
-  return std::make_unique<Gather>(/*has_axis=*/op == "GatherV2");
+  return std::make_unique<GatherRun>(/*has_axis=*/op == "GatherV2");
 }
 
 }  // namespace onexpu::tf_plugin

@@ -183,17 +183,14 @@ class PointwiseProgram final : public AnyShapeRun {
   explicit PointwiseProgram(PointwiseOperands operands) : operands_(operands) {}
 
   // No resizable Program is for some operands.
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     absl::InlinedVector<TensorShape, 4> shapes;
     for (int i = 0; i < context.num_inputs(); ++i) shapes.push_back(context.input(i).shape());
     const std::optional<OperandExtents> extents = OperandExtents::Of(operands_, shapes);
-    if (!extents.has_value()) return false;
+    if (!extents.has_value()) return std::nullopt;
     const std::shared_ptr<const CompiledProgram> program = Find(context, extents->letters);
-    if (program == nullptr) return false;
-    if (absl::Status status = RunProgram(*program, context, extents->result); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    if (program == nullptr) return std::nullopt;
+    return RunProgram(*program, context, extents->result);
   }
 
  private:

@@ -59,17 +59,14 @@ class Reduction final : public AnyShapeRun {
   Reduction(absl::string_view combiner, bool is_bias_gradient, bool keep_dims)
       : combiner_(combiner), is_bias_gradient_(is_bias_gradient), keep_dims_(keep_dims) {}
 
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const TensorShape& shape = context.input(0).shape();
     const std::optional<ReducedDimensions> is_reduced = Dimensions(context, shape);
-    if (!is_reduced.has_value()) return false;
+    if (!is_reduced.has_value()) return std::nullopt;
     const std::optional<ReductionExtents> extents =
         ReductionExtents::Of(shape, *is_reduced, keep_dims_);
-    if (!extents.has_value()) return false;
-    if (absl::Status status = Reduce(context, *extents); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    if (!extents.has_value()) return std::nullopt;
+    return Reduce(context, *extents);
   }
 
  private:

@@ -1,5 +1,6 @@
 #include "tf_plugin/any_shape/softmax.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,13 +42,10 @@ class SoftmaxRun final : public AnyShapeRun {
   SoftmaxRun(absl::string_view handler, Shapes (*shapes)(const OpKernelContext& context))
       : handler_(handler), shapes_(shapes) {}
 
-  bool Run(OpKernelContext& context) override {
+  std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const Shapes shapes = shapes_(context);
-    if (shapes.empty()) return false;
-    if (absl::Status status = Launch(context, shapes); !status.ok()) {
-      context.CtxFailure(__FILE__, __LINE__, std::move(status));
-    }
-    return true;
+    if (shapes.empty()) return std::nullopt;
+    return Launch(context, shapes);
   }
 
  private:

@@ -255,6 +255,7 @@ CALLS = {
     # Reductions, sums of prefixes, orders.
     "All Any Max Mean Min Prod Sum EuclideanNorm": [
         {"input": values(2, 3, 4), "reduction_indices": [0, 2]},
+        {"input": values(3, 5), "reduction_indices": [1]},
         {"input": values(0, 3), "reduction_indices": [0]},
     ],
     # (TensorFlow's CPU kernels read four bytes of a dimension of int16.)
