@@ -2,20 +2,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tf_plugin/any_shape/recurring_shapes.h"
 #include "tf_plugin/any_shape/reduction_extents.h"
-#include "tf_plugin/kernels/support/ffi_attributes.h"
-#include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/strided_elements.h"
-#include "tf_plugin/kernels/support/tensor_buffers.h"
-#include "xla/tsl/platform/errors.h"
-#include "xla/tsl/platform/statusor.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -33,12 +26,12 @@ class ArgExtreme final : public AnyShapeRun {
     const std::optional<ReductionExtents> extents = Extents(context);
     // A work-item searches a whole column: a program searches large arrays faster.
     if (!extents.has_value() ||
-        !shapes_.ShouldMove(context.input(0).NumElements(), /*launches=*/1, [&] {
+        !shapes_.PrefersKernels(context.input(0).NumElements(), /*launches=*/1, [&] {
           return absl::HashOf(extents->rows, extents->length, extents->columns);
         })) {
       return std::nullopt;
     }
-    return Search(context, *extents);
+    return extents->Launch(context, "onexpu.arg_extreme", "extreme", extreme_);
   }
 
  private:
@@ -52,20 +45,6 @@ class ArgExtreme final : public AnyShapeRun {
     ReducedDimensions is_reduced(shape.dims(), false);
     is_reduced[*dimension] = true;
     return ReductionExtents::Of(shape, is_reduced, /*keep_dims=*/false);
-  }
-
-  absl::Status Search(OpKernelContext& context, const ReductionExtents& extents) const {
-    FfiAttributes attributes;
-    attributes.Add("rows", extents.rows)
-        .Add("length", extents.length)
-        .Add("columns", extents.columns)
-        .Add("extreme", extreme_);
-    TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(0)));
-    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
-                        Launch(context, "onexpu.arg_extreme", {operand},
-                               {{ResultType{context.expected_output_dtype(0), extents.result}}},
-                               attributes.Build()));
-    return SetOutput(&context, 0, extents.result, std::move(results.front()));
   }
 
   const absl::string_view extreme_;

@@ -41,7 +41,8 @@ class Concatenation final : public AnyShapeRun {
     if (!axis.has_value()) return std::nullopt;
     std::optional<TensorShape> output = OutputShape(context, *axis);
     if (!output.has_value() || output->num_elements() == 0) return std::nullopt;
-    if (!shapes_.ShouldMove(output->num_elements(), count_, [&] { return Hash(context, *axis); })) {
+    if (!shapes_.PrefersKernels(output->num_elements(), count_,
+                                [&] { return Hash(context, *axis); })) {
       return std::nullopt;
     }
     return Concatenate(context, *axis, *output);

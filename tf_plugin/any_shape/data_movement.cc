@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "tf_plugin/any_shape/recurring_shapes.h"
@@ -27,15 +27,15 @@ class DataMovement final : public AnyShapeRun {
 
   std::optional<absl::Status> TryRun(OpKernelContext& context) override {
     const std::optional<StridedMoves> moves = moves_of_(context);
-    if (!moves.has_value() || !ShouldMove(*moves)) return std::nullopt;
+    if (!moves.has_value() || !PrefersKernels(*moves)) return std::nullopt;
     return Move(context, *moves);
   }
 
  private:
-  bool ShouldMove(const StridedMoves& moves) {
+  bool PrefersKernels(const StridedMoves& moves) {
     int64_t elements = 0;
     for (const StridedMove& move : moves) elements += move.output.num_elements();
-    return shapes_.ShouldMove(elements, static_cast<int64_t>(moves.size()), [&] {
+    return shapes_.PrefersKernels(elements, static_cast<int64_t>(moves.size()), [&] {
       size_t hash = moves.size();
       for (const StridedMove& move : moves) {
         hash = absl::HashOf(hash, move.output.dim_sizes(), move.elements.sizes,
@@ -46,7 +46,7 @@ class DataMovement final : public AnyShapeRun {
   }
 
   static absl::Status Move(OpKernelContext& context, const StridedMoves& moves) {
-    std::vector<OwnedBuffer> outputs;
+    absl::InlinedVector<OwnedBuffer, 2> outputs;
     for (int i = 0; i < static_cast<int>(moves.size()); ++i) {
       const StridedMove& move = moves[i];
       TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(move.operand)));

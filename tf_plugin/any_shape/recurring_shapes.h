@@ -1,5 +1,5 @@
-// Which shapes of an op that moves elements are worth a program: one moves more elements at a time
-// and is one launch, but is compiled for each shape.
+// Which shapes of an op are worth a program: one handles more elements at a time and is one launch,
+// but is compiled for each shape.
 #ifndef TF_PLUGIN_ANY_SHAPE_RECURRING_SHAPES_H_
 #define TF_PLUGIN_ANY_SHAPE_RECURRING_SHAPES_H_
 
@@ -16,10 +16,10 @@ namespace onexpu::tf_plugin {
 // Thread-safe.
 class RecurringShapes {
  public:
-  // Whether compiling would cost more than to move so many elements by so many launches of kernels
-  // that take the sizes as arguments. Of large moves that holds for the first two runs of a shape,
-  // of which `hash` is called.
-  bool ShouldMove(int64_t elements, int64_t launches, absl::FunctionRef<size_t()> hash) {
+  // Whether compiling would cost more than to handle so many elements by so many launches of
+  // kernels that take the sizes as arguments. Of large arrays that holds for the first two runs of
+  // a shape, of which `hash` is called.
+  bool PrefersKernels(int64_t elements, int64_t launches, absl::FunctionRef<size_t()> hash) {
     if (elements <= kMaxElements && launches <= kMaxLaunches) return true;
     const size_t shape = hash();
     absl::MutexLock lock(&mutex_);

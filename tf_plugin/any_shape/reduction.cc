@@ -5,13 +5,10 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tf_plugin/any_shape/reduction_extents.h"
-#include "tf_plugin/kernels/support/ffi_attributes.h"
-#include "tf_plugin/kernels/support/launch.h"
 #include "tf_plugin/kernels/support/strided_elements.h"
 #include "tf_plugin/kernels/support/tensor_buffers.h"
 #include "xla/tsl/platform/errors.h"
@@ -95,22 +92,9 @@ class Reduction final : public AnyShapeRun {
   }
 
   absl::Status Reduce(OpKernelContext& context, const ReductionExtents& extents) const {
-    if (extents.length == 1) {
-      TF_ASSIGN_OR_RETURN(OwnedBuffer view,
-                          ViewOfTensor(context, context.input(0), extents.result));
-      return SetOutput(&context, 0, extents.result, std::move(view));
-    }
-    FfiAttributes attributes;
-    attributes.Add("rows", extents.rows)
-        .Add("length", extents.length)
-        .Add("columns", extents.columns)
-        .Add("combiner", combiner_);
-    TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(0)));
-    TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
-                        Launch(context, "onexpu.reduce", {operand},
-                               {{ResultType{context.expected_output_dtype(0), extents.result}}},
-                               attributes.Build()));
-    return SetOutput(&context, 0, extents.result, std::move(results.front()));
+    if (extents.length > 1) return extents.Launch(context, "onexpu.reduce", "combiner", combiner_);
+    TF_ASSIGN_OR_RETURN(OwnedBuffer view, ViewOfTensor(context, context.input(0), extents.result));
+    return SetOutput(&context, 0, extents.result, std::move(view));
   }
 
   const absl::string_view combiner_;

@@ -1,5 +1,14 @@
 #include "tf_plugin/any_shape/reduction_extents.h"
 
+#include <utility>
+#include <vector>
+
+#include "tf_plugin/kernels/support/ffi_attributes.h"
+#include "tf_plugin/kernels/support/launch.h"
+#include "tf_plugin/kernels/support/tensor_buffers.h"
+#include "xla/tsl/platform/errors.h"
+#include "xla/tsl/platform/statusor.h"
+
 namespace onexpu::tf_plugin {
 
 std::optional<ReductionExtents> ReductionExtents::Of(const tensorflow::TensorShape& shape,
@@ -22,6 +31,19 @@ std::optional<ReductionExtents> ReductionExtents::Of(const tensorflow::TensorSha
     *group *= size;
   }
   return extents;
+}
+
+absl::Status ReductionExtents::Launch(tensorflow::OpKernelContext& context,
+                                      absl::string_view handler, absl::string_view attribute,
+                                      absl::string_view value) const {
+  FfiAttributes attributes;
+  attributes.Add("rows", rows).Add("length", length).Add("columns", columns).Add(attribute, value);
+  TF_ASSIGN_OR_RETURN(PJRT_Buffer * operand, BufferOf(context.input(0)));
+  TF_ASSIGN_OR_RETURN(std::vector<OwnedBuffer> results,
+                      tf_plugin::Launch(context, handler, {operand},
+                                        {{ResultType{context.expected_output_dtype(0), result}}},
+                                        attributes.Build()));
+  return SetOutput(&context, 0, result, std::move(results.front()));
 }
 
 }  // namespace onexpu::tf_plugin

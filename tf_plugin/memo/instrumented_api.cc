@@ -123,7 +123,10 @@ PJRT_Error* Compile(PJRT_Client_Compile_Args* args) {
   }
   PJRT_Error* const error = CoreApi().PJRT_Client_Compile(&changed);
   args->executable = changed.executable;
-  if (error == nullptr) CountedPrograms::Get().Add(args->executable, *args->program);
+  // The kernel of an op alone counts its runs.
+  if (error == nullptr && ops_alone == 0) {
+    CountedPrograms::Get().Add(args->executable, *args->program);
+  }
   return error;
 }
 
