@@ -88,6 +88,7 @@ def _read_calls(log: pathlib.Path) -> list[dict[str, Any]]:
     """Returns the calls that the shim recorded; equal ones are one object.
 
     A loop that does not end makes some millions of calls before its time limit, of a few kinds.
+    The signal that ends it may cut the last line.
     """
     if not log.exists():
         return []
@@ -95,6 +96,8 @@ def _read_calls(log: pathlib.Path) -> list[dict[str, Any]]:
     calls = []
     with log.open() as lines:
         for line in lines:
+            if not line.endswith("\n"):
+                break
             call = parsed.get(line)
             if call is None:
                 call = parsed[line] = json.loads(line)
