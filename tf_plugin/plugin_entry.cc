@@ -15,6 +15,8 @@
 #include "tf_plugin/device/device_api.h"
 #include "tf_plugin/device/device_profiler.h"
 #include "tf_plugin/device/persistent_devices.h"
+#include "tf_plugin/loops/loop_compilation_kernel.h"
+#include "tf_plugin/loops/loop_passes.h"
 #include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/placement/eager_placement.h"
 #include "tf_plugin/placement/parallel_concat.h"
@@ -44,6 +46,7 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterPlacementPass();
   RegisterEagerPlacement();
   RegisterLoopConditionPass();
+  RegisterLoopPasses();
   ConfigureGraphOptimizers();
   RegisterParallelConcatPass();
   RegisterDeviceProfiler();
@@ -93,5 +96,6 @@ extern "C" ONEXPU_EXPORT void TF_InitKernel() {
   if (!onexpu::tf_plugin::kernels_wanted) return;
   onexpu::tf_plugin::RegisterPersistentDevices(onexpu::tf_plugin::kDevicePriority + 1);
   onexpu::tf_plugin::RegisterKernels();
+  onexpu::tf_plugin::RegisterLoopCompilationKernel();
   onexpu::tf_plugin::ExtendPythonFunctions();
 }
