@@ -182,6 +182,24 @@ OpDefBuilder CountRunOp() {
   return op;
 }
 
+// A list of tensors with `item` added to one element; see loops/list_gradients.h.
+OpDefBuilder ListAddItemOp() {
+  OpDefBuilder op("_OnexpuTensorListAddItem");
+  op.Input("input_handle: variant")
+      .Input("index: int32")
+      .Input("item: element_dtype")
+      .Output("output_handle: variant")
+      .Attr("element_dtype: type")
+      .SetShapeFn([](InferenceContext* context) {
+        context->set_output(0, context->Scalar());
+        if (const auto* const elements = context->input_handle_shapes_and_types(0)) {
+          context->set_output_handle_shapes_and_types(0, *elements);
+        }
+        return absl::OkStatus();
+      });
+  return op;
+}
+
 void Register(const OpDefBuilder& definition) {
   tensorflow::OpRegistry::Global()->Register(
       [definition](tensorflow::OpRegistrationData* data) { return definition.Finalize(data); });
@@ -205,6 +223,7 @@ absl::Status RegisterOps() {
   Register(AddressOp("OnexpuExport"));
   Register(CompilerIrOp());
   Register(CountRunOp());
+  Register(ListAddItemOp());
   return absl::OkStatus();
 }
 

@@ -2,11 +2,14 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "tensorflow/compiler/tf2xla/xla_op_registry.h"
 #include "tensorflow/core/framework/kernel_def.pb.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/util/device_name_utils.h"
+#include "tf_plugin/core/core_api.h"
 #include "tf_plugin/registration/on_demand_exceptions.h"
 #include "tf_plugin/xla_backend/compilation_device.h"
 
@@ -53,6 +56,7 @@ bool IsSameInProgram(absl::string_view op) {
       "TensorListPopBack",
       "TensorListLength",
       "TensorListElementShape",
+      "_OnexpuTensorListAddItem",
       "StopGradient",
       "PreventGradient",
       "EnsureShape",
@@ -91,9 +95,22 @@ bool IsHarmlessState(absl::string_view op) {
 // Ops that have a translation, which does something else than the op.
 bool DoesSomethingElse(const NodeDef& node) {
   if (node.op() == "Assert") return true;  // left out of programs
+  // A program's list always has as many elements as it can have. That does not matter where a loop
+  // keeps values for its gradient: TensorFlow's name of such a list ends so.
+  if (node.op() == "EmptyTensorList" && !absl::StrContains(node.name(), "/accumulator")) {
+    return true;
+  }
   // Writes past the end of a program's list are lost.
   bool grows = false;
   return tensorflow::TryGetNodeAttr(node, "resize_if_index_out_of_bounds", &grows) && grows;
+}
+
+// Whether tf.device asks for something else than XPU.
+bool IsElsewhere(const NodeDef& node) {
+  tensorflow::DeviceNameUtils::ParsedName name;
+  return !node.device().empty() &&
+         tensorflow::DeviceNameUtils::ParseFullName(node.device(), &name) && name.has_type &&
+         name.type != kDeviceType;
 }
 
 bool HasStrings(const NodeDef& node) {
@@ -118,6 +135,7 @@ bool CompilableOps::ContainsFunction(const std::string& name) {
 }
 
 bool CompilableOps::Contains(const NodeDef& node) {
+  if (IsElsewhere(node)) return false;
   if (functions_.Contains(node.op())) return ContainsFunction(node.op());
   const OpDef* definition = nullptr;
   if (!tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &definition).ok()) return false;

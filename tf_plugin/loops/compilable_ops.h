@@ -18,10 +18,10 @@ class CompilableOps {
       : functions_(*functions) {}
 
   // Whether `node`, and all ops of the functions that it calls, can be translated to XLA and give
-  // the same values there as op by op. So not: assertions and other checks, which XLA leaves out;
-  // writes of variables and other side effects; random numbers with a state; lists that grow,
-  // because a program's have a fixed length; ops whose results have no fixed size. Errors that
-  // depend on values are another matter (value_origins.h).
+  // the same values there as op by op, and none is to be on another device. So not: assertions and
+  // other checks, which XLA leaves out; writes of variables and other side effects; random numbers
+  // with a state; lists that grow, because a program's have a fixed length; ops whose results have
+  // no fixed size. Errors that depend on values are another matter (value_origins.h).
   bool Contains(const tensorflow::NodeDef& node);
 
  private:

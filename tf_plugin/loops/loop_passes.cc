@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "tensorflow/compiler/jit/defs.h"
 #include "tensorflow/compiler/jit/xla_cluster_util.h"
+#include "tensorflow/core/common_runtime/device_set.h"
 #include "tensorflow/core/common_runtime/lower_functional_ops.h"
 #include "tensorflow/core/common_runtime/optimization_registry.h"
 #include "tensorflow/core/framework/function.h"
@@ -21,6 +23,7 @@
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/loops/compilable_ops.h"
 #include "tf_plugin/loops/constant_inputs.h"
+#include "tf_plugin/loops/list_gradients.h"
 #include "tf_plugin/loops/loop_clusters.h"
 #include "tf_plugin/loops/value_origins.h"
 #include "xla/tsl/platform/errors.h"
@@ -75,7 +78,7 @@ std::vector<Node*> Candidates(const Graph& graph) {
 class KeepLoops final : public GraphOptimizationPass {
  public:
   absl::Status Run(const GraphOptimizationPassOptions& options) override {
-    if (options.graph == nullptr || *options.graph == nullptr || !options.is_function_graph) {
+    if (options.graph == nullptr || *options.graph == nullptr || !RunsOnXpu(options)) {
       return absl::OkStatus();
     }
     TF_ASSIGN_OR_RETURN(const std::optional<int> runs_by_ops, LoopRunsByOps());
@@ -85,6 +88,10 @@ class KeepLoops final : public GraphOptimizationPass {
     std::set<std::string> functions;
     for (Node* node : graph.op_nodes()) {
       if (ShouldKeep(node->def(), ops)) {
+        AttrValue body = node->def().attr().at("body");
+        TF_RETURN_IF_ERROR(AddItemsInsteadOfLists(&body, *options.flib_def));
+        node->ClearAttr("body");
+        node->AddAttr("body", body);
         node->ClearAttr(kLower);
         node->AddAttr(kLoop, true);
       } else {
@@ -95,6 +102,17 @@ class KeepLoops final : public GraphOptimizationPass {
   }
 
  private:
+  // Not if the whole function was placed elsewhere, or no XPU is visible.
+  static bool RunsOnXpu(const GraphOptimizationPassOptions& options) {
+    if (!options.is_function_graph || options.device_set == nullptr) return false;
+    const auto is_xpu = [](const tensorflow::Device* device) {
+      return device->device_type() == kDeviceType;
+    };
+    const tensorflow::Device* const device = options.default_function_device;
+    return device != nullptr ? is_xpu(device)
+                             : absl::c_any_of(options.device_set->devices(), is_xpu);
+  }
+
   static bool ShouldKeep(const NodeDef& node, CompilableOps& ops) {
     return IsLoop(node.op()) && IsSet(node, kLower) && !IsSet(node, kOpByOp) &&
            MayBeXpu(node.device()) && ops.Contains(node);
@@ -129,6 +147,7 @@ class KeepLoops final : public GraphOptimizationPass {
     FunctionDef changed = *functions.Find(name);
     for (const int loop : loops) {
       auto& attributes = *changed.mutable_node_def(loop)->mutable_attr();
+      TF_RETURN_IF_ERROR(AddItemsInsteadOfLists(&attributes["body"], functions));
       attributes.erase(kLower);
       attributes[kLoop].set_b(true);
     }
@@ -163,15 +182,13 @@ class LowerOtherLoops final : public GraphOptimizationPass {
     if (loops.empty()) return absl::OkStatus();
     CompilableOps ops(options.flib_def);
     ValueOrigins values(options.flib_def);
+    const std::function<bool(const Node&)> admits = [&](const Node& node) {
+      return MayBeXpu(node.requested_device()) && ops.Contains(node.def()) &&
+             VariablesMayBeOnXpu(node) && values.OriginOfErrors(node) != Origin::kData;
+    };
     std::set<const Node*> clustered;
-    if (RunsOnXpu(options)) {
-      const std::function<bool(const Node&)> admits = [&](const Node& node) {
-        return MayBeXpu(node.requested_device()) && ops.Contains(node.def()) &&
-               VariablesMayBeOnXpu(node) && values.OriginOfErrors(node) != Origin::kData;
-      };
-      for (const LoopCluster& cluster : FindLoopClusters(graph, loops, admits)) {
-        clustered.insert(cluster.begin(), cluster.end());
-      }
+    for (const LoopCluster& cluster : FindLoopClusters(graph, loops, admits)) {
+      clustered.insert(cluster.begin(), cluster.end());
     }
     bool others = false;
     for (Node* loop : loops) {
@@ -181,13 +198,6 @@ class LowerOtherLoops final : public GraphOptimizationPass {
       others = true;
     }
     return others ? tensorflow::LowerFunctionalOpsPass().Run(options) : absl::OkStatus();
-  }
-
- private:
-  // Not if the whole function was placed elsewhere.
-  static bool RunsOnXpu(const GraphOptimizationPassOptions& options) {
-    const tensorflow::Device* const device = options.default_function_device;
-    return device == nullptr || device->device_type() == kDeviceType;
   }
 };
 

@@ -35,7 +35,9 @@ bool IsPure(const Node& node) { return !node.op_def().is_stateful() && node.num_
 
 // The operands of `node` that may be beyond an end, or zero divisors; nothing if it has none.
 std::optional<std::vector<int>> CheckedOperands(const Node& node) {
-  if (IsOneOf(node, {"TensorListGetItem", "TensorListSetItem"})) return std::vector<int>{1};
+  if (IsOneOf(node, {"TensorListGetItem", "TensorListSetItem", "_OnexpuTensorListAddItem"})) {
+    return std::vector<int>{1};
+  }
   if (IsOneOf(node, {"StridedSlice"})) return std::vector<int>{1, 2, 3};
   if (IsOneOf(node, {"Slice"})) return std::vector<int>{1, 2};
   if (IsOneOf(node, {"StridedSliceGrad"})) return std::vector<int>{0, 1, 2, 3};
@@ -89,7 +91,10 @@ bool IsPassedOn(const Graph& body, int index) {
 
 }  // namespace
 
-bool GivesShape(const Node& node) { return IsOneOf(node, {"Shape", "ShapeN", "Size", "Rank"}); }
+bool GivesShape(const Node& node) {
+  return IsOneOf(node,
+                 {"Shape", "ShapeN", "Size", "Rank", "TensorListLength", "TensorListElementShape"});
+}
 
 Origin ValueOrigins::OriginOf(const Node& node, int output) {
   // Data, where a value is met within itself: in a loop of the graph.

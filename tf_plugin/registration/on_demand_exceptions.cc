@@ -41,6 +41,7 @@ constexpr Exception kExceptions[] = {
     {"StridedSlice", kOwnKernel},
     {"StridedSliceGrad", kOwnKernel},
     {"FakeParam", kOwnKernel},
+    {"_OnexpuTensorListAddItem", kOwnKernel},
     {"Snapshot", kOwnKernel},
     {"CheckNumerics", kOwnKernel},
     {"StatelessMultinomial", kOwnKernel},

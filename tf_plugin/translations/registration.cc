@@ -6,6 +6,7 @@
 namespace onexpu::tf_plugin {
 
 void RegisterTranslations() {
+  RegisterListSums();
   RegisterOnexpuKernelTranslation();
   RegisterActivations();
   RegisterAliases();

@@ -7,6 +7,7 @@
 namespace onexpu::tf_plugin {
 
 // One per file; see registration.cc.
+void RegisterListSums();
 void RegisterOnexpuKernelTranslation();
 void RegisterActivations();
 void RegisterAliases();

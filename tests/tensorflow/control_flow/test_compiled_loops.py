@@ -100,6 +100,14 @@ def _recurrence(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return states.stack(), state
 
 
+def _gradient_of_scan(x: tf.Tensor) -> tf.Tensor:
+    """Each row's gradient is a list."""
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        loss = tf.reduce_sum(_scan(x) ** 2)
+    return tape.gradient(loss, x)
+
+
 def _called(x: tf.Tensor) -> tf.Tensor:
     return tf.function(_scan)(tf.function(_while)(x) * 2.0)
 
@@ -123,6 +131,7 @@ def _random_walk(seeds: tf.Tensor) -> tf.Tensor:
         _data_dependent,
         _nested,
         _recurrence,
+        _gradient_of_scan,
         _called,
     ],
 )
@@ -231,12 +240,37 @@ def _row_in_a_branch(x: tf.Tensor) -> tf.Tensor:
     return total
 
 
-def _gradient_of_scan(x: tf.Tensor) -> tf.Tensor:
-    """The gradient of each row is a list, whose length the loop keeps in a list."""
+def _gradient_of_a_loop(x: tf.Tensor) -> list[tf.Tensor]:
+    """TensorFlow sets no limit to the lists that keep the states: it has no maximum_iterations."""
+    weights = tf.constant(W)
     with tf.GradientTape() as tape:
-        tape.watch(x)
-        loss = tf.reduce_sum(_scan(x) ** 2)
-    return tape.gradient(loss, x)
+        tape.watch([x, weights])
+        state = tf.zeros([4, 3])
+        for i in tf.range(_STEPS):
+            state = tf.tanh(tf.matmul(state, weights) + x[i])
+        loss = tf.reduce_sum(state**2)
+    return tape.gradient(loss, [x, weights])
+
+
+def _pushes(x: tf.Tensor) -> tf.Tensor:
+    """The list has fewer elements than it could have."""
+    shape = tf.constant([4, 3])
+    rows = tf.raw_ops.EmptyTensorList(
+        element_shape=shape, max_num_elements=2 * _STEPS, element_dtype=tf.float32
+    )
+    for i in tf.range(_STEPS):
+        rows = tf.raw_ops.TensorListPushBack(input_handle=rows, tensor=tf.sin(x[i]))
+    return tf.raw_ops.TensorListStack(
+        input_handle=rows, element_shape=shape, element_dtype=tf.float32
+    )
+
+
+def _partly_on_the_host(x: tf.Tensor) -> tf.Tensor:
+    for _ in tf.range(_STEPS):
+        with tf.device("/CPU:0"):
+            x = tf.sin(x)
+        x = tf.cos(x)
+    return x
 
 
 @pytest.mark.parametrize(
@@ -248,7 +282,9 @@ def _gradient_of_scan(x: tf.Tensor) -> tf.Tensor:
         _selects,
         _row_of_data,
         _row_in_a_branch,
-        _gradient_of_scan,
+        _gradient_of_a_loop,
+        _pushes,
+        _partly_on_the_host,
     ],
 )
 def test_other_loops_run_op_by_op(function: Callable[..., Any]) -> None:
@@ -338,3 +374,25 @@ def test_another_value_of_the_variable_is_an_error() -> None:
     done = process.run(_PROGRAM, ONEXPU_COMPILE_LOOPS="often")
     assert done.returncode != 0
     assert "ONEXPU_COMPILE_LOOPS is 'often'. It takes the number of runs" in done.stderr
+
+
+@pytest.mark.parametrize("hide", ["", 'tf.config.set_visible_devices([], "XPU")'])
+def test_loops_on_the_cpu_are_left_alone(hide: str) -> None:
+    printed = process.output_of(
+        f"""
+        import tensorflow as tf
+        {hide}
+
+        @tf.function
+        def step(x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                loss = tf.reduce_sum(tf.scan(lambda state, row: state * 0.5 + row, x))
+            return tape.gradient(loss, x)
+
+        with tf.device("/CPU:0"):
+            for run in range(4):
+                print(step(tf.ones([3, 2])).numpy().tolist())
+        """
+    )
+    assert printed.splitlines() == 4 * ["[[1.75, 1.75], [1.5, 1.5], [1.0, 1.0]]"]

@@ -233,6 +233,45 @@ class AddVariantsKernel final : public OpKernel {
   }
 };
 
+absl::Status OutputVariant(OpKernelContext* context, Variant variant) {
+  Tensor* output = nullptr;
+  tensorflow::AllocatorAttributes host;
+  host.set_on_host(true);
+  TF_RETURN_IF_ERROR(context->allocate_output(0, {}, &output, host));
+  output->scalar<Variant>()() = std::move(variant);
+  return absl::OkStatus();
+}
+
+class AddItemKernel final : public OpKernel {
+ public:
+  using OpKernel::OpKernel;
+
+  void Compute(OpKernelContext* context) override { OP_REQUIRES_OK(context, Run(context)); }
+
+ private:
+  static absl::Status Run(OpKernelContext* context) {
+    const Tensor& input = context->input(0);
+    const auto* const list =
+        HoldsVariant(input) ? input.scalar<Variant>()().get<TensorList>() : nullptr;
+    if (list == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Input handle is not a list: ", input.DebugString()));
+    }
+    const int index = context->input(1).scalar<int>()();
+    const int size = static_cast<int>(list->tensors().size());
+    if (index < 0 || index >= size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Trying to modify element ", index, " in a list with ", size, " elements."));
+    }
+    TensorList result = list->Copy();
+    Tensor& element = result.tensors()[index];
+    TF_ASSIGN_OR_RETURN(const std::vector<Tensor> sums,
+                        AddTensors(context, {element}, {context->input(2)}));
+    element = sums[0];
+    return OutputVariant(context, std::move(result));
+  }
+};
+
 absl::StatusOr<Variant> ZerosOf(OpKernelContext* context, const Variant& variant);
 
 absl::StatusOr<Tensor> ZerosOf(OpKernelContext* context, const Tensor& tensor) {
@@ -282,12 +321,8 @@ class VariantZerosKernel final : public OpKernel {
       return absl::InvalidArgumentError(
           absl::StrCat("ZerosLike of variants takes one, not ", input.shape().DebugString()));
     }
-    Tensor* output = nullptr;
-    tensorflow::AllocatorAttributes host;
-    host.set_on_host(true);
-    TF_RETURN_IF_ERROR(context->allocate_output(0, {}, &output, host));
-    TF_ASSIGN_OR_RETURN(output->scalar<Variant>()(), ZerosOf(context, input.scalar<Variant>()()));
-    return absl::OkStatus();
+    TF_ASSIGN_OR_RETURN(Variant zeros, ZerosOf(context, input.scalar<Variant>()()));
+    return OutputVariant(context, std::move(zeros));
   }
 };
 
@@ -296,6 +331,7 @@ class VariantZerosKernel final : public OpKernel {
 void RegisterVariantArithmetic() {
   Register<AddVariantsKernel>(XpuKernel("AddN").TypeConstraint<Variant>("T"));
   Register<VariantZerosKernel>(XpuKernel("ZerosLike").TypeConstraint<Variant>("T"));
+  Register<AddItemKernel>(XpuKernel("_OnexpuTensorListAddItem").HostMemory("index"));
 }
 
 }  // namespace onexpu::tf_plugin
