@@ -169,6 +169,9 @@ def environment(framework: str, schedules: str, compiler: str | None = None) -> 
     found = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
     if framework == "jax" and os.environ.get("VALUE_FUZZER_DEVICE", "xpu") == "xpu":
         found["JAX_PLATFORMS"] = "xpu,cpu"
+    if framework == "tensorflow":
+        # Functions run a few times: their loops would stay op by op, which eager mode shows.
+        found["ONEXPU_COMPILE_LOOPS"] = "0"
     if schedules == "gpu":
         found["ONEXPU_SCHEDULES"] = "gpu"
     if compiler:

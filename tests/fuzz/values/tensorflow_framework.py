@@ -198,6 +198,7 @@ class TensorflowFramework:
         source = inspect.getsource(helpers)
         header = (
             'import os\n\nos.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"\n'
+            'os.environ["ONEXPU_COMPILE_LOOPS"] = "0"\n'
             'os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")\n\n'
             "import ml_dtypes\nimport numpy as np\nimport tensorflow as tf\n\n"
             f"globals().update(dict({names}))\n\n\n"
