@@ -17,6 +17,7 @@
 #include "tf_plugin/device/persistent_devices.h"
 #include "tf_plugin/loops/loop_compilation_kernel.h"
 #include "tf_plugin/loops/loop_passes.h"
+#include "tf_plugin/loops/loop_runs.h"
 #include "tf_plugin/memo/instrumented_api.h"
 #include "tf_plugin/placement/eager_placement.h"
 #include "tf_plugin/placement/parallel_concat.h"
@@ -47,6 +48,7 @@ const TFNPD_Api* InitFirstCopy(TFNPD_PluginParams* params) {
   RegisterEagerPlacement();
   RegisterLoopConditionPass();
   RegisterLoopPasses();
+  RegisterLoopRunPass();
   ConfigureGraphOptimizers();
   RegisterParallelConcatPass();
   RegisterDeviceProfiler();
@@ -97,5 +99,6 @@ extern "C" ONEXPU_EXPORT void TF_InitKernel() {
   onexpu::tf_plugin::RegisterPersistentDevices(onexpu::tf_plugin::kDevicePriority + 1);
   onexpu::tf_plugin::RegisterKernels();
   onexpu::tf_plugin::RegisterLoopCompilationKernel();
+  onexpu::tf_plugin::RegisterLoopRunKernel();
   onexpu::tf_plugin::ExtendPythonFunctions();
 }

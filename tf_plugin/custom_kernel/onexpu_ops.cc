@@ -182,6 +182,13 @@ OpDefBuilder CountRunOp() {
   return op;
 }
 
+// Counts runs of a loop op by op; see loops/loop_runs.h.
+OpDefBuilder LoopRanOp() {
+  OpDefBuilder op("_OnexpuLoopRan");
+  op.Attr("cluster: string").SetIsStateful().SetShapeFn(tensorflow::shape_inference::NoOutputs);
+  return op;
+}
+
 // A list of tensors with `item` added to one element; see loops/list_gradients.h.
 OpDefBuilder ListAddItemOp() {
   OpDefBuilder op("_OnexpuTensorListAddItem");
@@ -223,6 +230,7 @@ absl::Status RegisterOps() {
   Register(AddressOp("OnexpuExport"));
   Register(CompilerIrOp());
   Register(CountRunOp());
+  Register(LoopRanOp());
   Register(ListAddItemOp());
   return absl::OkStatus();
 }

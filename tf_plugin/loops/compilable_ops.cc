@@ -105,14 +105,6 @@ bool DoesSomethingElse(const NodeDef& node) {
   return tensorflow::TryGetNodeAttr(node, "resize_if_index_out_of_bounds", &grows) && grows;
 }
 
-// Whether tf.device asks for something else than XPU.
-bool IsElsewhere(const NodeDef& node) {
-  tensorflow::DeviceNameUtils::ParsedName name;
-  return !node.device().empty() &&
-         tensorflow::DeviceNameUtils::ParseFullName(node.device(), &name) && name.has_type &&
-         name.type != kDeviceType;
-}
-
 bool HasStrings(const NodeDef& node) {
   return absl::c_any_of(node.attr(), [](const auto& attribute) {
     const AttrValue& value = attribute.second;
@@ -122,6 +114,12 @@ bool HasStrings(const NodeDef& node) {
 }
 
 }  // namespace
+
+bool MayBeXpu(const std::string& device) {
+  tensorflow::DeviceNameUtils::ParsedName name;
+  return device.empty() || !tensorflow::DeviceNameUtils::ParseFullName(device, &name) ||
+         !name.has_type || name.type == kDeviceType;
+}
 
 bool CompilableOps::ContainsFunction(const std::string& name) {
   // No, for the calls of a recursive function that are met while it is looked at.
@@ -135,7 +133,7 @@ bool CompilableOps::ContainsFunction(const std::string& name) {
 }
 
 bool CompilableOps::Contains(const NodeDef& node) {
-  if (IsElsewhere(node)) return false;
+  if (!MayBeXpu(node.device())) return false;
   if (functions_.Contains(node.op())) return ContainsFunction(node.op());
   const OpDef* definition = nullptr;
   if (!tensorflow::OpRegistry::Global()->LookUpOpDef(node.op(), &definition).ok()) return false;

@@ -1,4 +1,4 @@
-// Which ops a loop may hold that is compiled although nobody asked for it.
+// Which ops may be part of a loop that is compiled without jit_compile.
 #ifndef TF_PLUGIN_LOOPS_COMPILABLE_OPS_H_
 #define TF_PLUGIN_LOOPS_COMPILABLE_OPS_H_
 
@@ -9,6 +9,9 @@
 #include "tensorflow/core/framework/node_def.pb.h"
 
 namespace onexpu::tf_plugin {
+
+// Whether the device of this name is an XPU, or, before placement, may become one.
+bool MayBeXpu(const std::string& device);
 
 // Answers for the nodes of one graph, and keeps what it found out about functions.
 class CompilableOps {

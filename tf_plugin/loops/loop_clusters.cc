@@ -75,8 +75,8 @@ class ClusterFinder {
     }
   }
 
-  // The nodes before or after the members. Another cluster is one node: whoever reaches a part of
-  // it reaches all.
+  // Returns the transitive successors (`forward`) or predecessors of the members. An accepted
+  // cluster counts as one node.
   Marks Reach(bool forward) const {
     Marks reached(graph_.num_node_ids(), false);
     std::vector<const Node*> open(members_.begin(), members_.end());

@@ -6,10 +6,10 @@ namespace onexpu::tf_plugin {
 
 // Registers a kernel for _XlaCompile on XPU. For the clusters of loops (loop_passes.h) it differs
 // from TensorFlow's in two ways:
-// - A loop is compiled when it has run a few times (LoopRunsByOps). Shapes that come later are
-//   compiled when they come for the second time, as with TensorFlow.
+// - A loop is compiled for operands when its ops have succeeded for such operands a few times
+//   (LoopRunsByOps, loop_runs.h).
 // - What cannot be compiled (shapes that differ between iterations, sizes that are not known) runs
-//   op by op for good, whatever error the compiler gives: nobody asked for the program.
+//   op by op for good, whatever error the compiler gives.
 void RegisterLoopCompilationKernel();
 
 }  // namespace onexpu::tf_plugin

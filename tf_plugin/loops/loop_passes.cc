@@ -19,7 +19,6 @@
 #include "tensorflow/core/framework/function.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/graph.h"
-#include "tensorflow/core/util/device_name_utils.h"
 #include "tf_plugin/core/core_api.h"
 #include "tf_plugin/loops/compilable_ops.h"
 #include "tf_plugin/loops/constant_inputs.h"
@@ -53,13 +52,6 @@ bool IsSet(const tensorflow::AttrSlice& attributes, absl::string_view name) {
 }
 
 bool IsLoop(absl::string_view op) { return op == "While" || op == "StatelessWhile"; }
-
-// Whether `device` is an XPU, or, before placement, may become one.
-bool MayBeXpu(const std::string& device) {
-  tensorflow::DeviceNameUtils::ParsedName name;
-  return device.empty() || !tensorflow::DeviceNameUtils::ParseFullName(device, &name) ||
-         !name.has_type || name.type == kDeviceType;
-}
 
 bool IsOnXpu(const Node& node) {
   return !node.assigned_device_name().empty() && MayBeXpu(node.assigned_device_name());
@@ -114,8 +106,7 @@ class KeepLoops final : public GraphOptimizationPass {
   }
 
   static bool ShouldKeep(const NodeDef& node, CompilableOps& ops) {
-    return IsLoop(node.op()) && IsSet(node, kLower) && !IsSet(node, kOpByOp) &&
-           MayBeXpu(node.device()) && ops.Contains(node);
+    return IsLoop(node.op()) && IsSet(node, kLower) && !IsSet(node, kOpByOp) && ops.Contains(node);
   }
 
   // If `call` calls a function, does the same there. `visited`: the functions done.
@@ -183,8 +174,8 @@ class LowerOtherLoops final : public GraphOptimizationPass {
     CompilableOps ops(options.flib_def);
     ValueOrigins values(options.flib_def);
     const std::function<bool(const Node&)> admits = [&](const Node& node) {
-      return MayBeXpu(node.requested_device()) && ops.Contains(node.def()) &&
-             VariablesMayBeOnXpu(node) && values.OriginOfErrors(node) != Origin::kData;
+      return ops.Contains(node.def()) && VariablesMayBeOnXpu(node) &&
+             values.OriginOfErrors(node) != Origin::kData;
     };
     std::set<const Node*> clustered;
     for (const LoopCluster& cluster : FindLoopClusters(graph, loops, admits)) {

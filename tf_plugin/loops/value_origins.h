@@ -2,8 +2,8 @@
 // in some.
 //
 // Op by op, an index beyond the end of an array or of a list is an error; a compiled program
-// clamps it and goes on. A loop runs op by op twice before its program does. So if whatever may
-// cause such an error is the same in each run, it has come by then, and the program is never used.
+// clamps it and goes on. A loop is compiled after runs op by op that succeeded (loop_runs.h). So if
+// whatever may cause such an error is the same in each run, none can come later.
 #ifndef TF_PLUGIN_LOOPS_VALUE_ORIGINS_H_
 #define TF_PLUGIN_LOOPS_VALUE_ORIGINS_H_
 

@@ -1,4 +1,4 @@
-"""Loops of graphs that nobody asked to compile: they are, where a program does the same as the ops.
+"""Loops of graphs are compiled without jit_compile, where a program does the same as the ops.
 
 A loop runs op by op twice, and then as a program.
 """
@@ -349,6 +349,25 @@ def test_no_error_is_lost(function: Callable[..., Any], good: Any, bad: Any) -> 
             loop(tf.constant(X), tf.constant(good))
         with pytest.raises(tf.errors.InvalidArgumentError):
             loop(tf.constant(X), tf.constant(bad))
+
+
+def _filled(x: tf.Tensor) -> tf.Tensor:
+    rows = tf.TensorArray(tf.float32, 10, element_shape=[4, 3])
+    for i in tf.range(len(x)):
+        rows = rows.write(i, x[i])
+    return rows.stack()
+
+
+def test_no_error_of_another_shape_is_lost() -> None:
+    with tf.device("/XPU:0"):
+        loop = tf.function(_filled, input_signature=[tf.TensorSpec([None, 4, 3])])
+        for _ in range(2):
+            loop(tf.constant(X[:10]))
+        for _ in range(_RUNS):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                loop(tf.constant(X[:12]))
+        for _ in range(_RUNS):
+            np.testing.assert_array_equal(loop(tf.constant(X[:10])), X[:10])
 
 
 _PROGRAM = """
