@@ -11,6 +11,7 @@
 #include "tensorflow/core/framework/tensor.h"
 #include "tensorflow/core/framework/tensor_shape.h"
 #include "tf_plugin/core/random_arguments.h"
+#include "tf_plugin/translations/random/philox.h"
 #include "tf_plugin/translations/random/threefry.h"
 #include "xla/hlo/builder/lib/constants.h"
 #include "xla/literal.h"
@@ -33,32 +34,24 @@ XlaOp Element(XlaOp vector, int64_t index) {
   return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
 }
 
-XlaOp Joined(XlaOp low, XlaOp high) {
-  const XlaOp wide = xla::ConvertElementType(high, xla::U64);
-  return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
-}
-
 // The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
 RandomStream StreamOf(XlaOp seed) {
   constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
   xla::XlaBuilder* const builder = seed.builder();
-  const XlaOp state =
-      xla::ConcatInDim(builder,
-                       {xla::ConstantR1<uint64_t>(builder, {kMixingKey}),
-                        // Narrow seeds keep their sign, as in TensorFlow.
-                        xla::BitcastConvertType(xla::ConvertElementType(seed, xla::S64), xla::U64)},
-                       0);
-  const XlaOp mixed =
-      xla::GetTupleElement(xla::RngBitGenerator(xla::RandomAlgorithm::RNG_PHILOX, state,
-                                                xla::ShapeUtil::MakeShape(xla::U32, {4})),
-                           1);
+  // Narrow seeds keep their sign, as in TensorFlow.
+  const XlaOp counter = xla::BitcastConvertType(xla::ConvertElementType(seed, xla::S64), xla::U64);
+  const XlaOp mixed = xla::Reshape(
+      PhiloxWords(xla::ConstantR1<uint64_t>(builder, {kMixingKey}), counter, /*blocks=*/1), {4});
   const XlaOp high = Joined(Element(mixed, 2), Element(mixed, 3));
   return {xla::Reshape(Joined(Element(mixed, 0), Element(mixed, 1)), {1}),
           xla::ConcatInDim(builder,
                            {xla::ConstantR1<uint64_t>(builder, {0}), xla::Reshape(high, {1})}, 0)};
 }
 
-XlaOp Call(const RandomStream& stream, absl::string_view distribution, const xla::Shape& shape) {
+XlaOp Numbers(const RandomStream& stream, absl::string_view distribution, const xla::Shape& shape) {
+  if (ArePhiloxNumbersFew(distribution, shape)) {
+    return PhiloxNumbers(distribution, stream.key, stream.counter, shape);
+  }
   return CallOnStream(
       "onexpu.random", /*operands=*/{}, stream, shape,
       absl::StrCat("distribution = \"", distribution, "\", low = 0 : i64, high = 0 : i64, "));
@@ -70,7 +63,8 @@ XlaOp PhiloxIntegers(const RandomStream& stream, const RandomBounds& bounds,
   const xla::PrimitiveType type = shape.element_type();
   const xla::PrimitiveType unsigned_type =
       xla::primitive_util::UnsignedIntegralTypeForBitWidth(xla::primitive_util::BitWidth(type));
-  const XlaOp bits = Call(stream, "bits", xla::ShapeUtil::ChangeElementType(shape, unsigned_type));
+  const XlaOp bits =
+      Numbers(stream, "bits", xla::ShapeUtil::ChangeElementType(shape, unsigned_type));
   const XlaOp low = xla::BitcastConvertType(bounds.low, unsigned_type);
   const XlaOp high = xla::BitcastConvertType(bounds.high, unsigned_type);
   return xla::BitcastConvertType(xla::Add(xla::Rem(bits, high - low), low), type);
@@ -177,7 +171,7 @@ xla::RngOutput RandomNumbers(absl::string_view distribution, int64_t algorithm,
     return ThreeFryNumbers(distribution, stream.key, counter, bounds ? bounds->low : XlaOp(),
                            bounds ? bounds->high : XlaOp(), shape);
   }
-  return {bounds ? PhiloxIntegers(stream, *bounds, shape) : Call(stream, distribution, shape),
+  return {bounds ? PhiloxIntegers(stream, *bounds, shape) : Numbers(stream, distribution, shape),
           CounterAfter(counter, elements)};
 }
 
