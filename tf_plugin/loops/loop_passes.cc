@@ -20,6 +20,7 @@
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/graph/graph.h"
 #include "tf_plugin/core/core_api.h"
+#include "tf_plugin/loops/accumulator_limits.h"
 #include "tf_plugin/loops/compilable_ops.h"
 #include "tf_plugin/loops/constant_inputs.h"
 #include "tf_plugin/loops/list_gradients.h"
@@ -43,7 +44,7 @@ using ::tensorflow::OptimizationPassRegistry;
 using ::tensorflow::TryGetNodeAttr;
 
 constexpr char kLower[] = "_lower_using_switch_merge";  // TensorFlow's: op by op
-constexpr char kLoop[] = "_onexpu_loop";                // a candidate
+constexpr char kLoop[] = "_onexpu_loop";                // a candidate; whether kLower was set
 constexpr char kOpByOp[] = "_onexpu_op_by_op";          // within a cluster
 
 bool IsSet(const tensorflow::AttrSlice& attributes, absl::string_view name) {
@@ -53,6 +54,18 @@ bool IsSet(const tensorflow::AttrSlice& attributes, absl::string_view name) {
 
 bool IsLoop(absl::string_view op) { return op == "While" || op == "StatelessWhile"; }
 
+bool IsCandidate(const Node& node) {
+  return IsLoop(node.type_string()) && tensorflow::HasNodeAttr(node.def(), kLoop);
+}
+
+// Ends that `node` is a candidate. Returns whether TensorFlow would have lowered it.
+bool EndCandidacy(Node& node) {
+  const bool lower = IsSet(node.attrs(), kLoop);
+  node.ClearAttr(kLoop);
+  if (lower) node.AddAttr(kLower, true);
+  return lower;
+}
+
 bool IsOnXpu(const Node& node) {
   return !node.assigned_device_name().empty() && MayBeXpu(node.assigned_device_name());
 }
@@ -60,7 +73,7 @@ bool IsOnXpu(const Node& node) {
 std::vector<Node*> Candidates(const Graph& graph) {
   std::vector<Node*> loops;
   for (Node* node : graph.op_nodes()) {
-    if (IsLoop(node->type_string()) && IsSet(node->attrs(), kLoop)) loops.push_back(node);
+    if (IsCandidate(*node)) loops.push_back(node);
   }
   return loops;
 }
@@ -84,8 +97,9 @@ class KeepLoops final : public GraphOptimizationPass {
         TF_RETURN_IF_ERROR(AddItemsInsteadOfLists(&body, *options.flib_def));
         node->ClearAttr("body");
         node->AddAttr("body", body);
+        TF_RETURN_IF_ERROR(LimitAccumulators(graph, *node, *options.flib_def));
+        node->AddAttr(kLoop, IsSet(node->attrs(), kLower));
         node->ClearAttr(kLower);
-        node->AddAttr(kLoop, true);
       } else {
         TF_RETURN_IF_ERROR(KeepInCallee(node->def(), ops, *options.flib_def, functions));
       }
@@ -106,7 +120,7 @@ class KeepLoops final : public GraphOptimizationPass {
   }
 
   static bool ShouldKeep(const NodeDef& node, CompilableOps& ops) {
-    return IsLoop(node.op()) && IsSet(node, kLower) && !IsSet(node, kOpByOp) && ops.Contains(node);
+    return IsLoop(node.op()) && !IsSet(node, kOpByOp) && ops.Contains(node);
   }
 
   // If `call` calls a function, does the same there. `visited`: the functions done.
@@ -139,8 +153,8 @@ class KeepLoops final : public GraphOptimizationPass {
     for (const int loop : loops) {
       auto& attributes = *changed.mutable_node_def(loop)->mutable_attr();
       TF_RETURN_IF_ERROR(AddItemsInsteadOfLists(&attributes["body"], functions));
+      attributes[kLoop].set_b(IsSet(changed.node_def(loop), kLower));
       attributes.erase(kLower);
-      attributes[kLoop].set_b(true);
     }
     return functions.ReplaceFunction(name, changed);
   }
@@ -183,10 +197,7 @@ class LowerOtherLoops final : public GraphOptimizationPass {
     }
     bool others = false;
     for (Node* loop : loops) {
-      if (clustered.count(loop) > 0) continue;
-      loop->ClearAttr(kLoop);
-      loop->AddAttr(kLower, true);
-      others = true;
+      if (clustered.count(loop) == 0) others |= EndCandidacy(*loop);
     }
     return others ? tensorflow::LowerFunctionalOpsPass().Run(options) : absl::OkStatus();
   }
@@ -214,9 +225,8 @@ class MakeClusters final : public GraphOptimizationPass {
       const std::string name = absl::StrCat(kLoopClusterPrefix, num_clusters++);
       for (Node* node : cluster) {
         node->AddAttr(tensorflow::kXlaClusterAttr, name);
-        if (!IsSet(node->attrs(), kLoop)) continue;
-        node->ClearAttr(kLoop);
-        node->AddAttr(kLower, true);
+        if (!IsCandidate(*node)) continue;
+        EndCandidacy(*node);
         node->AddAttr(kOpByOp, true);
       }
     }

@@ -6,9 +6,9 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/string_view.h"
-#include "tensorflow/core/common_runtime/function_def_utils.h"
 #include "tensorflow/core/framework/node_def_util.h"
 #include "tensorflow/core/platform/logging.h"
+#include "tf_plugin/loops/loop_functions.h"
 
 namespace onexpu::tf_plugin {
 namespace {
@@ -21,12 +21,6 @@ using ::tensorflow::Node;
 
 bool IsOneOf(const Node& node, std::initializer_list<absl::string_view> ops) {
   return absl::c_linear_search(ops, absl::string_view(node.type_string()));
-}
-
-bool IsLoop(const Node& node) { return IsOneOf(node, {"While", "StatelessWhile"}); }
-
-bool IsCall(const Node& node) {
-  return IsOneOf(node, {"PartitionedCall", "StatefulPartitionedCall"});
 }
 
 // Whether the results of `node` are made of its operands alone. A list is made of its elements: it
@@ -58,37 +52,6 @@ int LengthOperand(const Node& node) {
   return IsOneOf(node, {"TensorListReserve", "EmptyTensorList"}) ? 1 : -1;
 }
 
-const Node* SourceOf(const Node& node, int input, int* output) {
-  const Edge* edge = nullptr;
-  if (!node.input_edge(input, &edge).ok()) return nullptr;
-  while (edge->src()->IsIdentity()) {
-    if (!edge->src()->input_edge(0, &edge).ok()) return nullptr;
-  }
-  *output = edge->src_output();
-  return edge->src();
-}
-
-int IndexOf(const Node& argument_or_result) {
-  int index = -1;
-  (void)tensorflow::TryGetNodeAttr(argument_or_result.attrs(), "index", &index);
-  return index;
-}
-
-const Node* ResultOf(const Graph& body, int index) {
-  for (const Node* node : body.op_nodes()) {
-    if (node->IsRetval() && IndexOf(*node) == index) return node;
-  }
-  return nullptr;
-}
-
-// Whether iterations leave argument `index` as it is.
-bool IsPassedOn(const Graph& body, int index) {
-  const Node* const result = ResultOf(body, index);
-  int output = 0;
-  const Node* const source = result == nullptr ? nullptr : SourceOf(*result, 0, &output);
-  return source != nullptr && source->IsArg() && IndexOf(*source) == index;
-}
-
 }  // namespace
 
 bool GivesShape(const Node& node) {
@@ -110,9 +73,9 @@ Origin ValueOrigins::Find(const Node& node, int output) {
     return is_known ? arguments_[index] : Origin::kData;
   }
   if (node.IsConstant() || GivesShape(node)) return Origin::kConstant;
-  if (IsLoop(node)) return LoopOf(node).results[output];
-  if (IsCall(node)) {
-    const std::unique_ptr<FunctionBody> body = Callee(node, "f");
+  if (node.IsWhileNode()) return LoopOf(node).results[output];
+  if (node.IsPartitionedCall()) {
+    const std::unique_ptr<FunctionBody> body = Callee(node, "f", *functions_);
     if (body == nullptr) return Origin::kData;
     return ValueOrigins(functions_, OfInputs(node)).OfResult(*body->graph, output);
   }
@@ -140,8 +103,7 @@ Origin ValueOrigins::OfResult(const Graph& body, int index) {
 
 bool ValueOrigins::IsKnownLength(const Node& node, int input) {
   if (OfInput(node, input) != Origin::kConstant) return false;
-  int output = 0;
-  const Node* const source = SourceOf(node, input, &output);
+  const Node* const source = SourceOf(node, input);
   tensorflow::Tensor value;
   // Lists without a limit have -1.
   return source == nullptr || !source->IsConstant() ||
@@ -160,9 +122,9 @@ Origin ValueOrigins::OriginOfErrors(const Node& node) {
     return least;
   }
   if (ChangesLength(node)) return Origin::kCounted;
-  if (IsLoop(node)) return LoopOf(node).errors;
-  if (IsCall(node)) {
-    const std::unique_ptr<FunctionBody> body = Callee(node, "f");
+  if (node.IsWhileNode()) return LoopOf(node).errors;
+  if (node.IsPartitionedCall()) {
+    const std::unique_ptr<FunctionBody> body = Callee(node, "f", *functions_);
     if (body == nullptr) return Origin::kData;
     return ValueOrigins(functions_, OfInputs(node)).OfErrorsIn(*body->graph);
   }
@@ -189,7 +151,7 @@ Origin ValueOrigins::OfErrorsIn(const Graph& graph) {
 }
 
 Origin ValueOrigins::OfErrorsInBranch(const Node& node, const NameAttrList& branch) {
-  const std::unique_ptr<FunctionBody> body = Instantiate(branch);
+  const std::unique_ptr<FunctionBody> body = Instantiate(branch, *functions_);
   if (body == nullptr) return Origin::kData;
   // The first operand is the condition.
   std::vector<Origin> arguments = OfInputs(node);
@@ -204,8 +166,8 @@ const ValueOrigins::Loop& ValueOrigins::LoopOf(const Node& node) {
 
 ValueOrigins::Loop ValueOrigins::Analyze(const Node& node) {
   Loop loop{Origin::kData, std::vector<Origin>(node.num_outputs(), Origin::kData)};
-  const std::unique_ptr<FunctionBody> body = Callee(node, "body");
-  const std::unique_ptr<FunctionBody> condition = Callee(node, "cond");
+  const std::unique_ptr<FunctionBody> body = Callee(node, "body", *functions_);
+  const std::unique_ptr<FunctionBody> condition = Callee(node, "cond", *functions_);
   if (body == nullptr || condition == nullptr) return loop;
 
   std::vector<Origin> origins = OfInputs(node);
@@ -235,24 +197,6 @@ ValueOrigins::Loop ValueOrigins::Analyze(const Node& node) {
     loop.errors = Origin::kData;  // So is the number of iterations.
   }
   return loop;
-}
-
-std::unique_ptr<FunctionBody> ValueOrigins::Instantiate(const NameAttrList& function) const {
-  const tensorflow::FunctionDef* const definition = functions_->Find(function.name());
-  std::unique_ptr<FunctionBody> body;
-  if (definition == nullptr ||
-      !tensorflow::FunctionDefToBodyHelper(*definition, tensorflow::AttrSlice(&function.attr()),
-                                           functions_, &body)
-           .ok()) {
-    return nullptr;
-  }
-  return body;
-}
-
-std::unique_ptr<FunctionBody> ValueOrigins::Callee(const Node& node, const char* attribute) const {
-  NameAttrList function;
-  if (!tensorflow::GetNodeAttr(node.attrs(), attribute, &function).ok()) return nullptr;
-  return Instantiate(function);
 }
 
 }  // namespace onexpu::tf_plugin

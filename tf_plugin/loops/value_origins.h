@@ -62,11 +62,6 @@ class ValueOrigins {
   Origin OfErrorsInBranch(const tensorflow::Node& node, const tensorflow::NameAttrList& branch);
   const Loop& LoopOf(const tensorflow::Node& node);
   Loop Analyze(const tensorflow::Node& node);
-  // Null if there is no such function.
-  std::unique_ptr<tensorflow::FunctionBody> Instantiate(
-      const tensorflow::NameAttrList& function) const;
-  std::unique_ptr<tensorflow::FunctionBody> Callee(const tensorflow::Node& node,
-                                                   const char* attribute) const;
 
   const tensorflow::FunctionLibraryDefinition* const functions_;
   const std::vector<Origin> arguments_;

@@ -108,6 +108,35 @@ def _gradient_of_scan(x: tf.Tensor) -> tf.Tensor:
     return tape.gradient(loss, x)
 
 
+def _gradient_over(places: Callable[[tf.Tensor], tf.Tensor]) -> Callable[..., Any]:
+    """A gradient of a loop without maximum_iterations, so that TensorFlow sets no limit to the
+    lists that keep the states.
+    """
+
+    def gradient(x: tf.Tensor) -> list[tf.Tensor]:
+        weights = tf.constant(W)
+        with tf.GradientTape() as tape:
+            tape.watch([x, weights])
+            state = tf.zeros([4, 3])
+            for i in places(x):
+                state = tf.tanh(tf.matmul(state, weights) + x[i])
+            loss = tf.reduce_sum(state**2)
+        return tape.gradient(loss, [x, weights])
+
+    return gradient
+
+
+def _gradient_of_a_while_loop(x: tf.Tensor) -> tf.Tensor:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        i, y = tf.constant(1), x
+        while i <= _STEPS:
+            y = tf.sin(y) * 1.1
+            i += 2
+        loss = tf.reduce_sum(y)
+    return tape.gradient(loss, x)
+
+
 def _called(x: tf.Tensor) -> tf.Tensor:
     return tf.function(_scan)(tf.function(_while)(x) * 2.0)
 
@@ -132,6 +161,11 @@ def _random_walk(seeds: tf.Tensor) -> tf.Tensor:
         _nested,
         _recurrence,
         _gradient_of_scan,
+        _gradient_over(lambda _: tf.range(_STEPS)),
+        _gradient_over(lambda x: tf.range(tf.shape(x)[0])),
+        _gradient_over(lambda x: tf.range(tf.shape(x)[0] - 1, -1, -1)),
+        _gradient_over(lambda _: tf.range(2, _STEPS - 1, 3, dtype=tf.int64)),
+        _gradient_of_a_while_loop,
         _called,
     ],
 )
@@ -139,6 +173,26 @@ def test_the_third_run_is_a_program(function: Callable[..., Any]) -> None:
     counts = _runs(function, X)
     assert min(counts[:2]) > 15
     assert max(counts[2:]) <= 6, counts
+
+
+def test_a_loop_of_functional_style() -> None:
+    """TensorFlow's ctc_loss uses loops that are never lowered to ops."""
+    rng = np.random.RandomState(3)
+    labels = rng.randint(1, 6, [2, 7]).astype(np.int32)
+    logits = rng.randn(2, _STEPS, 6).astype(np.float32)
+
+    def loss(labels: tf.Tensor, logits: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        label_length, logit_length = tf.constant([7, 4]), tf.constant([_STEPS, _STEPS - 5])
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            losses = tf.nn.ctc_loss(
+                labels, logits, label_length, logit_length, logits_time_major=False, blank_index=0
+            )
+        return losses, tape.gradient(losses, logits)
+
+    counts = _runs(loss, labels, logits)
+    assert min(counts[:2]) > 500
+    assert max(counts[2:]) < 120, counts
 
 
 def test_random_numbers_stay_the_same() -> None:
@@ -240,16 +294,16 @@ def _row_in_a_branch(x: tf.Tensor) -> tf.Tensor:
     return total
 
 
-def _gradient_of_a_loop(x: tf.Tensor) -> list[tf.Tensor]:
-    """TensorFlow sets no limit to the lists that keep the states: it has no maximum_iterations."""
-    weights = tf.constant(W)
+def _gradient_of_a_loop_with_a_break(x: tf.Tensor) -> tf.Tensor:
     with tf.GradientTape() as tape:
-        tape.watch([x, weights])
-        state = tf.zeros([4, 3])
+        tape.watch(x)
+        total = tf.zeros([4, 3])
         for i in tf.range(_STEPS):
-            state = tf.tanh(tf.matmul(state, weights) + x[i])
-        loss = tf.reduce_sum(state**2)
-    return tape.gradient(loss, [x, weights])
+            if tf.reduce_sum(total) > 40.0:
+                break
+            total = tf.sin(total) + x[i]
+        loss = tf.reduce_sum(total)
+    return tape.gradient(loss, x)
 
 
 def _pushes(x: tf.Tensor) -> tf.Tensor:
@@ -282,7 +336,7 @@ def _partly_on_the_host(x: tf.Tensor) -> tf.Tensor:
         _selects,
         _row_of_data,
         _row_in_a_branch,
-        _gradient_of_a_loop,
+        _gradient_of_a_loop_with_a_break,
         _pushes,
         _partly_on_the_host,
     ],
