@@ -7,6 +7,8 @@ packed into one program, some become one kernel, which the driver compiles corre
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -112,3 +114,49 @@ def test_sign_of_differences(xpu, dtype) -> None:
     for i, (a, b, c) in enumerate(zip(got, expected, alone, strict=True)):
         np.testing.assert_array_equal(a, b, f"form {i}")
         np.testing.assert_array_equal(c, b, f"form {i} alone")
+
+
+def _decay(module: Any, x: Any) -> Any:
+    return module.roll(x, 1) * module.exp(-(module.arange(16) % 3).astype(x.dtype))
+
+
+def _negated_places(module: Any, x: Any) -> Any:
+    return module.roll(x, 1) * -(module.arange(16) % 3).astype(x.dtype) + 1
+
+
+def _root(module: Any, x: Any) -> Any:
+    return module.roll(x, 1) + module.sqrt(-(module.arange(16) % 3 - 2).astype(x.dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("step", [_decay, _negated_places, _root])
+def test_negations_in_a_loop(xpu, step, dtype) -> None:
+    """The barriers' analysis of work-items: a negated value that lives across a barrier was taken
+    for the same in all work-items.
+    """
+    x = np.linspace(0.1, 1, 16).astype(dtype)
+    with jax.enable_x64(True), jax.default_device(xpu):
+        got = jax.jit(lambda x: lax.fori_loop(0, 4, lambda _, x: step(jnp, x), x))(x)
+    expected = x.astype(np.float64)
+    for _ in range(4):
+        expected = step(np, expected)
+    np.testing.assert_allclose(got, expected, 20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_solves_of_two_equations_in_a_loop(xpu, lower) -> None:
+    """As above: the identity that the solve begins with lost elements."""
+    a = np.array([[3.5, 0.2], [0.4, 3.1]], np.float32)
+    b = np.array([1, 2], np.float32)
+
+    def step(_, state):
+        a, b = state
+        return a * 1.5, jax.scipy.linalg.solve_triangular(a, b, lower=lower)
+
+    with jax.default_device(xpu):
+        got = jax.jit(lambda *state: lax.fori_loop(0, 3, step, state)[1])(a, b)
+    expected, matrix = b.astype(np.float64), a.astype(np.float64)
+    for _ in range(3):
+        expected = np.linalg.solve(np.tril(matrix) if lower else np.triu(matrix), expected)
+        matrix = matrix * 1.5
+    np.testing.assert_allclose(got, expected, 1e-5)

@@ -78,6 +78,12 @@ bool IsShiftBy32(const llvm::Instruction& instruction) {
          trunc->getOperand(0)->getType()->isIntegerTy(64);
 }
 
+bool IsBarrier(const llvm::Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  const llvm::Function* const callee = call == nullptr ? nullptr : call->getCalledFunction();
+  return callee != nullptr && callee->getName().contains("barrier");
+}
+
 // Zero that the driver does not know: the offset of the global range.
 class HiddenZero {
  public:
@@ -122,22 +128,48 @@ void HideShiftBy32(llvm::Instruction& instruction, HiddenZero& zero) {
   instruction.eraseFromParent();
 }
 
+// Flips the sign bit by an operation of integers, whose mask the driver does not know.
+void HideNegation(llvm::UnaryOperator& negation, HiddenZero& zero) {
+  llvm::Value* const known = zero.Get();
+  llvm::IRBuilder<> b(&negation);
+  llvm::Type* const type = negation.getType();
+  const unsigned bits = type->getScalarSizeInBits();
+  llvm::Type* const word = b.getIntNTy(bits);
+  llvm::Value* mask =
+      b.CreateAdd(b.CreateTrunc(known, word), b.getInt(llvm::APInt::getSignMask(bits)));
+  llvm::Type* words = word;
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    mask = b.CreateVectorSplat(vector->getNumElements(), mask);
+    words = mask->getType();
+  }
+  llvm::Value* const flipped = b.CreateXor(b.CreateBitCast(negation.getOperand(0), words), mask);
+  negation.replaceAllUsesWith(b.CreateBitCast(flipped, type));
+  negation.eraseFromParent();
+}
+
 }  // namespace
 
 void HideConstantsFromCpuDriver(llvm::Function& function) {
   std::vector<llvm::Instruction*> differences, shifts;
+  std::vector<llvm::UnaryOperator*> negations;
+  bool has_barrier = false;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
       if (IsConstantLess(instruction) && llvm::any_of(instruction.users(), MayTestSign)) {
         differences.push_back(&instruction);
       } else if (IsShiftBy32(instruction) && FollowsWorkItem(instruction.getOperand(0))) {
         shifts.push_back(&instruction);
+      } else if (instruction.getOpcode() == llvm::Instruction::FNeg) {
+        negations.push_back(llvm::cast<llvm::UnaryOperator>(&instruction));
       }
+      has_barrier |= IsBarrier(instruction);
     }
   }
   HiddenZero zero(function);
   for (llvm::Instruction* difference : differences) HideMinuend(*difference, zero);
   for (llvm::Instruction* shift : shifts) HideShiftBy32(*shift, zero);
+  if (!has_barrier) return;
+  for (llvm::UnaryOperator* negation : negations) HideNegation(*negation, zero);
 }
 
 }  // namespace onexpu::compiler::legalizer

@@ -35,8 +35,9 @@ void SplitAggregates(llvm::Function& function);
 void ExpandIntrinsics(llvm::Function& function, const LegalizerOptions& options);
 
 // Adds the offset of the global range, which is always zero, to constants that the CPU driver must
-// not see: those that a value is subtracted from if the sign of the difference matters, and 32 in
-// arithmetic shifts of what follows from the work-item's number.
+// not see: those that a value is subtracted from if the sign of the difference matters, 32 in
+// arithmetic shifts of what follows from the work-item's number, and the sign bit in negations of
+// functions with barriers.
 void HideConstantsFromCpuDriver(llvm::Function& function);
 
 // Atomics on 8 and 16 bits and on floats that the target has no extension for, by compare-exchange
