@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <cstring>
+#include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/device_support.h"
+#include "custom_kernels/hidden_negations.h"
 
 namespace onexpu {
 namespace {
@@ -38,7 +41,10 @@ absl::StatusOr<const BuiltKernels*> SpirvBuild::For(const sycl::queue& queue) {
   }
   absl::Status supported = CheckDeviceSupport(queue.get_device(), spirv_);
   if (!supported.ok()) return supported;
-  absl::StatusOr<BuiltKernels> built = spirv_builder.load()(queue, spirv_);
+  std::optional<std::vector<uint8_t>> rewritten;
+  if (queue.get_device().is_cpu()) rewritten = WithHiddenNegations(spirv_);
+  absl::StatusOr<BuiltKernels> built = spirv_builder.load()(
+      queue, rewritten.has_value() ? absl::Span<const uint8_t>(*rewritten) : spirv_);
   if (!built.ok()) return built.status();
   // Never freed: SYCL objects must not be destroyed after the SYCL runtime, and modules live to
   // the end of the process.

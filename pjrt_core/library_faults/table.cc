@@ -325,7 +325,8 @@ constexpr Fault kFaults[] = {
     {kCpuDriver, "negation-across-a-barrier", kCpuDriverVersions,
      "a negated value, or what is computed from one alone, that is used after a barrier",
      "it is taken for the same in all work-items: they get that of the last vector, or garbage",
-     "the sign bit is hidden from the driver (compiler/codegen/llvm/legalizer/hide_constants.cc)",
+     "the sign bit is hidden from the driver (compiler/codegen/llvm/legalizer/hide_constants.cc, "
+     "custom_kernels/hidden_negations.h)",
      "tests/jax/test_driver_passes.py"},
     {kCpuDriver, "work-items-dropped-from-shuffles", kCpuDriverVersions,
      "stores that depend on the local id, of values that came from a shuffle",
