@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -158,6 +159,38 @@ def _(m, n, dtype):
 def _(m, n, dtype):
     return Case(
         lambda x: jnp.roll(x, -2, 1), (distinct((m, n), dtype),), lambda x: np.roll(x, -2, 1)
+    )
+
+
+def _largest_around(module: Any, x: Any) -> Any:
+    """The largest of each element and its eight neighbours, those across the ends included."""
+    for axis in (0, 1):
+        rotated = [module.roll(x, shift, axis) for shift in (-1, 1)]
+        x = module.maximum(x, module.maximum(*rotated))
+    return x
+
+
+@family("largest around", MOVED)
+def _(m, n, dtype):
+    return Case(
+        lambda x: _largest_around(jnp, x),
+        (distinct((m, n), dtype),),
+        lambda x: _largest_around(np, x),
+    )
+
+
+def _parts_of_one(module: Any, x: Any) -> Any:
+    """More slices of one array than are read at a selected place, and slices with other strides."""
+    same = [x[::2, 1:], x[::2, :-1], x[::2, 2:], x[::2], x[::2, :1]]
+    return module.concatenate([*same, x[::2, ::2], x[1::2, 1:], x[1::2, :1]], 1)
+
+
+@family("parts of one array", MOVED_TOO)
+def _(m, n, dtype):
+    return Case(
+        lambda x: _parts_of_one(jnp, x),
+        (distinct((2 * m + 2, n + 2), dtype),),
+        lambda x: _parts_of_one(np, x),
     )
 
 

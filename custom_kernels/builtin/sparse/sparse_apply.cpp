@@ -15,11 +15,13 @@ struct SparseApplySizes {
 namespace {
 
 // A rule: the scalars that it has, in the op's order, and what a gradient does to a variable and
-// its slots.
+// its kSlots slots. A test of their number in the loop would cost a CPU its vectors, since the
+// driver does not unswitch loops.
 
 // J. Duchi, E. Hazan, Y. Singer, Adaptive subgradient methods, 2011.
 template <typename C>
 struct Adagrad {
+  static constexpr int kSlots = 1;
   C rate;
   std::int32_t updates_slots;
   Adagrad(const C* scalars, std::int32_t flag) : rate(scalars[0]), updates_slots(flag) {}
@@ -31,6 +33,7 @@ struct Adagrad {
 
 template <typename C>
 struct AdagradV2 {
+  static constexpr int kSlots = 1;
   C rate, epsilon;
   std::int32_t updates_slots;
   AdagradV2(const C* scalars, std::int32_t flag)
@@ -45,6 +48,7 @@ struct AdagradV2 {
 // with Adagrad's rate.
 template <typename C>
 struct ProximalAdagrad {
+  static constexpr int kSlots = 1;
   C rate, l1, l2;
   ProximalAdagrad(const C* scalars, std::int32_t)
       : rate(scalars[0]), l1(scalars[1]), l2(scalars[2]) {}
@@ -64,6 +68,7 @@ struct ProximalAdagrad {
 // M. D. Zeiler, ADADELTA: an adaptive learning rate method, 2012.
 template <typename C>
 struct Adadelta {
+  static constexpr int kSlots = 2;
   C rate, rho, epsilon;
   Adadelta(const C* scalars, std::int32_t)
       : rate(scalars[0]), rho(scalars[1]), epsilon(scalars[2]) {}
@@ -78,6 +83,7 @@ struct Adadelta {
 // H. B. McMahan et al., Ad click prediction: a view from the trenches, 2013.
 template <typename C, bool shrinks>
 struct FtrlRule {
+  static constexpr int kSlots = 2;
   C rate, l1, l2, shrinkage, power;
   std::int32_t scales_linear;  // `linear` is kept multiplied by the rate
   FtrlRule(const C* scalars, std::int32_t flag)
@@ -107,6 +113,7 @@ using FtrlV2 = FtrlRule<C, true>;
 // I. Sutskever et al., On the importance of initialization and momentum in deep learning, 2013.
 template <typename C>
 struct KerasMomentum {
+  static constexpr int kSlots = 1;
   C rate, momentum;
   std::int32_t is_nesterov;
   KerasMomentum(const C* scalars, std::int32_t flag)
@@ -128,7 +135,8 @@ ONEXPU_KERNEL void sparse_apply_rows(const void* indices, std::uint64_t* numbers
   numbers[i] = std::uint64_t(index >= 0 && index < sizes.rows ? index : sizes.rows);
 }
 
-// A work-item per chunk of sorted updates and piece of a row. slot_1 may be null.
+// A work-item per chunk of sorted updates and piece of a row. slot_1 is null if the rule has one
+// slot.
 template <typename T, template <typename> class Rule>
 ONEXPU_KERNEL void sparse_apply(T* variable, T* slot_0, T* slot_1, const T* gradients,
                                 const std::uint64_t* numbers, const std::uint32_t* places,
@@ -152,11 +160,12 @@ ONEXPU_KERNEL void sparse_apply(T* variable, T* slot_0, T* slot_1, const T* grad
       for (std::int64_t column = first_column; column < last_column; ++column) {
         const std::int64_t place = row * sizes.columns + column;
         C v = C(variable[place]), a = C(slot_0[place]);
-        C b = slot_1 == nullptr ? C(0) : C(slot_1[place]);
+        C b = C(0);
+        if constexpr (Rule<C>::kSlots == 2) b = C(slot_1[place]);
         rule.apply(C(gradient[column]), v, a, b);
         variable[place] = T(v);
         slot_0[place] = T(a);
-        if (slot_1 != nullptr) slot_1[place] = T(b);
+        if constexpr (Rule<C>::kSlots == 2) slot_1[place] = T(b);
       }
     }
   }

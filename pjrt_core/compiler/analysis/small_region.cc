@@ -1,6 +1,7 @@
 #include "pjrt_core/compiler/analysis/small_region.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "pjrt_core/compiler/analysis/dot_queries.h"
 #include "pjrt_core/compiler/analysis/hlo_queries.h"
@@ -38,6 +39,12 @@ constexpr double kFactor = 0.1;     // loading an element that many rows of a do
 // A step of a factorisation: its memory is read after another step wrote it. On a GPU as above.
 constexpr double kColumnStep = 1.0;
 constexpr double kColumnStepOnGpu = 40.0;
+// A region of one work-item needs no barriers, and its optimiser keeps values in registers; several
+// compute 16 elements in the time of one. A barrier as one work-group's few vectors take it.
+constexpr double kScalar = 0.4;
+constexpr double kScalarTranscendental = 5;
+constexpr double kVectorBarrier = 20;
+constexpr double kVectorLanes = 16;
 // A library call that is a function of the host, and one that the host waits for.
 constexpr double kLibraryCall = 5000;
 constexpr double kLibraryCallAndWait = 50000;
@@ -57,6 +64,11 @@ struct Estimate {
   int64_t instructions = 0;
   double as_region = 0;
   double as_launches = 0;
+  // The region, by one work-item and by several.
+  bool allows_one_item = true;
+  bool has_scalars_only = true;
+  double by_one_item = 0;
+  double by_several_items = 0;
 };
 
 double Elements(const xla::Shape& shape) {
@@ -66,6 +78,10 @@ double Elements(const xla::Shape& shape) {
       count = std::max(count, static_cast<double>(xla::ShapeUtil::ElementsIn(leaf)));
   });
   return count;
+}
+
+int64_t MaxRegionWorkItems(const Target& target) {
+  return std::min<int64_t>(target.schedules->max_region_work_items, target.max_work_group_size);
 }
 
 // How many times the elements of `instruction` are computed by loops in each of its elements.
@@ -100,18 +116,25 @@ double CostOfScatter(const xla::HloScatterInstruction& scatter, const Target& ta
   }
   const double updates = Elements(scatter.scatter_updates()[0]->shape());
   if (scatter.unique_indices() || updates == 0) return updates * kSimple;
-  const double rounds = updates / windows / static_cast<double>(RegionWorkItems(target));
+  const double rounds = updates / windows / static_cast<double>(MaxRegionWorkItems(target));
   const double update = target.schedules->bounds_launch_time ? kUpdateOnGpu : kUpdate;
   return windows * std::max(1.0, rounds) * update;
+}
+
+// Elements that an operation computes: an update is made in place.
+double ComputedElements(const HloInstruction& instruction) {
+  if (const auto* scatter = xla::DynCast<xla::HloScatterInstruction>(&instruction)) {
+    return Elements(scatter->scatter_updates()[0]->shape());
+  }
+  const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
+  return Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
 }
 
 double CostOfOperation(const HloInstruction& instruction, const Target& target) {
   if (const auto* scatter = xla::DynCast<xla::HloScatterInstruction>(&instruction)) {
     return CostOfScatter(*scatter, target);
   }
-  // An update is made in place.
-  const bool updates = instruction.opcode() == HloOpcode::kDynamicUpdateSlice;
-  const double results = Elements(updates ? instruction.operand(1)->shape() : instruction.shape());
+  const double results = ComputedElements(instruction);
   if (instruction.opcode() == HloOpcode::kDot) {
     const double factors = std::max(Elements(instruction.operand(0)->shape()),
                                     Elements(instruction.operand(1)->shape()));
@@ -119,7 +142,7 @@ double CostOfOperation(const HloInstruction& instruction, const Target& target) 
   }
   const double steps = SerialSteps(instruction);
   if (steps > 1) {
-    const double rounds = std::max(1.0, results / static_cast<double>(RegionWorkItems(target)));
+    const double rounds = std::max(1.0, results / static_cast<double>(MaxRegionWorkItems(target)));
     return std::max(rounds * steps * kSerial, results * steps * kSimple);
   }
   return results * (IsTranscendental(instruction.opcode()) ? kTranscendental : kSimple);
@@ -174,6 +197,17 @@ int64_t CodeOf(const HloInstruction& instruction, const Target& target) {
   return rows * instruction.fused_instruction_count();
 }
 
+// Of one operation, alone or in a fusion: `elements` results.
+void AddItems(const HloInstruction& instruction, double elements, Estimate& estimate) {
+  const double steps = instruction.opcode() == HloOpcode::kDot
+                           ? Products(instruction) / std::max(1.0, elements)
+                           : std::max(1.0, SerialSteps(instruction));
+  const double operation =
+      (IsTranscendental(instruction.opcode()) ? kScalarTranscendental : kScalar) * steps;
+  estimate.by_one_item += operation * elements;
+  estimate.by_several_items += operation * std::ceil(elements / kVectorLanes);
+}
+
 void Add(const HloComputation& computation, const Target& target, Estimate& estimate);
 
 void AddControlFlow(const HloInstruction& instruction, const Target& target, Estimate& estimate) {
@@ -192,6 +226,10 @@ void AddControlFlow(const HloInstruction& instruction, const Target& target, Est
     estimate.instructions += step.instructions;
     estimate.as_region += trips * step.as_region;
     estimate.as_launches += trips * step.as_launches;
+    estimate.allows_one_item &= step.allows_one_item;
+    estimate.has_scalars_only &= step.has_scalars_only;
+    estimate.by_one_item += trips * step.by_one_item;
+    estimate.by_several_items += trips * step.by_several_items;
     return;
   }
   if (instruction.opcode() == HloOpcode::kConditional) estimate.as_launches += kLaunchAndWait;
@@ -200,9 +238,10 @@ void AddControlFlow(const HloInstruction& instruction, const Target& target, Est
 }
 
 void AddLinearAlgebra(const HloInstruction& call, const Target& target, Estimate& estimate) {
-  const RegionSteps steps = RegionStepsOf(call, RegionWorkItems(target));
+  const RegionSteps steps = RegionStepsOf(call, MaxRegionWorkItems(target));
   const double step = target.schedules->bounds_launch_time ? kColumnStepOnGpu : kColumnStep;
   estimate.instructions += kInstructionsOfFactorisation;
+  estimate.allows_one_item = false;
   estimate.as_region += (1 + steps.barriers) * kBarrier + steps.serial * step;
   estimate.as_launches += target.schedules->calls_lapack ? kLibraryCall : kLibraryCallAndWait;
 }
@@ -230,15 +269,19 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
     }
     double cost = 0;
     estimate.instructions += CodeOf(*instruction, target);
+    estimate.by_several_items += kVectorBarrier;
+    estimate.has_scalars_only &= ComputedElements(RootOf(*instruction)) <= 1;
     if (instruction->opcode() == HloOpcode::kFusion) {
       for (const HloInstruction* inner : instruction->fused_instructions()) {
         // Nothing beyond the result's elements is computed of what no loop asks for.
         if (inner->opcode() != HloOpcode::kParameter && inner->opcode() != HloOpcode::kConstant) {
           cost += CostOfOperation(*inner, target);
+          AddItems(*inner, ComputedElements(*inner), estimate);
         }
       }
     } else {
       cost = CostOfOperation(*instruction, target);
+      AddItems(*instruction, ComputedElements(*instruction), estimate);
     }
     estimate.as_region += kBarrier + cost;
     estimate.as_launches += kLaunch + cost / std::max<uint32_t>(1, target.compute_units);
@@ -264,8 +307,13 @@ bool EndsInTime(const HloInstruction& instruction, const Estimate& estimate, con
 
 }  // namespace
 
-int64_t RegionWorkItems(const Target& target) {
-  return std::min<int64_t>(target.schedules->max_region_work_items, target.max_work_group_size);
+int64_t RegionWorkItems(const HloInstruction& instruction, const Target& target) {
+  Estimate estimate;
+  AddControlFlow(instruction, target, estimate);
+  const bool is_one = target.schedules->has_vector_sub_groups
+                          ? estimate.by_one_item <= estimate.by_several_items
+                          : estimate.has_scalars_only;
+  return is_one && estimate.allows_one_item ? 1 : MaxRegionWorkItems(target);
 }
 
 bool IsSmallRegion(const HloInstruction& instruction, const Target& target) {

@@ -12,13 +12,14 @@
 
 namespace onexpu::compiler {
 
-// Work-items of the one work-group that runs a region.
-int64_t RegionWorkItems(const Target& target);
-
 // `instruction` is a kWhile, kConditional or kCall. On a GPU a kernel must end in time, because the
 // driver kills kernels that run for seconds: a region there has no loop of unknown length inside,
 // and one that is a loop of unknown length, or a long one, is launched for some steps at a time.
 bool IsSmallRegion(const xla::HloInstruction& instruction, const Target& target);
+
+// Work-items of the one work-group that runs a region: one, if the arrays are so small that
+// barriers would take longer than the elements do one after the other.
+int64_t RegionWorkItems(const xla::HloInstruction& instruction, const Target& target);
 
 // How many steps of the loop one launch may take; nullopt if it may take all of them. `instruction`
 // is a small region.

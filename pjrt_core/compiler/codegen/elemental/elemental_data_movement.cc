@@ -188,39 +188,108 @@ absl::StatusOr<Value*> EmitPad(FusionContext& context, const HloInstruction& pad
       [&] { return context.Element(*pad.operand(1), Index()); });
 }
 
-// The operand that holds the index is found by halving.
+// Operands of a concatenation, from one to the next part's.
+struct ConcatenatedPart {
+  const HloInstruction* first;
+  std::vector<int64_t> starts;   // of each operand, in the result
+  std::vector<int64_t> offsets;  // of slices: from a place in the result to that in their array
+};
+
+// Whether both are slices of one array that differ only in where they begin and end along
+// `dimension`, without gaps.
+bool AreOfOneArray(const HloInstruction& a, const HloInstruction& b, int64_t dimension) {
+  if (a.opcode() != HloOpcode::kSlice || b.opcode() != HloOpcode::kSlice ||
+      a.operand(0) != b.operand(0) || a.slice_strides() != b.slice_strides() ||
+      a.slice_strides(dimension) != 1) {
+    return false;
+  }
+  for (int64_t i = 0; i < a.shape().dimensions().size(); ++i) {
+    if (i != dimension && a.slice_starts(i) != b.slice_starts(i)) return false;
+  }
+  return true;
+}
+
+// Operands of one array that follow one another are one part. A rotation (jnp.roll) has one.
+std::vector<ConcatenatedPart> PartsOf(const HloInstruction& concatenate) {
+  // Each operand of a part is a comparison for each element.
+  constexpr size_t kMaxOperands = 4;
+  const int64_t dimension = concatenate.concatenate_dimension();
+  std::vector<ConcatenatedPart> parts;
+  int64_t start = 0;
+  for (const HloInstruction* operand : concatenate.operands()) {
+    if (!parts.empty() && parts.back().starts.size() < kMaxOperands &&
+        AreOfOneArray(*parts.back().first, *operand, dimension)) {
+      parts.back().starts.push_back(start);
+      parts.back().offsets.push_back(operand->slice_starts(dimension) - start);
+    } else {
+      const bool is_slice = operand->opcode() == HloOpcode::kSlice;
+      const int64_t offset = is_slice ? operand->slice_starts(dimension) - start : 0;
+      parts.push_back({operand, {start}, {offset}});
+    }
+    start += operand->shape().dimensions(dimension);
+  }
+  return parts;
+}
+
+class ConcatenateEmitter {
+ public:
+  ConcatenateEmitter(FusionContext& context, const HloInstruction& concatenate, const Index& index)
+      : context_(context),
+        dimension_(concatenate.concatenate_dimension()),
+        index_(index),
+        type_(ComputeType(concatenate.shape().element_type(), context.llvm_context())),
+        parts_(PartsOf(concatenate)) {}
+
+  absl::StatusOr<Value*> Emit() { return EmitParts(0, parts_.size()); }
+
+ private:
+  // The part that holds the index is found by halving.
+  absl::StatusOr<Value*> EmitParts(size_t first, size_t last) {
+    if (last - first == 1) return EmitPart(parts_[first]);
+    const size_t middle = (first + last) / 2;
+    return EmitChoice(
+        context_, IsBefore(parts_[middle].starts[0]), type_,
+        [&] { return EmitParts(first, middle); }, [&] { return EmitParts(middle, last); });
+  }
+
+  // Of several slices, the place in their array is selected. Branches would each contain all that
+  // computes the array, and a CPU's vectors would run both.
+  absl::StatusOr<Value*> EmitPart(const ConcatenatedPart& part) {
+    IndexMath& math = context_.index_math();
+    std::vector<Value*> values = index_.values();
+    if (part.starts.size() == 1) {
+      values[dimension_] = math.Sub(values[dimension_], math.Constant(part.starts[0]));
+      return context_.Element(*part.first, Index(std::move(values)));
+    }
+    for (int64_t i = 0; i < index_.size(); ++i) {
+      if (i == dimension_) continue;
+      values[i] = math.Add(math.Mul(values[i], part.first->slice_strides(i)),
+                           part.first->slice_starts(i));
+    }
+    llvm::IRBuilder<>& b = context_.b();
+    Value* offset = math.Constant(part.offsets.back());
+    for (size_t i = part.offsets.size() - 1; i-- > 0;) {
+      offset =
+          b.CreateSelect(IsBefore(part.starts[i + 1]), math.Constant(part.offsets[i]), offset);
+    }
+    values[dimension_] = b.CreateNSWAdd(values[dimension_], offset);
+    return context_.Element(*part.first->operand(0), Index(std::move(values)));
+  }
+
+  Value* IsBefore(int64_t place) {
+    return context_.b().CreateICmpSLT(index_[dimension_], context_.index_math().Constant(place));
+  }
+
+  FusionContext& context_;
+  const int64_t dimension_;
+  const Index& index_;
+  llvm::Type* const type_;
+  const std::vector<ConcatenatedPart> parts_;
+};
+
 absl::StatusOr<Value*> EmitConcatenate(FusionContext& context, const HloInstruction& concatenate,
                                        const Index& index) {
-  const int64_t dimension = concatenate.concatenate_dimension();
-  std::vector<int64_t> starts = {0};
-  for (const HloInstruction* operand : concatenate.operands()) {
-    starts.push_back(starts.back() + operand->shape().dimensions(dimension));
-  }
-  llvm::Type* type = ComputeType(concatenate.shape().element_type(), context.llvm_context());
-  struct Search {
-    FusionContext& context;
-    const HloInstruction& concatenate;
-    const Index& index;
-    int64_t dimension;
-    const std::vector<int64_t>& starts;
-    llvm::Type* type;
-
-    absl::StatusOr<Value*> Run(int64_t first, int64_t last) {
-      IndexMath& math = context.index_math();
-      if (last - first == 1) {
-        std::vector<Value*> values = index.values();
-        values[dimension] = math.Sub(values[dimension], math.Constant(starts[first]));
-        return context.Element(*concatenate.operand(first), Index(std::move(values)));
-      }
-      const int64_t middle = (first + last) / 2;
-      Value* before = context.b().CreateICmpSLT(index[dimension], math.Constant(starts[middle]));
-      return EmitChoice(
-          context, before, type, [&] { return Run(first, middle); },
-          [&] { return Run(middle, last); });
-    }
-  };
-  return Search{context, concatenate, index, dimension, starts, type}.Run(
-      0, concatenate.operand_count());
+  return ConcatenateEmitter(context, concatenate, index).Emit();
 }
 
 absl::StatusOr<Value*> EmitDynamicSlice(FusionContext& context, const HloInstruction& slice,

@@ -14,7 +14,6 @@
 #include "pjrt_core/compiler/codegen/elemental/fusion_context.h"
 #include "pjrt_core/compiler/codegen/kernel/kernel_arguments.h"
 #include "pjrt_core/compiler/codegen/kernel/kernel_sequence.h"
-#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/llvm/spirv_target.h"
 #include "pjrt_core/compiler/codegen/region/region_memory.h"
 #include "pjrt_core/compiler/codegen/region/region_work.h"
@@ -35,8 +34,8 @@ using xla::HloOpcode;
 
 class RegionEmitter {
  public:
-  RegionEmitter(FusionContext& kernel, RegionMemory& memory)
-      : kernel_(kernel), memory_(memory), work_(kernel) {}
+  RegionEmitter(FusionContext& kernel, RegionMemory& memory, int64_t work_items)
+      : kernel_(kernel), memory_(memory), work_(kernel, work_items) {}
 
   // The whole region, or the next `max_steps` steps of a loop.
   absl::Status EmitRegion(const HloInstruction& instruction, std::optional<int64_t> max_steps) {
@@ -63,7 +62,7 @@ class RegionEmitter {
 
   void Synchronize() {
     if (pending_.empty()) return;
-    Barrier(kernel_);
+    work_.Synchronize();
     pending_.Clear();
   }
 
@@ -115,7 +114,7 @@ class RegionEmitter {
     };
     TF_RETURN_IF_ERROR(kernel_.While(condition, step));
     // What the last condition left pending, and `step` forgot.
-    Barrier(kernel_);
+    work_.Synchronize();
     return absl::OkStatus();
   }
 
@@ -170,7 +169,8 @@ class RegionEmitter {
 };
 
 absl::Status WriteKernel(const HloInstruction& instruction, std::optional<int64_t> max_steps,
-                         RegionMemory& memory, const Target& target, llvm::Function& function) {
+                         int64_t work_items, RegionMemory& memory, const Target& target,
+                         llvm::Function& function) {
   const bool is_narrow = target.schedules->has_narrow_index_sums && FitsInt32(instruction);
   auto* index_type = llvm::Type::getIntNTy(function.getContext(), is_narrow ? 32 : 64);
   FusionContext kernel(instruction, target, function, index_type, /*wide_places=*/!is_narrow);
@@ -178,7 +178,7 @@ absl::Status WriteKernel(const HloInstruction& instruction, std::optional<int64_
   llvm::BasicBlock* body = llvm::BasicBlock::Create(function.getContext(), "body", &function);
   kernel.b().CreateBr(body);
   kernel.b().SetInsertPoint(body);
-  TF_RETURN_IF_ERROR(RegionEmitter(kernel, memory).EmitRegion(instruction, max_steps));
+  TF_RETURN_IF_ERROR(RegionEmitter(kernel, memory, work_items).EmitRegion(instruction, max_steps));
   kernel.b().CreateRetVoid();
   std::string complaint;
   llvm::raw_string_ostream stream(complaint);
@@ -212,19 +212,24 @@ absl::StatusOr<KernelLaunch> EmitSmallRegion(const HloInstruction& instruction,
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->setCallingConv(llvm::CallingConv::SPIR_KERNEL);
   function->setDoesNotThrow();
-  // The arguments do not overlap, but must not be marked `noalias`: LLVM takes that as a promise
-  // that no other work-item writes there, and would reuse values loaded before a barrier.
+  const int64_t items = RegionWorkItems(instruction, target);
+  // The arguments do not overlap, but several work-items must not have them marked `noalias`: LLVM
+  // takes that as a promise that no other work-item writes there, and would reuse values loaded
+  // before a barrier.
+  if (items == 1) {
+    for (llvm::Argument& argument : function->args()) argument.addAttr(llvm::Attribute::NoAlias);
+  }
   const std::optional<int64_t> max_steps = MaxStepsPerLaunch(instruction, target);
-  if (absl::Status status = WriteKernel(instruction, max_steps, memory, target, *function);
+  if (absl::Status status = WriteKernel(instruction, max_steps, items, memory, target, *function);
       !status.ok()) {
     function->eraseFromParent();
     return status;
   }
-  const uint64_t items = RegionWorkItems(target);
-  SetWorkGroupSize(*function, {{items}, {items}}, target);
+  const uint64_t size = items;
+  SetWorkGroupSize(*function, {{size}, {size}}, target);
   KernelLaunch launch;
   launch.entry_point = name;
-  launch.global_size = launch.local_size = {items};
+  launch.global_size = launch.local_size = {size};
   launch.arguments = memory.Arguments();
   launch.is_part_of_loop = max_steps.has_value();
   return launch;

@@ -14,7 +14,6 @@
 #include "pjrt_core/compiler/analysis/small_linear_algebra.h"
 #include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
-#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/math/math_emitter.h"
 #include "pjrt_core/compiler/codegen/math/real_value.h"
 #include "pjrt_core/compiler/codegen/region/region_work.h"
@@ -152,7 +151,7 @@ absl::Status RegionWork::EmitCholesky(const HloInstruction& call, const Array& r
       });
     };
     TF_RETURN_IF_ERROR(ForEachItem(a.count() * n, element));
-    Barrier(kernel_);
+    Synchronize();
     return absl::OkStatus();
   };
   TF_RETURN_IF_ERROR(kernel_.For(math.Constant(0), math.Constant(n - 1), math.Constant(1), column));
@@ -244,7 +243,7 @@ absl::Status RegionWork::EmitTriangularSolve(const HloInstruction& call, const A
         return x.Store(matrix, row, column, Without(rest, factor, solution));
       });
     }));
-    Barrier(kernel_);
+    Synchronize();
     return absl::OkStatus();
   };
   TF_RETURN_IF_ERROR(
@@ -277,7 +276,7 @@ absl::Status RegionWork::EmitLu(const HloInstruction& call, const std::vector<Ar
   TF_RETURN_IF_ERROR(for_each(rows, [&](Value* matrix, Value* row) {
     return permutation.Store(matrix, row, as_int32(row));
   }));
-  Barrier(kernel_);
+  Synchronize();
 
   // The first of the largest elements of the column, as LAPACK does: comparisons with NaN are
   // false, so NaN is the pivot only where the search begins with it.
@@ -325,14 +324,14 @@ absl::Status RegionWork::EmitLu(const HloInstruction& call, const std::vector<Ar
   const auto step = [&](Value* k) -> absl::Status {
     TF_RETURN_IF_ERROR(
         ForEachItem(a.count(), [&](Value* matrix) { return find_pivot(matrix, k); }));
-    Barrier(kernel_);
+    Synchronize();
     TF_RETURN_IF_ERROR(for_each(
         columns, [&](Value* matrix, Value* column) { return exchange(matrix, k, column); }));
-    Barrier(kernel_);
+    Synchronize();
     TF_RETURN_IF_ERROR(for_each(rows, [&](Value* matrix, Value* row) {
       return kernel_.If(b.CreateICmpSGT(row, k), [&] { return eliminate(matrix, k, row); });
     }));
-    Barrier(kernel_);
+    Synchronize();
     return absl::OkStatus();
   };
   return kernel_.For(math.Constant(0), math.Constant(std::min(rows, columns)), math.Constant(1),
@@ -345,7 +344,7 @@ absl::Status RegionWork::CopyUnlessInPlace(const HloInstruction& operand, const 
     TF_ASSIGN_OR_RETURN(Value * value, kernel_.Element(operand, index));
     return kernel_.Store(result, index, value);
   }));
-  Barrier(kernel_);
+  Synchronize();
   return absl::OkStatus();
 }
 

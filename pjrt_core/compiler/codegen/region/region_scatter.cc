@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "pjrt_core/compiler/codegen/elemental/kernel_outputs.h"
-#include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "pjrt_core/compiler/codegen/region/region_work.h"
 #include "pjrt_core/compiler/codegen/schedules/scatter_kernel.h"
 #include "xla/shape_util.h"
@@ -29,7 +28,7 @@ absl::Status RegionWork::EmitScatter(const xla::HloScatterInstruction& scatter,
   }
   const ScatterDimensions dimensions(scatter);
   if (xla::ShapeUtil::IsZeroElementArray(dimensions.updates())) return absl::OkStatus();
-  if (has_copied) Barrier(kernel_);
+  if (has_copied) Synchronize();
 
   ScatterKernel steps(kernel_, scatter, dimensions);
   steps.CombineInto(results);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "pjrt_core/compiler/analysis/small_region.h"
 #include "pjrt_core/compiler/codegen/elemental/elemental_emitter.h"
 #include "pjrt_core/compiler/codegen/kernel/work_group.h"
 #include "xla/hlo/ir/hlo_casting_utils.h"
@@ -18,10 +17,15 @@ using llvm::Value;
 using xla::HloInstruction;
 using xla::HloOpcode;
 
-RegionWork::RegionWork(FusionContext& kernel)
+RegionWork::RegionWork(FusionContext& kernel, int64_t work_items)
     : kernel_(kernel),
-      work_items_(RegionWorkItems(kernel.target())),
-      item_(kernel.index_math().ToIndexType(LocalId(kernel))) {}
+      work_items_(work_items),
+      item_(work_items == 1 ? kernel.index_math().Constant(0)
+                            : kernel.index_math().ToIndexType(LocalId(kernel))) {}
+
+void RegionWork::Synchronize() {
+  if (work_items_ > 1) Barrier(kernel_);
+}
 
 absl::Status RegionWork::ForEachItem(int64_t count, absl::FunctionRef<absl::Status(Value*)> body) {
   IndexMath& math = kernel_.index_math();

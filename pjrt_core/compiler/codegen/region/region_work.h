@@ -19,7 +19,10 @@ namespace onexpu::compiler {
 
 class RegionWork {
  public:
-  explicit RegionWork(FusionContext& kernel);
+  RegionWork(FusionContext& kernel, int64_t work_items);
+
+  // A barrier, unless there is one work-item.
+  void Synchronize();
 
   // Computes `root`, whose leaves are bound to arrays, and stores its values to `results`, one per
   // leaf of its shape.
