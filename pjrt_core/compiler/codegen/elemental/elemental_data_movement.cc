@@ -263,14 +263,13 @@ class ConcatenateEmitter {
     }
     for (int64_t i = 0; i < index_.size(); ++i) {
       if (i == dimension_) continue;
-      values[i] = math.Add(math.Mul(values[i], part.first->slice_strides(i)),
-                           part.first->slice_starts(i));
+      values[i] =
+          math.Add(math.Mul(values[i], part.first->slice_strides(i)), part.first->slice_starts(i));
     }
     llvm::IRBuilder<>& b = context_.b();
     Value* offset = math.Constant(part.offsets.back());
     for (size_t i = part.offsets.size() - 1; i-- > 0;) {
-      offset =
-          b.CreateSelect(IsBefore(part.starts[i + 1]), math.Constant(part.offsets[i]), offset);
+      offset = b.CreateSelect(IsBefore(part.starts[i + 1]), math.Constant(part.offsets[i]), offset);
     }
     values[dimension_] = b.CreateNSWAdd(values[dimension_], offset);
     return context_.Element(*part.first->operand(0), Index(std::move(values)));
