@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "custom_kernels/device_support.h"
 #include "custom_kernels/hidden_negations.h"
+#include "pjrt_core/target/sycl_target.h"
 
 namespace onexpu {
 namespace {
@@ -42,7 +43,7 @@ absl::StatusOr<const BuiltKernels*> SpirvBuild::For(const sycl::queue& queue) {
   absl::Status supported = CheckDeviceSupport(queue.get_device(), spirv_);
   if (!supported.ok()) return supported;
   std::optional<std::vector<uint8_t>> rewritten;
-  if (queue.get_device().is_cpu()) rewritten = WithHiddenNegations(spirv_);
+  if (MixesUpNegations(queue.get_device())) rewritten = WithHiddenNegations(spirv_);
   absl::StatusOr<BuiltKernels> built = spirv_builder.load()(
       queue, rewritten.has_value() ? absl::Span<const uint8_t>(*rewritten) : spirv_);
   if (!built.ok()) return built.status();

@@ -16,6 +16,10 @@ Fp64 Fp64Of(const sycl::device& device);
 
 inline bool HasFp64(const sycl::device& device) { return Fp64Of(device) != Fp64::kNone; }
 
+// Whether the device's compiler takes a negated value that is used after a barrier for the same in
+// all work-items: the CPU driver (docs/developer/cpu_driver_passes.md).
+inline bool MixesUpNegations(const sycl::device& device) { return device.is_cpu(); }
+
 }  // namespace onexpu
 
 #endif  // PJRT_CORE_TARGET_SYCL_TARGET_H_
