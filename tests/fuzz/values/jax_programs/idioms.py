@@ -116,6 +116,22 @@ def interpolate(b: Builder) -> None:
     b.emit(text, value, op="interpolate", noise="transform")
 
 
+def by_place(b: Builder) -> None:
+    """A decay, a bias or a sign for each place, which a loop's body computes in each step."""
+    value = b.floats(where=lambda one: one.rank > 0 and one.size > 0 and not one.special)
+    period = b.rng.randint(2, 7)
+    place = f"(jnp.arange({value.shape[-1]}) % {period}).astype({value.dtype})"
+    text = b.choice(
+        (
+            f"{{0}} * jnp.exp(-{place})",
+            f"{{0}} * -{place} * {1 / period!r}",
+            f"{{0}} + jnp.sin(-{place})",
+            f"{{0}} - jnp.sqrt(-{place} + {period})",
+        )
+    )
+    b.emit(text, value, op="by_place", noise="transform", magnitude=value.magnitude + period)
+
+
 def attained(b: Builder) -> None:
     """Whether the maximum of a value is one of its elements, which is so in every precision."""
     value = b.floats(where=lambda one: one.rank > 0 and one.size > 0 and not one.special)
@@ -137,6 +153,7 @@ FAMILY = {
     batch_norm: 2,
     attention: 1.5,
     attained: 4,
+    by_place: 5,
     cross_entropy: 2,
     random_values: 4,
     interpolate: 1,
