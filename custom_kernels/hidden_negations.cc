@@ -33,13 +33,16 @@ enum Opcode : uint32_t {
   kControlBarrier = 224,
   kGroupAsyncCopy = 259,
   kGroupSMax = 271,
+  kGroupIMulKHR = 6401,
+  kGroupLogicalXorKHR = 6408,
 };
 constexpr uint32_t kFastMathMode = 40;
 constexpr uint32_t kInt64 = 11, kInt16 = 22;  // capabilities
 
 // Work-group operations contain barriers.
 bool IsBarrier(uint32_t opcode) {
-  return opcode == kControlBarrier || (opcode >= kGroupAsyncCopy && opcode <= kGroupSMax);
+  return opcode == kControlBarrier || (opcode >= kGroupAsyncCopy && opcode <= kGroupSMax) ||
+         (opcode >= kGroupIMulKHR && opcode <= kGroupLogicalXorKHR);
 }
 
 class Rewriter {
@@ -49,17 +52,16 @@ class Rewriter {
   std::optional<Words> Run() {
     Read();
     if (!has_barrier_ || negations_.empty()) return std::nullopt;
-    // Types and constants that the functions below ask for come before the first of them.
-    Words functions;
-    Words result(words_.begin(), words_.begin() + first_function_);
-    ForEach(first_function_, [&](size_t at, uint32_t opcode, uint32_t length) {
+    // Types and constants that the functions need come before the first of them.
+    Words result(words_.begin(), words_.begin() + kHeaderWords), functions;
+    ForEach(kHeaderWords, [&](size_t at, uint32_t opcode, uint32_t length) {
       if (opcode == kFNegate) {
         Hide(words_[at + 1], words_[at + 2], words_[at + 3], functions);
-      } else {
-        functions.insert(functions.end(), words_.begin() + at, words_.begin() + at + length);
+      } else if (!IsFastMathOfNegation(at)) {
+        Words& part = at < first_function_ ? result : functions;
+        part.insert(part.end(), words_.begin() + at, words_.begin() + at + length);
       }
     });
-    EraseFastMath(result);
     result.insert(result.begin() + kHeaderWords, new_capabilities_.begin(),
                   new_capabilities_.end());
     result.insert(result.end(), declarations_.begin(), declarations_.end());
@@ -183,21 +185,10 @@ class Rewriter {
     Add(code, kBitcast, {float_type, result, back});
   }
 
-  // The fast-math decorations of what is no arithmetic of floats any more.
-  void EraseFastMath(Words& before_functions) const {
-    Words kept(before_functions.begin(), before_functions.begin() + kHeaderWords);
-    for (size_t at = kHeaderWords; at < before_functions.size();) {
-      const uint32_t length = before_functions[at] >> 16;
-      const bool is_fast_math = (before_functions[at] & 0xffff) == kDecorate &&
-                                before_functions[at + 2] == kFastMathMode &&
-                                negations_.count(before_functions[at + 1]) > 0;
-      if (!is_fast_math) {
-        kept.insert(kept.end(), before_functions.begin() + at,
-                    before_functions.begin() + at + length);
-      }
-      at += length;
-    }
-    before_functions = std::move(kept);
+  // The decoration is only valid for floating-point arithmetic.
+  bool IsFastMathOfNegation(size_t at) const {
+    return (words_[at] & 0xffff) == kDecorate && words_[at + 2] == kFastMathMode &&
+           negations_.count(words_[at + 1]) > 0;
   }
 
   const Words words_;

@@ -43,7 +43,7 @@ absl::StatusOr<const BuiltKernels*> SpirvBuild::For(const sycl::queue& queue) {
   absl::Status supported = CheckDeviceSupport(queue.get_device(), spirv_);
   if (!supported.ok()) return supported;
   std::optional<std::vector<uint8_t>> rewritten;
-  if (MixesUpNegations(queue.get_device())) rewritten = WithHiddenNegations(spirv_);
+  if (MiscompilesNegations(queue.get_device())) rewritten = WithHiddenNegations(spirv_);
   absl::StatusOr<BuiltKernels> built = spirv_builder.load()(
       queue, rewritten.has_value() ? absl::Span<const uint8_t>(*rewritten) : spirv_);
   if (!built.ok()) return built.status();

@@ -18,7 +18,7 @@ inline bool HasFp64(const sycl::device& device) { return Fp64Of(device) != Fp64:
 
 // Whether the device's compiler takes a negated value that is used after a barrier for the same in
 // all work-items: the CPU driver (docs/developer/cpu_driver_passes.md).
-inline bool MixesUpNegations(const sycl::device& device) { return device.is_cpu(); }
+inline bool MiscompilesNegations(const sycl::device& device) { return device.is_cpu(); }
 
 }  // namespace onexpu
 

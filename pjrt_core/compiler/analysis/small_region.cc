@@ -197,8 +197,9 @@ int64_t CodeOf(const HloInstruction& instruction, const Target& target) {
   return rows * instruction.fused_instruction_count();
 }
 
-// Of one operation, alone or in a fusion: `elements` results.
-void AddItems(const HloInstruction& instruction, double elements, Estimate& estimate) {
+// Of one operation, alone or in a fusion.
+void AddItems(const HloInstruction& instruction, Estimate& estimate) {
+  const double elements = ComputedElements(instruction);
   const double steps = instruction.opcode() == HloOpcode::kDot
                            ? Products(instruction) / std::max(1.0, elements)
                            : std::max(1.0, SerialSteps(instruction));
@@ -276,12 +277,12 @@ void Add(const HloComputation& computation, const Target& target, Estimate& esti
         // Nothing beyond the result's elements is computed of what no loop asks for.
         if (inner->opcode() != HloOpcode::kParameter && inner->opcode() != HloOpcode::kConstant) {
           cost += CostOfOperation(*inner, target);
-          AddItems(*inner, ComputedElements(*inner), estimate);
+          AddItems(*inner, estimate);
         }
       }
     } else {
       cost = CostOfOperation(*instruction, target);
-      AddItems(*instruction, ComputedElements(*instruction), estimate);
+      AddItems(*instruction, estimate);
     }
     estimate.as_region += kBarrier + cost;
     estimate.as_launches += kLaunch + cost / std::max<uint32_t>(1, target.compute_units);

@@ -97,6 +97,10 @@ XlaOp Bits(XlaOp blocks, PrimitiveType type) {
 
 }  // namespace
 
+XlaOp Element(XlaOp vector, int64_t index) {
+  return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
+}
+
 XlaOp Joined(XlaOp low, XlaOp high) {
   const XlaOp wide = xla::ConvertElementType(high, xla::U64);
   return xla::ConvertElementType(low, xla::U64) | (wide << xla::ScalarLike(wide, 32));
@@ -104,13 +108,10 @@ XlaOp Joined(XlaOp low, XlaOp high) {
 
 XlaOp PhiloxWords(XlaOp key, XlaOp counter, int64_t blocks) {
   xla::XlaBuilder* const builder = key.builder();
-  const auto element = [](XlaOp vector, int64_t index) {
-    return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
-  };
-  const XlaOp first = element(counter, 0);
+  const XlaOp first = Element(counter, 0);
   const XlaOp low = first + xla::Iota(builder, xla::U64, blocks);
-  const XlaOp high = element(counter, 1) + xla::ConvertElementType(xla::Lt(low, first), xla::U64);
-  const XlaOp scalar_key = element(key, 0);
+  const XlaOp high = Element(counter, 1) + xla::ConvertElementType(xla::Lt(low, first), xla::U64);
+  const XlaOp scalar_key = Element(key, 0);
   const std::vector<XlaOp> initial = {Low(low),   High(low),       Low(high),
                                       High(high), Low(scalar_key), High(scalar_key)};
   const auto round = [](absl::Span<const XlaOp> state) -> std::vector<XlaOp> {

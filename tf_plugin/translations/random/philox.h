@@ -14,6 +14,9 @@ namespace onexpu::tf_plugin {
 // The words of a stream's next blocks, u32[blocks, 4]; key u64[1], counter u64[2 or more].
 xla::XlaOp PhiloxWords(xla::XlaOp key, xla::XlaOp counter, int64_t blocks);
 
+// Element `index` of a vector, as a scalar.
+xla::XlaOp Element(xla::XlaOp vector, int64_t index);
+
 // A u64 of two u32.
 xla::XlaOp Joined(xla::XlaOp low, xla::XlaOp high);
 

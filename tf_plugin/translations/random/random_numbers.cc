@@ -29,11 +29,6 @@ using ::xla::XlaOp;
 
 constexpr uint64_t kBlocksPerElement = 256;
 
-// Element `index` of a vector, as a scalar.
-XlaOp Element(XlaOp vector, int64_t index) {
-  return xla::Reshape(xla::SliceInDim(vector, index, index + 1, 1, 0), {});
-}
-
 // The stream of a seed, integer[2]: one block of Philox whose counter is the seed mixes it.
 RandomStream StreamOf(XlaOp seed) {
   constexpr uint64_t kMixingKey = 0x02461e293ec8f720;
