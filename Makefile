@@ -32,7 +32,7 @@ SOAK_SECONDS ?= 3600
 # Options of `make sweep-convolutions`, e.g. SWEEP="--forms 500 --isa AVX2".
 SWEEP ?=
 
-.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-memory check-gpus check-level-zero docs setup setup-benchmarks setup-docs setup-tests develop wheel benchmark clean
+.PHONY: demo lint compile-commands test test-all check-schedules check-models-tf sweep sweep-convolutions sweep-sizes fuzz fuzz-values soak check-memory check-gpus check-gpu-execution check-level-zero docs setup setup-benchmarks setup-docs setup-tests develop wheel benchmark clean
 
 demo: setup
 	$(VENV_PYTHON) examples/mixed_execution.py
@@ -93,6 +93,10 @@ check-level-zero: setup-tests
 
 check-gpus: setup-tests
 	$(VENV_PYTHON) -m tests.gpu_modules.run
+
+# The kernels of a GPU, translated to PTX, on an NVIDIA GPU where there is one.
+check-gpu-execution: setup-tests
+	$(VENV_PYTHON) -m tests.gpu_execution.run all
 
 docs: setup-docs
 	$(VENV_PYTHON) -m tools.documentation $(DOCS)
