@@ -130,6 +130,8 @@ PRESETS = {
     ),
 }
 _FAMILIES = ("llama", "mistral", "qwen2", "qwen3", "gemma")
+# Gemma was published with "gelu", and uses the approximation.
+_ACTIVATIONS = {"silu": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu"}
 
 
 def read_config(folder: pathlib.Path) -> Config:
@@ -138,19 +140,28 @@ def read_config(folder: pathlib.Path) -> Config:
     Raises
     ------
     ValueError
-        If the model is of another family, or uses a variant that is not implemented.
+        If the model is of another family, or uses a variant that is not supported.
     """
     path = folder / "config.json"
     fields: dict[str, Any] = json.loads(path.read_text())
     family = fields.get("model_type")
     if family not in _FAMILIES:
         raise ValueError(f"{path}: model_type is {family}; supported are {', '.join(_FAMILIES)}")
-    scaling = fields.get("rope_scaling") or {"rope_type": "default"}
-    kind = scaling.get("rope_type", scaling.get("type"))
+    # Version 5 of transformers writes all of this into one dict.
+    rotary = fields.get("rope_parameters") or fields.get("rope_scaling") or {}
+    kind = rotary.get("rope_type", rotary.get("type", "default"))
     if kind not in ("default", "llama3"):
-        raise ValueError(f"{path}: rope_scaling of type {kind} is not implemented")
+        raise ValueError(
+            f"{path}: rotary embeddings are scaled by {kind}; supported are default and llama3"
+        )
+    if family != "mistral" and fields.get("use_sliding_window"):
+        raise ValueError(f"{path}: sliding windows are supported for mistral only")
+    activation = fields.get("hidden_activation") or fields.get("hidden_act", "silu")
+    if activation not in _ACTIVATIONS:
+        raise ValueError(
+            f"{path}: the activation is {activation}; supported are {', '.join(_ACTIVATIONS)}"
+        )
     heads = fields["num_attention_heads"]
-    uses_window = fields.get("use_sliding_window", family == "mistral")
     ends = fields.get("eos_token_id", ())
     return Config(
         vocabulary=fields["vocab_size"],
@@ -161,21 +172,21 @@ def read_config(folder: pathlib.Path) -> Config:
         head_size=fields.get("head_dim") or fields["hidden_size"] // heads,
         mlp_width=fields["intermediate_size"],
         context=min(fields.get("max_position_embeddings", 2048), 8192),
-        rotary_base=fields.get("rope_theta", 10000.0),
+        rotary_base=rotary.get("rope_theta", fields.get("rope_theta", 10000.0)),
         rotary_scaling=RotaryScaling(
-            scaling["factor"],
-            scaling["low_freq_factor"],
-            scaling["high_freq_factor"],
-            scaling["original_max_position_embeddings"],
+            rotary["factor"],
+            rotary["low_freq_factor"],
+            rotary["high_freq_factor"],
+            rotary["original_max_position_embeddings"],
         )
         if kind == "llama3"
         else None,
         epsilon=fields["rms_norm_eps"],
-        window=fields.get("sliding_window") if uses_window else None,
-        activation="gelu" if family == "gemma" else "silu",
+        window=fields.get("sliding_window") if family == "mistral" else None,
+        activation=_ACTIVATIONS[activation],
         scales_embeddings=family == "gemma",
         ties_embeddings=fields.get("tie_word_embeddings", family == "gemma"),
-        has_biases=family == "qwen2" or bool(fields.get("attention_bias")),
+        has_biases=family == "qwen2",
         has_head_norms=family == "qwen3",
         end_tokens=tuple(ends) if isinstance(ends, list) else (ends,) if ends != () else (),
     )

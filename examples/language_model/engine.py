@@ -98,6 +98,7 @@ class Engine:
         self.speed = Speed()
         self._weights, self._config = weights, config
         pages = pages or batch * -(-config.context // PAGE_SIZE)
+        self._longest = min(config.context, PAGE_SIZE * pages)
         self._cache = model.empty_cache(config, pages, PAGE_SIZE)
         self._free = list(range(pages))
         self._waiting: collections.deque[Request] = collections.deque()
@@ -124,23 +125,22 @@ class Engine:
             If prompt and answer are longer than the context or the cache.
         """
         length = len(request.prompt) + request.max_tokens
-        most = min(self._config.context, PAGE_SIZE * self._total_pages())
-        if not request.prompt or length > most:
+        if not request.prompt or length > self._longest:
             raise ValueError(
                 f"a prompt of {len(request.prompt)} tokens and an answer of {request.max_tokens};"
-                f" both together must have at most {most}, and the prompt at least 1"
+                f" both together must have at most {self._longest}, and the prompt at least 1"
             )
         self._waiting.append(request)
 
     def run(self) -> Iterator[tuple[Request, int]]:
-        """Yields each token of each answer when it is known, until no request is left."""
+        """Yields each token of each answer when it is known, until no request is left.
+
+        Raises FloatingPointError if logits are NaN.
+        """
         while self._waiting or any(self._rows):
             yield from self._admit()
             if any(self._rows):
                 yield from self._step()
-
-    def _total_pages(self) -> int:
-        return len(self._free) + sum(map(len, self._pages))
 
     def _admit(self) -> Iterator[tuple[Request, int]]:
         """Reads the prompts of waiting requests that fit, in their order."""
@@ -219,6 +219,8 @@ class Engine:
         """Appends a token to an answer, and frees the row if the answer is complete."""
         request = self._rows[row]
         assert request is not None
+        if token < 0:
+            raise FloatingPointError("the logits contain NaN, or none of them is finite")
         request.answer.append(token)
         is_last = len(request.answer) == request.max_tokens
         if is_last or token in self._config.end_tokens:

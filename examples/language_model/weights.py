@@ -49,6 +49,10 @@ class SafetensorsFolder:
                     begin, end = entry["data_offsets"]
                     self._arrays[name] = (data[8 + size + begin : 8 + size + end], entry)
 
+    def names(self) -> set[str]:
+        """Returns the names of all arrays."""
+        return set(self._arrays)
+
     def read(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
         """Returns an array. Raises KeyError, ValueError if it is missing or has another shape."""
         if name not in self._arrays:
@@ -78,9 +82,22 @@ def load(folder: pathlib.Path, config: Config, storage: str) -> Weights:
     Raises
     ------
     FileNotFoundError, KeyError, ValueError
-        If files or arrays are missing, or do not fit `config`.
+        If files or arrays are missing, do not fit `config`, or are not used.
     """
-    return _assemble(SafetensorsFolder(folder).read, config, storage)
+    source, used = SafetensorsFolder(folder), set()
+
+    def read(name: str, shape: tuple[int, ...]) -> np.ndarray:
+        used.add(name)
+        return source.read(name, shape)
+
+    weights = _assemble(read, config, storage)
+    unused = {name for name in source.names() - used if not name.endswith("inv_freq")}
+    if config.ties_embeddings:
+        unused.discard("lm_head.weight")
+    if unused:
+        # A variant of the model that `config` does not know, such as more biases or norms.
+        raise ValueError(f"{folder}: the model does not use {', '.join(sorted(unused)[:5])}")
+    return weights
 
 
 def random(config: Config, storage: str, seed: int = 0) -> Weights:

@@ -215,6 +215,15 @@ def test_requests_that_never_fit_are_rejected(prompt, answer) -> None:
         engine.submit(Request(_prompt(prompt), answer))
 
 
+def test_logits_that_are_nan_are_an_error() -> None:
+    parameters = weights.random(TINY, "bf16")
+    broken = {**parameters, "norm": parameters["norm"] * np.nan}
+    engine = Engine(broken, TINY, batch=1, pages=1)
+    engine.submit(Request(_prompt(3), 4))
+    with pytest.raises(FloatingPointError, match="NaN"):
+        list(engine.run())
+
+
 def test_adapters_begin_without_effect_and_learn() -> None:
     parameters = weights.random(TINY, "int8")
     adapters = fine_tuning.new_adapters(TINY, rank=4)
@@ -225,6 +234,7 @@ def test_adapters_begin_without_effect_and_learn() -> None:
     expected = np.asarray(
         jax.nn.log_softmax(_reference(parameters, TINY, tokens[0, :-1].tolist()))
     )[np.arange(32), tokens[0, 1:]]
+    # As in `_assert_close`: 0.04 of logits of up to 5.
     np.testing.assert_allclose(before[0], expected, atol=0.2)
     training = fine_tuning.Training(parameters, TINY, adapters, learning_rate=1e-2)
     losses = [training.step(tokens) for _ in range(40)]
@@ -330,6 +340,10 @@ def test_scaled_positions_of_llama_3_are_read(folder) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "rope_scaling": scaling}))
     config = read_config(folder)
     assert config.rotary_scaling == RotaryScaling(32.0, 1.0, 4.0, 8192)
+    fields = json.loads(path.read_text())
+    fields["rope_parameters"] = {**fields.pop("rope_scaling"), "rope_theta": 5e5}
+    path.write_text(json.dumps(fields))
+    assert read_config(folder) == dataclasses.replace(config, rotary_base=5e5)
     plain = dataclasses.replace(config, rotary_scaling=None)
     ratios = plain.rotary_frequencies() / config.rotary_frequencies()
     assert ratios[0] == 1 and ratios.max() <= 32 and (np.diff(ratios) >= 0).all()
@@ -348,6 +362,10 @@ def test_what_is_missing_or_wrong_in_files_is_named(folder) -> None:
         weights.load(folder, dataclasses.replace(config, vocabulary=99), "bf16")
     with pytest.raises(KeyError, match=r"no model.layers.2"):
         weights.load(folder, dataclasses.replace(config, layers=3), "bf16")
+    more = {"model.layers.0.self_attn.o_proj.bias": np.zeros(64, ml_dtypes.bfloat16)}
+    _write(folder / "model-3.safetensors", more)
+    with pytest.raises(ValueError, match=r"does not use model.layers.0.self_attn.o_proj.bias"):
+        weights.load(folder, config, "bf16")
     (folder / "model-3.safetensors").write_bytes(b"short")
     with pytest.raises(ValueError, match=r"model-3.safetensors is not a safetensors file"):
         weights.load(folder, config, "bf16")
@@ -359,7 +377,9 @@ def test_what_is_missing_or_wrong_in_files_is_named(folder) -> None:
     "fields, message",
     [
         ({"model_type": "bert"}, "model_type is bert; supported are llama"),
-        ({"rope_scaling": {"type": "yarn"}}, "rope_scaling of type yarn"),
+        ({"use_sliding_window": True}, "sliding windows are supported for mistral only"),
+        ({"hidden_act": "relu"}, "activation is relu; supported are silu"),
+        ({"rope_scaling": {"type": "yarn"}}, "scaled by yarn; supported are default"),
     ],
 )
 def test_other_models_are_rejected_by_name(folder, fields, message) -> None:

@@ -15,7 +15,7 @@ import flatbuffers
 
 _SOURCES = pathlib.Path(__file__).resolve().parents[2] / "pjrt_core" / "program"
 SCHEMA = _SOURCES / "program.fbs"
-_MAGIC, _HEADER_BYTES, _ALIGNMENT = b"ONEXPUPG", 64, 64
+MAGIC, _HEADER_BYTES, _ALIGNMENT = b"ONEXPUPG", 64, 64
 _VERSION = int(
     re.search(
         r"kProgramFormatVersion = (\d+)", (_SOURCES / "container_format.h").read_text()
@@ -68,7 +68,7 @@ def pack(program: Any, blobs: bytes) -> bytes:
 def seal(flatbuffer: bytes, blobs: bytes) -> bytes:
     """Returns the container of a FlatBuffer."""
     offset = -(-(_HEADER_BYTES + len(flatbuffer)) // _ALIGNMENT) * _ALIGNMENT
-    header = _MAGIC + struct.pack(
+    header = MAGIC + struct.pack(
         "<IIQQQII12x",
         _VERSION,
         _HEADER_BYTES,

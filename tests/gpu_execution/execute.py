@@ -27,6 +27,7 @@ from typing import Any
 
 from tests.gpu_execution.bundle import Bundle
 from tests.gpu_execution.cuda import CudaError, Device
+from tests.gpu_execution.layout import Array
 from tests.gpu_execution.runner import Fault, Runner
 
 _BUILTINS = pathlib.Path(__file__).with_name("opencl_builtins.cu")
@@ -66,26 +67,15 @@ def run_program(
     constants = bundle.constants(number)
     runner = Runner(device, program["plan"], module, parameters, constants, is_exact=is_exact)
     results = runner.run()
-    launches = runner.launches
-    others = sum(runner.run() != results for _ in range(runs - 1))
-    seconds = runner.time(1)
+    what = {"launches": runner.launches}
+    what["runs that differ"] = sum(runner.run() != results for _ in range(runs - 1))
     runner.free()
-    what = {"launches": launches, "runs that differ": others, "seconds": seconds}
     if large is not None:
-        what["fault"] = large.fault(arguments, _as_arrays(program["results"], results))
+        layouts = map(Array.from_json, program["results"])
+        arrays = [one.from_bytes(data) for one, data in zip(layouts, results, strict=True)]
+        what["fault"] = large.fault(arguments, arrays)
         results = []
     return what, results
-
-
-def _as_arrays(layouts: list[Any], results: list[bytes]) -> list[Any]:
-    import ml_dtypes  # noqa: F401  (registers bfloat16 by name)
-    import numpy as np
-
-    arrays = []
-    for (dtype, shape, major_to_minor), data in zip(layouts, results, strict=True):
-        stored = np.frombuffer(data, np.dtype(dtype)).reshape([shape[i] for i in major_to_minor])
-        arrays.append(stored.transpose(np.argsort(major_to_minor)))
-    return arrays
 
 
 def _child(arguments: argparse.Namespace) -> None:
@@ -157,11 +147,11 @@ def _checked(command: list[str], tool: str, number: int, log: pathlib.Path) -> d
     worker.close()
     text = log.read_text(errors="replace") if log.exists() else ""
     counts = [int(count) for count in _SUMMARY.findall(text)]
-    if "error" not in what:
-        if not counts:
-            what["error"] = f"compute-sanitizer printed no summary: {text[:300]}"
-        elif sum(counts):
-            what["error"] = f"{tool}: {text[:1500]}"
+    problem = what.get("error", "")
+    if not counts:
+        what["error"] = f"{problem} compute-sanitizer printed no summary: {text[:300]}"
+    elif sum(counts):
+        what["error"] = f"{problem} {tool} reports: {text[:1500]}"
     return what
 
 
@@ -196,7 +186,7 @@ def execute(arguments: argparse.Namespace) -> int:
             number
             for number, program in enumerate(bundle.programs)
             if arguments.only in program["name"]
-        ][:: arguments.every]
+        ]
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             outcomes = dict(zip(chosen, pool.map(run, chosen), strict=True))
         while not workers.empty():
@@ -249,9 +239,8 @@ def main() -> None:
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=8)
-    parser.add_argument("--tool", choices=("racecheck", "synccheck", "memcheck", "initcheck"))
+    parser.add_argument("--tool", choices=("racecheck", "synccheck", "memcheck"))
     parser.add_argument("--only", default="", help="a part of the names of programs")
-    parser.add_argument("--every", type=int, default=1, help="run each n-th of them")
     parser.add_argument("--builtins", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

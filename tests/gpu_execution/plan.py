@@ -26,8 +26,8 @@ import ml_dtypes
 import numpy as np
 
 from tests.fuzz import program_file
+from tests.gpu_execution.layout import Array
 
-_MAGIC = b"ONEXPUPG"
 _DTYPES = {
     "Pred": np.bool_,
     "S8": np.int8,
@@ -51,31 +51,6 @@ _DTYPES = {
 
 class NotRunnable(Exception):
     """The program needs something that an NVIDIA GPU cannot run, such as a oneDNN call."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Array:
-    """The memory layout of an array: dtype, shape, and dimensions from major to minor."""
-
-    dtype: np.dtype
-    shape: tuple[int, ...]
-    major_to_minor: tuple[int, ...]
-
-    def to_json(self) -> list[Any]:
-        """Returns dtype, shape and order of dimensions."""
-        return [self.dtype.name, self.shape, self.major_to_minor]
-
-    def to_bytes(self, values: np.ndarray) -> bytes:
-        """Returns the values in this layout."""
-        if values.shape != self.shape or values.dtype != self.dtype:
-            raise ValueError(f"{values.dtype}{values.shape} for {self.dtype}{self.shape}")
-        return np.ascontiguousarray(values.transpose(self.major_to_minor)).tobytes()
-
-    def from_bytes(self, data: bytes) -> np.ndarray:
-        """Returns the array whose memory holds `data`."""
-        stored = np.frombuffer(data, self.dtype)
-        stored = stored.reshape([self.shape[i] for i in self.major_to_minor])
-        return stored.transpose(np.argsort(self.major_to_minor))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +84,7 @@ def read(serialized: bytes, schema_directory: pathlib.Path) -> Plan:
     NotRunnable
     """
     program_file.generate_schema(schema_directory)
-    program, blobs = program_file.read(serialized[serialized.index(_MAGIC) :])
+    program, blobs = program_file.read(serialized[serialized.index(program_file.MAGIC) :])
     if program.hasSizeResult:
         raise NotRunnable("results of dynamic size")
     if program.numReplicas * program.numPartitions > 1:

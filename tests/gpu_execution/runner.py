@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,14 +71,6 @@ class Runner:
             self._device.download(self._address([allocation, offset]), size)
             for allocation, offset, size in self._plan["results"]
         ]
-
-    def time(self, runs: int) -> float:
-        """Returns the seconds of one run, of `runs` after one another."""
-        begin = time.perf_counter()
-        for _ in range(runs):
-            self._run(self._plan["steps"])
-        self._device.synchronize()
-        return (time.perf_counter() - begin) / runs
 
     def free(self) -> None:
         """Frees the memory and the machine code."""
